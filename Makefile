@@ -1,0 +1,66 @@
+# Every target is one command; CI does nothing that is missing here.  `make help`
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+UV_VERSION := 0.13.8
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hudi-cdc-ingest
+BIN := .venv/bin
+MVN := mvn -q -B -f jars/pom.xml
+
+##@ Set-up
+.PHONY: help setup jars lock clean
+help: ## this list
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only what is missing
+
+# What a cache holds is not fetched again: uv and Maven are asked offline first.
+.venv/.stamp: requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@ls $(CACHE)/uv-$(UV_VERSION)-*.whl >/dev/null 2>&1 || $(BIN)/pip download -q --no-deps -d $(CACHE) uv==$(UV_VERSION)
+	@$(BIN)/pip install -q --no-index --no-deps --find-links $(CACHE) uv==$(UV_VERSION)
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip sync -q --offline requirements.lock 2>/dev/null || VIRTUAL_ENV=.venv $(BIN)/uv pip sync -q requirements.lock
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
+	@touch $@
+
+jars: jars/lib/.stamp jars/broker/.stamp jars/registry/.stamp
+jars/lib/.stamp: PROFILE := spark
+jars/broker/.stamp: PROFILE := broker
+jars/registry/.stamp: PROFILE := registry
+jars/%/.stamp: jars/pom.xml
+	@rm -rf jars/$*
+	@$(MVN) -o -P $(PROFILE) package >/dev/null 2>&1 || $(MVN) -P $(PROFILE) package
+	@touch $@
+
+lock: ## writes requirements.lock anew from pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+
+clean: ## removes what was made, but not what was fetched
+	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+##@ Checks
+.PHONY: check format unit test
+check: setup ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## lets ruff mend what it can
+	$(BIN)/ruff check --fix-only -q .
+	$(BIN)/ruff format .
+
+unit: setup ## the tests that need no JVM: seconds
+	$(BIN)/pytest -q -m "not spark and not servers"
+
+test: setup ## everything, against the real broker, registry, Spark and Hudi
+	$(BIN)/pytest
+
+##@ The product
+.PHONY: demo bench
+demo: setup ## the main job on real local parts: registry subjects become Hudi tables
+	@$(BIN)/python demo/demo.py
+
+bench: setup ## the measurements that the README quotes
+	$(BIN)/python bench/run.py

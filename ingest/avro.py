@@ -1,0 +1,336 @@
+"""Avro schemas as frozen values, and the one parser.
+
+Takes the text that a registry holds (with the texts it references), gives a `Schema`; `render` gives
+back the JSON of its wire form.  Knows nothing of Debezium, Spark or registries.
+
+Parsing is by the Avro 1.11 specification (https://avro.apache.org/docs/1.11.1/specification/), with two
+liberties that real registries need: a logical type that its physical type cannot carry is kept as a note
+instead of refused (Oracle's negative scales), and defaults are not validated (they never reach the wire).
+"""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, assert_never
+
+import attrs
+
+from ingest.errors import SchemaError
+
+Physical = Literal["null", "boolean", "int", "long", "float", "double", "bytes", "string"]
+PHYSICALS: tuple[Physical, ...] = (
+    "null", "boolean", "int", "long", "float", "double", "bytes", "string",
+)  # fmt: skip
+
+MAX_DEPTH = 64
+"""Levels of nesting that are parsed; real tables have fewer than ten."""
+
+
+@attrs.frozen
+class Notes:
+    """What stands beside a physical type and does not change its bytes."""
+
+    connect_name: str = ""
+    logical: str = ""
+    precision: int | None = None
+    scale: int | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def semantic(self) -> str:
+        """The meaning: `connect.name`, else `logicalType`, else nothing."""
+        return self.connect_name or self.logical
+
+    def parameter(self, name: str) -> str | None:
+        """Return one of `connect.parameters`."""
+        return dict(self.parameters).get(name)
+
+
+@attrs.frozen
+class Scalar:
+    """A primitive type."""
+
+    physical: Physical
+    notes: Notes = Notes()
+
+
+@attrs.frozen
+class Enum:
+    """An enumeration; its values read as text."""
+
+    name: str
+    symbols: tuple[str, ...]
+    notes: Notes = Notes()
+
+
+@attrs.frozen
+class Fixed:
+    """A number of bytes that is always the same."""
+
+    name: str
+    size: int
+    notes: Notes = Notes()
+
+
+@attrs.frozen
+class Array:
+    """A list."""
+
+    items: "Schema"
+    notes: Notes = Notes()
+
+
+@attrs.frozen
+class MapOf:
+    """A map from text."""
+
+    values: "Schema"
+    notes: Notes = Notes()
+
+
+@attrs.frozen
+class Field:
+    """A field of a record."""
+
+    name: str
+    type: "Schema"
+    has_default: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Record:
+    """A struct; `name` is the full name."""
+
+    name: str
+    fields: tuple[Field, ...]
+    notes: Notes = Notes()
+
+    def field(self, name: str) -> Field | None:
+        """Return the field of that exact name."""
+        return next((field for field in self.fields if field.name == name), None)
+
+
+@attrs.frozen
+class Nullable:
+    """A union of null and one other type; `null_first` is the order of the branches on the wire."""
+
+    of: "Schema"
+    null_first: bool = True
+
+
+@attrs.frozen
+class Union:
+    """Any other union."""
+
+    branches: tuple["Schema", ...]
+
+
+Schema = Scalar | Enum | Fixed | Array | MapOf | Record | Nullable | Union
+
+
+def not_null(schema: Schema) -> Schema:
+    """Return the schema without a null branch around it."""
+    return schema.of if isinstance(schema, Nullable) else schema
+
+
+# --- parse -------------------------------------------------------------------------------------
+
+
+def parse(text: str, references: Sequence[str] = (), *, where: str = "schema") -> Schema:
+    """Parse a schema; `references` are the texts that it names, each before those that use it.
+
+    Raises `SchemaError`: no JSON, no Avro, an unknown name, or a type that contains itself
+    (Spark has no such type).
+    """
+    parser = _Parser(where)
+    for reference in references:
+        parser.parse(_json(reference, where), "", "$")
+    return parser.parse(_json(text, where), "", "$")
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.strip() in PHYSICALS:  # a registry may hold the bare word: "string"
+            return text.strip()
+        raise SchemaError(where, "$", f"is not JSON ({error})") from error
+
+
+class _Parser:
+    """Holds the names that are known so far; `None` marks one whose body is being read."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.known: dict[str, Schema | None] = {}
+
+    def parse(self, node: Any, namespace: str, path: str, depth: int = 0) -> Schema:
+        if depth > MAX_DEPTH:
+            raise self.error(path, f"is nested more than {MAX_DEPTH} levels deep")
+        match node:
+            case str():
+                return self.named(node, namespace, path)
+            case list():
+                return self.union(node, namespace, path, depth)
+            case {"type": "record" | "error"}:
+                return self.record(node, namespace, path, depth)
+            case {"type": "enum", "symbols": list(symbols)}:
+                name = self.open(node, namespace, path)
+                return self.close(name, Enum(name, tuple(map(str, symbols)), _notes(node)))
+            case {"type": "fixed", "size": int(size)}:
+                name = self.open(node, namespace, path)
+                return self.close(name, Fixed(name, size, _notes(node)))
+            case {"type": "array", "items": items}:
+                return Array(self.parse(items, namespace, f"{path}[]", depth + 1), _notes(node))
+            case {"type": "map", "values": values}:
+                return MapOf(self.parse(values, namespace, f"{path}{{}}", depth + 1), _notes(node))
+            case {"type": str(name)} if name in PHYSICALS:
+                return Scalar(name, _notes(node))
+            case {"type": inner} if not isinstance(inner, str) or inner not in _COMPLEX:
+                return self.parse(inner, namespace, path, depth + 1)
+            case _:
+                raise self.error(path, f"is no Avro type: {json.dumps(node)[:80]}")
+
+    def named(self, name: str, namespace: str, path: str) -> Schema:
+        if name in PHYSICALS:
+            return Scalar(name)
+        for full in (name,) if "." in name else (_full(name, namespace), name):
+            if full in self.known:
+                schema = self.known[full]
+                if schema is None:
+                    raise self.error(path, f"contains itself: {full}")
+                return schema
+        raise self.error(path, f"names the type '{name}', which is not defined")
+
+    def union(self, node: list[Any], namespace: str, path: str, depth: int) -> Schema:
+        branches = tuple(self.parse(branch, namespace, path, depth + 1) for branch in node)
+        null = Scalar("null")
+        match branches:
+            case (only,):
+                return only
+            case (first, other) if first == null:
+                return Nullable(other, null_first=True)
+            case (other, last) if last == null:
+                return Nullable(other, null_first=False)
+            case _:
+                return Union(branches)
+
+    def record(self, node: Mapping[str, Any], namespace: str, path: str, depth: int) -> Record:
+        name = self.open(node, namespace, path)
+        inner = name.rpartition(".")[0]
+        fields = node.get("fields")
+        if not isinstance(fields, list):
+            raise self.error(path, "is a record without fields")
+        parsed = tuple(self.field(field, inner, path, depth) for field in fields)
+        record = Record(name, parsed, _notes(node))
+        self.known[name] = record
+        return record
+
+    def field(self, node: Any, namespace: str, path: str, depth: int) -> Field:
+        match node:
+            case {"name": str(name), "type": kind}:
+                schema = self.parse(kind, namespace, f"{path}.{name}", depth + 1)
+                return Field(name, schema, "default" in node, tuple(node.get("aliases", ())))
+            case _:
+                raise self.error(path, f"has a field without name or type: {str(node)[:80]}")
+
+    def open(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
+        name = node.get("name")
+        if not isinstance(name, str) or not name:
+            raise self.error(path, f"is a {node['type']} without a name")
+        full = _full(name, node.get("namespace", namespace))
+        if full in self.known:
+            raise self.error(path, f"defines '{full}' a second time")
+        self.known[full] = None
+        return full
+
+    def close(self, name: str, schema: Enum | Fixed) -> Schema:
+        self.known[name] = schema
+        return schema
+
+    def error(self, path: str, problem: str) -> SchemaError:
+        return SchemaError(self.where, path, problem)
+
+
+_COMPLEX = ("record", "error", "enum", "fixed", "array", "map")
+
+
+def _full(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _notes(node: Mapping[str, Any]) -> Notes:
+    parameters = node.get("connect.parameters")
+    items = parameters.items() if isinstance(parameters, dict) else ()
+    return Notes(
+        connect_name=str(node.get("connect.name", "")),
+        logical=str(node.get("logicalType", "")),
+        precision=_int(node.get("precision")),
+        scale=_int(node.get("scale")),
+        parameters=tuple(sorted((str(key), str(value)) for key, value in items)),
+    )
+
+
+def _int(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# --- render ------------------------------------------------------------------------------------
+
+
+def render(schema: Schema, rename: Mapping[str, Mapping[str, str]] | None = None) -> Any:
+    """Return the JSON of the wire form: names, shapes and branch orders, no notes, no defaults.
+
+    Names are flattened (see `wire_name`), so that no namespace is inherited.  `rename` gives fields of named records other names (`{record: {field: other}}`): names are not on
+    the wire, so a decoder can be told any.
+    """
+    return _render(schema, rename or {}, set())
+
+
+def _render(schema: Schema, rename: Mapping[str, Mapping[str, str]], seen: set[str]) -> Any:
+    match schema:
+        case Scalar(physical=physical):
+            return physical
+        case Array(items=items):
+            return {"type": "array", "items": _render(items, rename, seen)}
+        case MapOf(values=values):
+            return {"type": "map", "values": _render(values, rename, seen)}
+        case Nullable(of=of, null_first=null_first):
+            other = _render(of, rename, seen)
+            return ["null", other] if null_first else [other, "null"]
+        case Union(branches=branches):
+            return [_render(branch, rename, seen) for branch in branches]
+        case Enum() | Fixed() | Record() if wire_name(schema) in seen:
+            return wire_name(schema)
+        case Enum(symbols=symbols):
+            seen.add(wire_name(schema))
+            return {"type": "enum", "name": wire_name(schema), "symbols": list(symbols)}
+        case Fixed(size=size):
+            seen.add(wire_name(schema))
+            return {"type": "fixed", "name": wire_name(schema), "size": size}
+        case Record(name=name, fields=fields):
+            seen.add(wire_name(schema))
+            others = rename.get(name, {})
+            rendered = [
+                {"name": others.get(f.name, f.name), "type": _render(f.type, rename, seen)} for f in fields
+            ]
+            return {"type": "record", "name": wire_name(schema), "fields": rendered}
+        case _:
+            assert_never(schema)
+
+
+def wire_name(schema: Enum | Fixed | Record) -> str:
+    """Return a name without a namespace; two versions of an enum or a fixed get different ones.
+
+    A decoder compares the names of enums and fixeds, so that two versions can stand in one reader only
+    under two names.
+    """
+    flat = schema.name.replace(".", "__")
+    match schema:
+        case Enum(symbols=symbols):
+            return f"{flat}_{zlib.crc32(' '.join(symbols).encode()):08x}"
+        case Fixed(size=size):
+            return f"{flat}_{size}"
+        case Record():
+            return flat

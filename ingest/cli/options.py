@@ -1,0 +1,51 @@
+"""What every command takes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import attrs
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from ingest.run.session import Session
+
+_DEPLOYMENT = Group("Deployment", sort_key=90)
+
+Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Print JSON, not text.")]
+
+
+def _option(text: str) -> Parameter:
+    return Parameter(help=text, group=_DEPLOYMENT, show_default=False)
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Deployment:
+    """Where the settings are; a flag wins over an environment variable, that over the file."""
+
+    settings: Annotated[Path | None, _option("Settings file (INGEST_SETTINGS, else ./ingest.toml).")] = None
+    tables: Annotated[Path | None, _option("Folder of table files (else tables/ beside the settings).")] = (
+        None
+    )
+    registry: Annotated[str | None, _option("Registry URL, or a folder of schemas.")] = None
+    bootstrap_servers: Annotated[str | None, _option("Kafka brokers, host:port, comma separated.")] = None
+    lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
+    debug: Annotated[bool, Parameter(negative=(), show_default=False, group=_DEPLOYMENT,
+                                     help="Log everything; show a traceback with an error.")] = False  # fmt: skip
+
+    def open(self) -> "Session":
+        """Open the deployment, with its secrets masked in the log."""
+        from ingest.log import configure  # noqa: PLC0415  `ingest --help` must answer at once
+        from ingest.run.session import Session  # noqa: PLC0415  same
+
+        session = Session.open(self.settings, tables=self.tables, overrides=self.overrides())
+        configure("debug" if self.debug else "warning", secrets=session.settings.secrets())
+        return session
+
+    def overrides(self) -> dict[str, object]:
+        """Return the flags by the settings' dotted keys."""
+        return {
+            "registry.url": self.registry,
+            "kafka.bootstrap_servers": self.bootstrap_servers,
+            "lake.path": self.lake,
+        }

@@ -1,0 +1,44 @@
+"""`ingest schema`: the schemas of a registry, as ingest reads them."""
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from ingest.cli.options import Deployment, Json
+from ingest.cli.output import print_error, print_json, print_table, print_text
+
+app = App(name="schema", help="The schemas of a registry, as ingest reads them.")
+
+
+@app.command
+def show(
+    subject: Annotated[str, Parameter(help="Registry subject, such as server1.dbo.customers-value.")],
+    /,
+    *,
+    version: Annotated[int | None, Parameter(help="Version of the subject; the latest without it.")] = None,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Show a subject column by column: Avro type, meaning, Spark type, unit, and what is lost.
+
+    Exit code 1 if a column has a type that ingest does not know.
+
+    Example: `ingest schema show server1.dbo.customers-value --version 2`
+    """
+    with deployment.open() as session:
+        registered, described = session.describe(subject, version)
+    if json:
+        head = {"subject": registered.subject, "version": registered.version, "id": registered.id}
+        print_json({**head, **described.to_json()})
+    else:
+        title = f"{registered.subject} version {registered.version} (id {registered.id}): {described.kind}"
+        print_text(f"{title} of {described.dialect}" if described.dialect else title)
+        rows = [
+            (c.name, c.avro, c.semantic.rpartition(".")[2], c.spark, c.unit, c.loses)
+            for c in described.columns
+        ]
+        print_table(("column", "avro", "meaning", "spark", "unit", "loses"), rows)
+    problems = [column.problem for column in described.columns if column.problem]
+    for problem in problems:
+        print_error(problem)
+    return 1 if problems else 0

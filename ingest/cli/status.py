@@ -1,0 +1,40 @@
+"""`ingest status`: what the tables hold, and how far behind they are."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ingest.cli.options import Deployment, Json
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table
+
+
+def status(
+    *tables: Annotated[str, Parameter(help="Tables to show; all of them without any.")],
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Show each table's last commit, its lag in offsets and the schemas of its last run.
+
+    Example: `ingest status --json`
+    """
+    claim_stdout()
+    with deployment.open() as session:
+        found = session.status(tables)
+    if json:
+        print_json([one.to_json() for one in found])
+    else:
+        rows = [
+            (
+                one.table,
+                one.last and one.last.instant,
+                one.lag,
+                ", ".join(str(i) for i in one.last.schema_ids) if one.last else None,
+                one.last.note if one.last else "not run yet",
+            )
+            for one in found
+        ]
+        print_table(("table", "last commit", "lag", "schema ids", "note"), rows, right=("lag",))
+    for one in found:
+        if one.error:
+            print_error(one.error)
+    return 1 if any(one.error for one in found) else 0

@@ -1,0 +1,76 @@
+"""A schema, column by column, for people and for golden files."""
+
+from typing import Any
+
+import attrs
+
+from ingest import avro
+from ingest.compile.column import Mapper
+from ingest.compile.envelope import classify, find_envelope
+from ingest.dialects import dialect_of
+from ingest.errors import SchemaError, UnmappedTypeError
+
+
+@attrs.frozen
+class ColumnLine:
+    """One column: how it is carried, what it means, what it becomes; `problem` where it becomes nothing."""
+
+    name: str
+    avro: str
+    nullable: bool
+    semantic: str
+    spark: str
+    unit: str = ""
+    loses: str = ""
+    problem: str = ""
+
+
+@attrs.frozen
+class Description:
+    """What a schema is, and its columns: those of the row image, or of a key."""
+
+    kind: str
+    dialect: str
+    columns: tuple[ColumnLine, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description as JSON."""
+        return {
+            "kind": self.kind,
+            "dialect": self.dialect or None,
+            "columns": [
+                {key: value for key, value in attrs.asdict(column).items() if value != ""}
+                for column in self.columns
+            ],
+        }
+
+
+def describe(schema: avro.Schema, label: str) -> Description:
+    """Describe a key or value schema, under the default policies."""
+    kind = classify(schema)
+    if kind == "data":
+        envelope = find_envelope(schema, label)
+        dialect = dialect_of(envelope.source_record)
+        mapper = Mapper(label, tick_ns=dialect.tick_ns if dialect else None)
+        lines = _lines(mapper, envelope.row, "$.after")
+        return Description("change events", dialect.name if dialect else "", lines)
+    if isinstance(schema, avro.Record):
+        plain = "key or plain record" if kind == "foreign" else kind
+        return Description(plain, "", _lines(Mapper(label), schema, "$"))
+    raise SchemaError(label, "$", "is no record, so it has no columns")
+
+
+def _lines(mapper: Mapper, record: avro.Record, path: str) -> tuple[ColumnLine, ...]:
+    return tuple(_line(mapper, field, f"{path}.{field.name}") for field in record.fields)
+
+
+def _line(mapper: Mapper, field: avro.Field, path: str) -> ColumnLine:
+    inner = avro.not_null(field.type)
+    physical = inner.physical if isinstance(inner, avro.Scalar) else type(inner).__name__.lower()
+    semantic = "" if isinstance(inner, avro.Union | avro.Nullable) else inner.notes.semantic
+    nullable = isinstance(field.type, avro.Nullable)
+    try:
+        mapped = mapper.column(field.name, field.type, path)
+    except (SchemaError, UnmappedTypeError) as error:
+        return ColumnLine(field.name, physical, nullable, semantic, "", problem=str(error))
+    return ColumnLine(field.name, physical, nullable, semantic, str(mapped.spark), mapped.unit, mapped.loses)

@@ -1,0 +1,226 @@
+"""Spark types as frozen values: read and written as DDL, compared, widened, reshaped.
+
+No pyspark here: schemas, plans and type pages are made without a JVM.
+"""
+
+import re
+from typing import assert_never
+
+import attrs
+
+MAX_PRECISION = 38
+"""Digits that a Spark decimal holds (org.apache.spark.sql.types.DecimalType.MAX_PRECISION)."""
+
+
+@attrs.frozen
+class Simple:
+    """A type without parameters: `int`, `bigint`, `string`, `timestamp_ntz`, …"""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@attrs.frozen
+class Decimal:
+    """`decimal(precision,scale)`."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@attrs.frozen
+class ArrayOf:
+    """`array<items>`."""
+
+    items: "SparkType"
+
+    def __str__(self) -> str:
+        return f"array<{self.items}>"
+
+
+@attrs.frozen
+class MapOf:
+    """`map<string,values>`."""
+
+    values: "SparkType"
+
+    def __str__(self) -> str:
+        return f"map<string,{self.values}>"
+
+
+@attrs.frozen
+class Struct:
+    """`struct<name:type,…>`."""
+
+    fields: tuple[tuple[str, "SparkType"], ...]
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{quote(name)}:{kind}' for name, kind in self.fields)}>"
+
+
+SparkType = Simple | Decimal | ArrayOf | MapOf | Struct
+
+
+def quote(name: str) -> str:
+    """Return a name as Spark SQL quotes it, where it needs quoting."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name.replace('`', '``')}`"
+
+
+# --- DDL ---------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|\w+|[<>(),:])")
+_SYNONYMS = {"integer": "int", "long": "bigint", "byte": "tinyint", "short": "smallint"}
+
+
+def parse_ddl(text: str) -> SparkType:
+    """Parse a type as Spark writes it (`simpleString`).  Raises `ValueError` on anything else."""
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens) != re.sub(r"\s+", "", text):
+        raise ValueError(f"'{text}' is no Spark type")
+    try:
+        kind, rest = _parse(tokens)
+    except (IndexError, ValueError) as error:
+        raise ValueError(f"'{text}' is no Spark type") from error
+    if rest:
+        raise ValueError(f"'{text}' is no Spark type")
+    return kind
+
+
+def _parse(tokens: list[str]) -> tuple[SparkType, list[str]]:
+    match tokens:
+        case ["decimal", "(", precision, ",", scale, ")", *rest]:
+            return Decimal(int(precision), int(scale)), rest
+        case ["array", "<", *rest]:
+            items, rest = _parse(rest)
+            return ArrayOf(items), _expect(rest, ">")
+        case ["map", "<", "string", ",", *rest]:
+            values, rest = _parse(rest)
+            return MapOf(values), _expect(rest, ">")
+        case ["struct", "<", *rest]:
+            return _parse_fields(rest)
+        case [name, *rest] if re.fullmatch(r"[a-z_]+", name):
+            return Simple(_SYNONYMS.get(name, name)), rest
+        case _:
+            raise ValueError(tokens)
+
+
+def _parse_fields(tokens: list[str]) -> tuple[SparkType, list[str]]:
+    fields: list[tuple[str, SparkType]] = []
+    while tokens[0] != ">":
+        name, colon, *rest = tokens
+        _expect([colon], ":")
+        kind, tokens = _parse(rest)
+        fields.append((name.strip("`").replace("``", "`"), kind))
+        tokens = tokens[1:] if tokens[0] == "," else tokens
+    return Struct(tuple(fields)), tokens[1:]
+
+
+def _expect(tokens: list[str], token: str) -> list[str]:
+    if tokens[0] != token:
+        raise ValueError(token)
+    return tokens[1:]
+
+
+# --- widening ----------------------------------------------------------------------------------
+
+_WIDER = {
+    ("int", "bigint"): "bigint",
+    ("int", "double"): "double",  # 53 bits hold every int
+    ("float", "double"): "double",
+}
+
+
+def widest(one: SparkType, other: SparkType) -> SparkType | None:
+    """Return the narrowest type that holds every value of both, or None.
+
+    Only what Hudi 1.2 evolves in place is on the list; int to string, which it would take silently and
+    for ever, is not.
+    """
+    match one, other:
+        case _ if one == other:
+            return one
+        case Simple(left), Simple(right):
+            wider = _WIDER.get((left, right)) or _WIDER.get((right, left))
+            return Simple(wider) if wider else None
+        case Decimal(), Decimal():
+            return _widest_decimal(one, other)
+        case ArrayOf(left_items), ArrayOf(right_items):
+            items = widest(left_items, right_items)
+            return ArrayOf(items) if items else None
+        case MapOf(left_values), MapOf(right_values):
+            values = widest(left_values, right_values)
+            return MapOf(values) if values else None
+        case Struct(left_fields), Struct(right_fields):
+            return _widest_struct(dict(left_fields), dict(right_fields))
+        case _:
+            return None
+
+
+def _widest_decimal(one: Decimal, other: Decimal) -> Decimal | None:
+    scale = max(one.scale, other.scale)
+    digits = max(one.precision - one.scale, other.precision - other.scale)
+    return Decimal(digits + scale, scale) if digits + scale <= MAX_PRECISION else None
+
+
+def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> Struct | None:
+    fields: list[tuple[str, SparkType]] = []
+    for name in dict.fromkeys([*left, *right]):
+        both = [kinds[name] for kinds in (left, right) if name in kinds]
+        kind = widest(both[0], both[-1])
+        if kind is None:
+            return None
+        fields.append((name, kind))
+    return Struct(tuple(fields))
+
+
+# --- reshaping ---------------------------------------------------------------------------------
+
+
+def reshape(value: str, kind: SparkType, target: SparkType) -> str:
+    """Return SQL that gives `value`, of type `kind`, the wider type `target` (see `widest`)."""
+    match kind, target:
+        case _ if kind == target:
+            return value
+        case Struct(fields), Struct(targets):
+            return _reshape_struct(value, dict(fields), targets)
+        case ArrayOf(items), ArrayOf(target_items):
+            return f"transform({value}, x -> {reshape('x', items, target_items)})"
+        case MapOf(values), MapOf(target_values):
+            return f"transform_values({value}, (k, v) -> {reshape('v', values, target_values)})"
+        case Simple("float"), Simple("double"):
+            # by way of text, as Hudi reads old float files: 0.1 stays 0.1
+            return f"cast(cast({value} as string) as double)"
+        case _:
+            return f"cast({value} as {target})"
+
+
+def _reshape_struct(
+    value: str, fields: dict[str, SparkType], targets: tuple[tuple[str, SparkType], ...]
+) -> str:
+    parts = [
+        f"'{name}', {reshape(f'{value}.{quote(name)}', fields[name], kind)}"
+        if name in fields
+        else f"'{name}', cast(null as {kind})"
+        for name, kind in targets
+    ]
+    return f"if({value} is null, null, named_struct({', '.join(parts)}))"
+
+
+def has_map(kind: SparkType) -> bool:
+    """Tell whether a map is in the type: Spark cannot compare maps."""
+    match kind:
+        case Simple() | Decimal():
+            return False
+        case ArrayOf(items):
+            return has_map(items)
+        case MapOf():
+            return True
+        case Struct(fields):
+            return any(has_map(field) for _, field in fields)
+        case _:
+            assert_never(kind)

@@ -1,0 +1,216 @@
+"""The type table: what every semantic type becomes.  Rows only, no logic.
+
+A row is found by (semantic, physical, policy).  `spark` is the type in the table.  `logical` is the Avro
+logical type under which Spark's own decoder already gives a better value than the bare physical one;
+`sql` turns that value, `{c}`, into the `spark` type; `fault` is SQL that is true for a value which the
+type cannot hold (`{out}` is what `sql` made of it): such a record is set aside, never stored as if true.
+
+Sources: DBZ = debezium `io.debezium.time.*` / `io.debezium.data.*` javadoc and the connector pages' tables of
+data type mappings; KC = kafka connect `org.apache.kafka.connect.data.*`; AVRO = Avro 1.11 specification.
+"""
+
+from types import MappingProxyType
+
+import attrs
+
+
+@attrs.frozen
+class TypeRow:
+    """One semantic type, carried as one physical type, under one policy."""
+
+    semantic: str
+    physical: str
+    spark: str
+    sql: str = "{c}"
+    logical: str = ""
+    fault: str = ""
+    unit: str = ""
+    loses: str = ""
+    policy: str = ""
+    source: str = ""
+
+
+_DAY_MS = 86_400_000
+
+# A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
+# hold (outside 1677-09-21 … 2262-04-11) without a sign.  2^64 mod 100 is 16, so a wrapped value betrays itself
+# by not being a multiple of 100, and its last two digits tell by how many times 2^64 it was wrapped: k solves
+# 16 k = -v (mod 100), which has one solution mod 25, and the years 1 … 9999 need only k = -3 … 14.
+_WRAPS = "pmod(-19 * (pmod({c}, 100) div 4), 25) - if(pmod(-19 * (pmod({c}, 100) div 4), 25) > 14, 25, 0)"
+# (v + k 2^64) / 100, in 64 bits: the quotients and the remainders are divided apart
+_TICKS_100NS = (
+    "(({c} - pmod({c}, 100)) div 100 + (pmod({c}, 100) + 16 * (" + _WRAPS + ")) div 100"
+    " + 184467440737095516L * (" + _WRAPS + "))"
+)
+_NANOS_TO_MICROS = "({c} - pmod({c}, 1000)) div 1000"
+_TICKS_TO_MICROS = "(" + _TICKS_100NS + " - pmod(" + _TICKS_100NS + ", 10)) div 10"
+_MICROS_NTZ = "cast(timestamp_micros({micros}) as timestamp_ntz)"  # the run's session zone is UTC
+
+
+def _clock(of_second: str, fraction_digits: int) -> str:
+    """Return SQL for `HH:mm:ss.f…` of a count `{c}` of which `of_second` make a second."""
+    part = "lpad(cast({value} as string), {width}, '0')"
+    hours = part.format(value=f"{{c}} div ({of_second} * 3600)", width=2)
+    minutes = part.format(value=f"({{c}} div ({of_second} * 60)) % 60", width=2)
+    seconds = part.format(value=f"({{c}} div {of_second}) % 60", width=2)
+    fraction = part.format(value=f"{{c}} % {of_second}", width=fraction_digits)
+    return f"concat({hours}, ':', {minutes}, ':', {seconds}, '.', {fraction})"
+
+
+def _outside_day(of_second: str) -> str:
+    return f"{{c}} < 0 or {{c}} > 86400 * {of_second}"
+
+
+_BEYOND_DATE = "{c} not between date'0001-01-01' and date'9999-12-31'"
+_BEYOND_NTZ = (
+    "{c} not between timestamp_ntz'0001-01-01 00:00:00' and timestamp_ntz'9999-12-31 23:59:59.999999'"
+)
+_UNPARSED = "{c} is not null and {out} is null"
+_NO_ZONE = "replace({c}, 'Z', '')"  # isostring's Z means "no zone"
+
+_DBZ_TIME = "DBZ io.debezium.time"
+_BELOW_MICRO = "digits below 1 µs"
+
+_ROWS = (
+    # --- plain physical types ------------------------------------------------------------------
+    TypeRow("", "boolean", "boolean", source="AVRO"),
+    TypeRow("", "int", "int", source="AVRO; int8 and int16 too: Hudi stores them as int"),
+    TypeRow("", "long", "bigint", source="AVRO"),
+    TypeRow("", "float", "float", source="AVRO"),
+    TypeRow("", "double", "double", source="AVRO"),
+    TypeRow("", "string", "string", source="AVRO"),
+    TypeRow("", "bytes", "binary", source="AVRO"),
+    TypeRow("", "fixed", "binary", source="AVRO"),
+    TypeRow("", "enum", "string", source="AVRO"),
+    # --- dates ---------------------------------------------------------------------------------
+    TypeRow("io.debezium.time.Date", "int", "date", logical="date", fault=_BEYOND_DATE,
+            unit="days since 1970-01-01", source=f"{_DBZ_TIME}.Date"),
+    TypeRow("org.apache.kafka.connect.data.Date", "int", "date", logical="date", fault=_BEYOND_DATE,
+            unit="days since 1970-01-01", source="KC Date"),
+    TypeRow("date", "int", "date", logical="date", fault=_BEYOND_DATE,
+            unit="days since 1970-01-01", source="AVRO date"),
+    TypeRow("io.debezium.time.IsoDate", "string", "date", sql=f"try_cast({_NO_ZONE} as date)",
+            fault=_UNPARSED, unit="ISO-8601 date, Z means no zone", source=f"{_DBZ_TIME}.IsoDate"),
+    # --- times of day --------------------------------------------------------------------------
+    TypeRow("io.debezium.time.Time", "int", "string", sql=_clock("1000", 3), policy="string",
+            fault=_outside_day("1000"), unit="ms since midnight", source=f"{_DBZ_TIME}.Time"),
+    TypeRow("io.debezium.time.Time", "int", "bigint", sql="{c} * 1000L", policy="micros",
+            fault=_outside_day("1000"), unit="ms since midnight, stored as µs",
+            source=f"{_DBZ_TIME}.Time"),
+    TypeRow("org.apache.kafka.connect.data.Time", "int", "string", sql=_clock("1000", 3),
+            fault=_outside_day("1000"), unit="ms since midnight", policy="string",
+            source="KC Time"),
+    TypeRow("org.apache.kafka.connect.data.Time", "int", "bigint", sql="{c} * 1000L",
+            fault=_outside_day("1000"), unit="ms since midnight, stored as µs", policy="micros",
+            source="KC Time"),
+    TypeRow("time-millis", "int", "string", sql=_clock("1000", 3), policy="string",
+            fault=_outside_day("1000"), unit="ms since midnight", source="AVRO time-millis"),
+    TypeRow("time-millis", "int", "bigint", sql="{c} * 1000L", policy="micros",
+            fault=_outside_day("1000"), unit="ms since midnight, stored as µs",
+            source="AVRO time-millis"),
+    TypeRow("io.debezium.time.MicroTime", "long", "string", sql=_clock("1000000L", 6),
+            fault=_outside_day("1000000L"), unit="µs since midnight", policy="string",
+            source=f"{_DBZ_TIME}.MicroTime"),
+    TypeRow("io.debezium.time.MicroTime", "long", "bigint", policy="micros",
+            fault=_outside_day("1000000L"), unit="µs since midnight",
+            source=f"{_DBZ_TIME}.MicroTime"),
+    TypeRow("io.debezium.time.NanoTime", "long", "string", sql=_clock("1000000000L", 9),
+            fault=_outside_day("1000000000L"), unit="ns since midnight", policy="string",
+            source=f"{_DBZ_TIME}.NanoTime"),
+    TypeRow("io.debezium.time.NanoTime", "long", "bigint", sql="{c} div 1000", policy="micros",
+            fault=_outside_day("1000000000L"), unit="ns since midnight, stored as µs",
+            loses=_BELOW_MICRO, source=f"{_DBZ_TIME}.NanoTime"),
+    TypeRow("io.debezium.time.IsoTime", "string", "string", sql=_NO_ZONE,
+            unit="ISO-8601 time, Z means no zone", source=f"{_DBZ_TIME}.IsoTime"),
+    TypeRow("io.debezium.time.ZonedTime", "string", "string",
+            unit="ISO-8601 time with offset", source=f"{_DBZ_TIME}.ZonedTime"),
+    # --- timestamps without a zone: wall clock --------------------------------------------------
+    TypeRow("io.debezium.time.Timestamp", "long", "timestamp_ntz", logical="local-timestamp-millis",
+            fault=_BEYOND_NTZ, unit="ms since 1970-01-01, no zone",
+            source=f"{_DBZ_TIME}.Timestamp"),
+    TypeRow("org.apache.kafka.connect.data.Timestamp", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+            logical="local-timestamp-millis", unit="ms since 1970-01-01, no zone",
+            source="KC Timestamp"),
+    TypeRow("timestamp-millis", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+            logical="local-timestamp-millis", unit="ms since 1970-01-01, no zone",
+            source="AVRO timestamp-millis, as Connect's Timestamp is annotated"),
+    TypeRow("io.debezium.time.MicroTimestamp", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+            logical="local-timestamp-micros", unit="µs since 1970-01-01, no zone",
+            source=f"{_DBZ_TIME}.MicroTimestamp"),
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
+            sql=_MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS), loses=_BELOW_MICRO,
+            unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
+            unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
+            sql="concat(date_format(" + _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS)
+            + ", \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), lpad(cast(pmod({c}, 1000) as string), 3, '0'))",
+            unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
+            source=f"{_DBZ_TIME}.NanoTimestamp"),
+    TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
+            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", fault=_UNPARSED, loses=_BELOW_MICRO,
+            unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
+    TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
+            unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
+    # --- timestamps with a zone: an instant -----------------------------------------------------
+    TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp", fault=_UNPARSED,
+            sql="try_cast({c} as timestamp)", unit="ISO-8601 timestamp with offset",
+            loses=f"the offset, and {_BELOW_MICRO}", source=f"{_DBZ_TIME}.ZonedTimestamp"),
+    # --- numbers -------------------------------------------------------------------------------
+    TypeRow("org.apache.kafka.connect.data.Decimal", "bytes", "decimal({precision},{scale})",
+            logical="decimal", source="KC Decimal"),
+    TypeRow("decimal", "bytes", "decimal({precision},{scale})", logical="decimal",
+            source="AVRO decimal"),
+    # --- text and bytes with a meaning ----------------------------------------------------------
+    TypeRow("io.debezium.data.Xml", "string", "string", source="DBZ io.debezium.data.Xml"),
+    TypeRow("io.debezium.data.Json", "string", "string", source="DBZ io.debezium.data.Json"),
+    TypeRow("io.debezium.data.Uuid", "string", "string", source="DBZ io.debezium.data.Uuid"),
+    TypeRow("uuid", "string", "string", source="AVRO uuid"),
+    TypeRow("io.debezium.data.Enum", "string", "string", source="DBZ io.debezium.data.Enum"),
+    TypeRow("io.debezium.data.Bits", "bytes", "binary", unit="little-endian bit set",
+            source="DBZ io.debezium.data.Bits"),
+)  # fmt: skip
+
+# What a source with 100 ns ticks (SQL Server) allows beyond the rows above: wrapped values are unwrapped.
+_NOT_TICKS = (
+    "pmod({c}, 4) != 0 or (pmod({c}, 100) != 0 and "
+    + _TICKS_100NS
+    + " not between -621355968000000000L and 2534023007999999999L)"  # the years 1 … 9999
+)
+_ROWS_100NS = (
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
+            sql="if(pmod({c}, 100) = 0, " + _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS) + ", "
+            + _MICROS_NTZ.replace("{micros}", _TICKS_TO_MICROS) + ")",
+            fault=_NOT_TICKS, unit="ns since 1970-01-01, no zone", loses=_BELOW_MICRO,
+            source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
+            fault="pmod({c}, 100) != 0", unit="ns since 1970-01-01, no zone",
+            source=f"{_DBZ_TIME}.NanoTimestamp; wrapped values have no bigint"),
+    TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
+            sql="concat(date_format(" + _MICROS_NTZ.replace("{micros}", _TICKS_TO_MICROS)
+            + ", \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), cast(pmod(" + _TICKS_100NS
+            + ", 10) as string), '00')",
+            fault=_NOT_TICKS, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
+            source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
+)  # fmt: skip
+
+TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})
+"""Every row by (semantic, physical, policy)."""
+
+TYPES_BY_TICK = MappingProxyType(
+    {100: MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_100NS})}
+)
+"""Rows that take the place of those in `TYPES` for a source with that tick, in nanoseconds."""
+
+POLICIES = MappingProxyType(
+    {
+        "io.debezium.time.Time": "time",
+        "io.debezium.time.MicroTime": "time",
+        "io.debezium.time.NanoTime": "time",
+        "org.apache.kafka.connect.data.Time": "time",
+        "time-millis": "time",
+        "io.debezium.time.NanoTimestamp": "nanos",
+        "io.debezium.time.IsoTimestamp": "nanos",
+    }
+)
+"""Which policy of `[types]` chooses among the rows of a semantic type."""

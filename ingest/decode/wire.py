@@ -1,0 +1,59 @@
+"""The bytes around a record: magic byte, schema id, payload.
+
+Confluent's framing: a byte 0, four bytes of schema id, the Avro binary of one record.
+https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
+"""
+
+from collections.abc import Iterable
+
+from ingest.decode.rejects import Check
+from ingest.names import SchemaId
+
+HEADER_BYTES = 5
+
+
+def header_sql(column: str) -> str:
+    """Return SQL for the header of a binary column."""
+    return f"substring({column}, 1, {HEADER_BYTES})"
+
+
+def payload_sql(column: str) -> str:
+    """Return SQL for what follows the header."""
+    return f"substring({column}, {HEADER_BYTES + 1})"
+
+
+def header_literal(schema_id: SchemaId) -> str:
+    """Return the header of a schema id as a SQL literal."""
+    return f"X'00{schema_id:08X}'"
+
+
+def schema_id_sql(column: str, schema_ids: Iterable[SchemaId]) -> str:
+    """Return SQL for the id in the header, if it is one of these, else null."""
+    branches = " ".join(f"when {header_literal(one)} then {one}" for one in schema_ids)
+    return f"case {header_sql(column)} {branches or 'when null then null'} end"
+
+
+def framing_checks(column: str, known: Iterable[SchemaId]) -> list[Check]:
+    """Return the checks of bytes that do not begin with the header of a known schema.
+
+    Such bytes decode to nothing, so that the check of the decoded record implies all of these.
+    """
+    first = f"substring({column}, 1, 1)"
+    literals = ", ".join(header_literal(schema_id) for schema_id in known) or "null"
+    size = f"length({column})"
+    texts = [
+        (f"{size} = 0", f"'{column}: empty payload'"),
+        (f"{first} = X'01'", f"'{column}: a schema GUID (magic byte 1) is not supported yet'"),
+        (f"{first} != X'00'", f"concat('{column}: magic byte 0x', hex({first}), ' is not 0x00')"),
+        (f"{size} < {HEADER_BYTES}", f"concat('{column}: ', {size}, ' bytes are too few for a schema id')"),
+        (
+            f"coalesce({header_sql(column)} not in ({literals}), true)",
+            f"concat('{column}: unknown schema id ', {written_id_sql(column)})",
+        ),
+    ]
+    return [Check(condition, reason, implied=True) for condition, reason in texts]
+
+
+def written_id_sql(column: str) -> str:
+    """Return SQL for the number behind the magic byte, as text."""
+    return f"conv(hex(substring({column}, 2, 4)), 16, 10)"

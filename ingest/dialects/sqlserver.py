@@ -1,0 +1,53 @@
+"""Debezium's SQL Server connector, 1.9 and later."""
+
+from ingest.dialects.dialect import Dialect, Guard, Term
+
+# `xxxxxxxx:xxxxxxxx:xxxx`, lower-case hexadecimal (debezium: sqlserver/Lsn.java), so that text order is log
+# order.  Null sorts lowest: a snapshot row has the log's end as commit LSN and no change LSN.
+_NULL_LSN = "00000000:00000000:0000"
+
+
+def _lsn(field: str) -> Term:
+    return Term(
+        field=field,
+        avro="string",
+        sql=f"lpad(coalesce(lower({{c}}), '{_NULL_LSN}'), {len(_NULL_LSN)}, '0')",
+        fault=f"length({{c}}) > {len(_NULL_LSN)}",
+    )
+
+
+SQLSERVER = Dialect(
+    name="sqlserver",
+    title="SQL Server",
+    source_record="io.debezium.connector.sqlserver.Source",
+    # Commit LSN, change LSN, then the number inside the pair: SQL Server may log an update as delete and
+    # insert at one change LSN, and a key change comes as d (1) and c (2)
+    # (debezium: sqlserver/SqlServerOffsetContext.java; documentation: event_serial_no).
+    terms=(
+        _lsn("commit_lsn"),
+        _lsn("change_lsn"),
+        Term(
+            field="event_serial_no",
+            avro="long",
+            sql="lpad(cast(coalesce({c}, 0L) as string), 19, '0')",
+            fault="{c} < 0",
+        ),
+    ),
+    # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming goes on strictly
+    # after it: the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was read
+    # before the log had any LSN must be put below everything.
+    rank="if(op = 'r' and source.commit_lsn is null, '0', '1')",
+    topic_parts=(("server", "schema", "table"), ("server", "database", "schema", "table")),
+    tick_ns=100,
+    guards=(
+        Guard(
+            "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "
+            "did not change"
+        ),
+        Guard(
+            "Debezium 2.1 streams time(4) to time(7) with milliseconds only",
+            ("io.debezium.time.MicroTime", "io.debezium.time.NanoTime"),
+        ),
+    ),
+    documentation="https://debezium.io/documentation/reference/stable/connectors/sqlserver.html",
+)

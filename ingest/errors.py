@@ -1,0 +1,323 @@
+"""What can go wrong, as values: each error keeps its fields and makes its text from them.
+
+Three bases decide the exit code: `Final` (1: the same run would fail again), `Misuse` (2: wrong usage or
+settings) and `Retryable` (75: try again later).  A text says where, what was found, what was allowed and what
+to do.  Fields are positional, so that errors pickle.
+"""
+
+from typing import ClassVar
+
+import attrs
+
+
+class IngestError(Exception):
+    """The base of everything that `ingest` raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class Final(IngestError):
+    """Would fail again unchanged: exit code 1."""
+
+
+class Misuse(IngestError):
+    """Wrong usage or settings: exit code 2."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class Retryable(IngestError):
+    """Temporary: broker, registry or storage out of reach, table locked.  Exit code 75."""
+
+    exit_code: ClassVar[int] = 75
+
+
+# --- usage and files ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class UsageError(Misuse):
+    """A command line that cannot be carried out."""
+
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(self.problem, self.todo)
+
+
+@attrs.frozen
+class SettingsError(Misuse):
+    """A settings file, environment variable or flag with a wrong value; `key` is its dotted path."""
+
+    source: str
+    key: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"{self.source}: {self.key}: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class TableFileError(Misuse):
+    """A table file that cannot be read; `key` is the dotted path inside it."""
+
+    path: str
+    key: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: {self.key}" if self.key else self.path
+        return _sentences(f"{where}: {self.problem}", self.todo)
+
+
+# --- registry and schemas ----------------------------------------------------------------------
+
+
+@attrs.frozen
+class RegistryUnreachableError(Retryable):
+    """No registry address answered; `problem` is the last one's answer, without secrets."""
+
+    url: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"registry {self.url}: {self.problem}", "Try again when it is up")
+
+
+@attrs.frozen
+class RegistryRefusedError(Final):
+    """The registry answered, and said no: bad credentials, incompatible schema, bad request."""
+
+    url: str
+    request: str
+    status: int
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"registry {self.url}: {self.request}: HTTP {self.status}: {self.problem}")
+
+
+@attrs.frozen
+class SchemaNotFoundError(Final):
+    """The registry does not hold a subject, version or id; `wanted` says which."""
+
+    url: str
+    wanted: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"registry {self.url}: {self.wanted} does not exist", self.todo)
+
+
+@attrs.frozen
+class SchemaError(Final):
+    """A schema that cannot be used; `where` names subject and version or id, `path` the place in it."""
+
+    where: str
+    path: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"{self.where} {self.path}: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class UnmappedTypeError(Final):
+    """A type that the type table has no row for."""
+
+    where: str
+    path: str
+    semantic: str
+    physical: str
+
+    def __str__(self) -> str:
+        found = f"'{self.semantic}' carried as '{self.physical}' has no row in the type table"
+        return _sentences(
+            f"{self.where} {self.path}: {found}",
+            "Exclude the column ([columns.<name>] exclude = true) or add a row to compile/typetable.py",
+        )
+
+
+@attrs.frozen
+class EvolutionError(Final):
+    """A change of a column's type that would lose or falsify what the table holds."""
+
+    table: str
+    column: str
+    found: str
+    present: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"table {self.table}, column {self.column}: the events bring {self.found}, "
+            f"the table holds {self.present}, and that change is not safe",
+            self.todo or "Nothing was written",
+        )
+
+
+@attrs.frozen
+class FixtureError(Misuse):
+    """A fixture or corpus folder that cannot be loaded; `where` is a line, a record or a field of `path`."""
+
+    path: str
+    where: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: {self.where}" if self.where else self.path
+        return _sentences(f"{where}: {self.problem}", self.todo)
+
+
+# --- records, offsets, tables ------------------------------------------------------------------
+
+
+@attrs.frozen
+class DecodeError(Final):
+    """Records that could not be read; the first is named by topic, partition and offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        more = f" ({self.count - 1} more like it in this range)" if self.count > 1 else ""
+        return _sentences(
+            f"{self.topic}-{self.partition}-{self.offset}: {self.reason}{more}",
+            "Nothing was committed for this table",
+        )
+
+
+@attrs.frozen
+class OffsetError(Final):
+    """The table's offsets and the topic's do not fit."""
+
+    topic: str
+    partition: int
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"{self.topic}-{self.partition}: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class BrokerUnreachableError(Retryable):
+    """No Kafka broker answered."""
+
+    bootstrap_servers: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", "Try again when it is up")
+
+
+@attrs.frozen
+class BrokerRefusedError(Final):
+    """A broker answered, and said no: bad credentials, no permission, an impossible request."""
+
+    bootstrap_servers: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class TopicNotFoundError(Final):
+    """The broker answered, but has no such topic."""
+
+    topic: str
+    bootstrap_servers: str
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"topic {self.topic} does not exist on Kafka {self.bootstrap_servers}",
+            "Check the table file's `topic`, or start the connector that writes it",
+        )
+
+
+@attrs.frozen
+class WriteError(Final):
+    """Hudi refused a batch; nothing was committed."""
+
+    table: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"table {self.table}: {self.problem}", "Nothing was committed")
+
+
+@attrs.frozen
+class TableLockedError(Retryable):
+    """Another writer was at work on the table; nothing was committed."""
+
+    table: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"table {self.table}: another writer was there: {self.problem}")
+
+
+@attrs.frozen
+class LakeError(Final):
+    """A place in the lake that holds something that this version cannot use."""
+
+    path: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"lake {self.path}: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class LakeUnreachableError(Retryable):
+    """The lake's storage cannot be read or written."""
+
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"lake {self.path}: {self.problem}")
+
+
+@attrs.frozen
+class UnexpectedError(Final):
+    """Something that `ingest` did not foresee, while it worked on a table."""
+
+    where: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(f"{self.where}: {self.problem}", "Run again with --debug and report it")
+
+
+# --- local servers -----------------------------------------------------------------------------
+
+
+@attrs.frozen
+class LocalServerError(Final):
+    """A local server that did not start or stop; `log` is the file that says why."""
+
+    server: str
+    problem: str
+    log: str = ""
+    todo: str = ""
+
+    def __str__(self) -> str:
+        log = f" (log: {self.log})" if self.log else ""
+        return _sentences(f"local {self.server}: {self.problem}{log}", self.todo)
+
+
+def _sentences(*parts: str) -> str:
+    """Joins the parts that are there, each as a sentence."""
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)

@@ -1,0 +1,120 @@
+"""What a record key and a partition path can hold: Hudi writes both as text.
+
+Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare text, several give
+`a:<text>,b:<text>`; a partition column is read back from its folder's name.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  (the name that Spark's users know)
+
+KEY_TYPES: Final = frozenset(
+    {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}
+)
+PARTITION_TYPES: Final = frozenset({"int", "bigint", "string", "boolean", "date"})
+UNSAFE_PARTITIONS: Final = ("", ".", "..", "__HIVE_DEFAULT_PARTITION__")
+"""Texts that name no folder of their own: the row would be lost or its column read back as null."""
+
+
+def unsafe_key_type(ddl: str) -> str | None:
+    """Say why a type cannot be a record key; None when it can."""
+    kind = ddl.lower()
+    if kind in KEY_TYPES or kind.startswith("decimal("):
+        return None
+    if kind in ("float", "double"):
+        return "its text differs between Java versions (before and from 19), and so would the key"
+    if kind in ("tinyint", "smallint"):
+        return "Hudi stores it as int; cast it before"
+    return "a record key needs one plain value"
+
+
+def unsafe_key_change(present: str, incoming: str) -> str | None:
+    """Say why a key column's new type would change the text of old keys; None when it would not.
+
+    Hudi takes int -> bigint and decimals that grow, and finds the old rows again only where the text stays.
+    """
+    old, new = present.lower(), incoming.lower()
+    same_text = old == new or {old, new} == {"int", "bigint"}
+    if same_text or (_scale(old) is not None and _scale(old) == _scale(new)):
+        return None
+    return f"the record keys written as {present} read otherwise as {incoming}: rows would be doubled"
+
+
+def unsafe_partition_type(ddl: str) -> str | None:
+    """Say why a type cannot be a partition column; None when it can.
+
+    The column is read back from the folder's name: a timestamp as null or not at all, bytes as hex.
+    """
+    kind = ddl.lower()
+    if kind in PARTITION_TYPES or kind.startswith("decimal("):
+        return None
+    return "Hudi reads it back wrongly from the folder's name"
+
+
+def unsafe_value(key: Mapping[str, str], partition_by: Sequence[str]) -> Column:
+    """Build the expression that says why a row's key cannot be written, and is null for a row that can.
+
+    `key` maps the key columns, in their order, to their Spark types.
+    """
+    rules = [*_nulls(key), *_empties(key), *_ambiguous(key), *_folders(key, partition_by)]
+    return F.coalesce(*(F.when(bad, F.lit(reason)) for bad, reason in rules))
+
+
+def _nulls(key: Mapping[str, str]) -> list[tuple[Column, str]]:
+    """Refuse a null in any part of the key."""
+    return [(F.col(_quoted(name)).isNull(), f"key column {name} is null") for name in key]
+
+
+def _empties(key: Mapping[str, str]) -> list[tuple[Column, str]]:
+    """Refuse a key without any text, as Hudi does, and the sign it writes for an empty part of several."""
+    texts = [F.col(_quoted(name)) for name, ddl in key.items() if ddl.lower() in ("string", "binary")]
+    rules = []
+    if len(texts) == len(key):
+        all_empty = F.lit(True)  # noqa: FBT003  (a literal of Spark's)
+        for text in texts:
+            all_empty = all_empty & (F.length(text) == 0)
+        rules.append((all_empty, "the key is an empty text, which Hudi cannot store as a record key"))
+    if len(key) > 1:
+        rules += [
+            (F.col(_quoted(name)) == "__empty__", f"key column {name} holds Hudi's sign for ''")
+            for name, ddl in key.items()
+            if ddl.lower() == "string"
+        ]
+    return rules
+
+
+def _ambiguous(key: Mapping[str, str]) -> list[tuple[Column, str]]:
+    """Refuse a text with `,<next column>:` in it: two keys could give one record key."""
+    return [
+        (
+            F.col(_quoted(name)).contains(f",{following}:"),
+            f"key column {name} holds ',{following}:', which parts the columns of a record key",
+        )
+        for (name, ddl), following in ((pair[0], pair[1][0]) for pair in pairwise(key.items()))
+        if ddl.lower() == "string"
+    ]
+
+
+def _folders(key: Mapping[str, str], partition_by: Sequence[str]) -> list[tuple[Column, str]]:
+    """Refuse a text that names no folder of its own; null is one (and deletes have it outside the key)."""
+    return [
+        (
+            F.col(_quoted(name)).cast("string").isin(*UNSAFE_PARTITIONS),
+            f"partition column {name} holds a text that cannot name a folder",
+        )
+        for name in partition_by
+        if key.get(name, "string").lower() == "string"
+    ]
+
+
+def _scale(ddl: str) -> str | None:
+    """Take the scale of a decimal."""
+    return ddl.removesuffix(")").split(",")[1].strip() if ddl.startswith("decimal(") else None
+
+
+def _quoted(name: str) -> str:
+    """Quote a column's name, dots included."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,130 @@
+"""What a table's commits say of themselves: the consumed offsets lie in the commit that holds their rows.
+
+Every value is a string under a key with our prefix in the commit's metadata, so rows and offsets appear
+together or not at all, and a restore to a savepoint takes both back.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, Literal
+
+import attrs
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from ingest.errors import LakeError, LakeUnreachableError
+from ingest.hudi.cause import root_cause
+from ingest.hudi.metaclient import open_table
+from ingest.names import Instant, Partition, SchemaId, Topic
+
+PREFIX: Final = "ingest."
+FORMAT: Final = "1"
+TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
+"""Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
+
+
+@attrs.frozen
+class LedgerEntry:
+    """One commit's account of itself.
+
+    `next_offsets` is where to read on, `high_offsets` the end of what was ever applied: when a person moves
+    `next_offsets` back, what lies between is a replay.  Both are exclusive ends.  `schema_ids` and `counters`
+    are those of this commit.  `instant` is None until it is committed.
+    """
+
+    run_id: str
+    topic: Topic
+    next_offsets: Mapping[Partition, int]
+    high_offsets: Mapping[Partition, int]
+    schema_ids: tuple[SchemaId, ...] = ()
+    counters: Mapping[str, int] = attrs.Factory(dict)
+    kind: Literal["run", "set-offsets"] = "run"
+    note: str = ""
+    instant: Instant | None = None
+
+
+def read(spark: SparkSession, path: str) -> LedgerEntry | None:
+    """Read the newest entry; None when there is no table, or no commit of ours in it."""
+    return next(iter(history(spark, path, 1)), None)
+
+
+def history(spark: SparkSession, path: str, limit: int) -> tuple[LedgerEntry, ...]:
+    """Read up to `limit` entries, newest first.
+
+    Commits without one (other writers, compaction) are passed over.
+    """
+    table = open_table(spark, path)
+    if table is None:
+        return ()
+    try:
+        return tuple(islice(_all_entries(path, table), limit))
+    except Py4JJavaError as error:
+        raise LakeUnreachableError(path, root_cause(error)) from error
+
+
+def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
+    """Write an entry as the Hudi options that put it into the commit's metadata."""
+    values = {
+        "format": FORMAT,
+        "kind": entry.kind,
+        "run_id": entry.run_id,
+        "topic": entry.topic,
+        "next_offsets": json.dumps(entry.next_offsets, sort_keys=True),
+        "high_offsets": json.dumps(entry.high_offsets, sort_keys=True),
+        "schema_ids": json.dumps(entry.schema_ids),
+        "counters": json.dumps(dict(entry.counters), sort_keys=True),
+        "note": entry.note,
+    }
+    return {PREFIX + key: value for key, value in values.items()}
+
+
+def _all_entries(path: str, table: Any) -> Iterator[LedgerEntry]:
+    """Give the entries of the active timeline, then, if still asked, those that Hudi has archived."""
+    yield from _entries(path, table.getActiveTimeline().getCommitsTimeline())
+    archived = table.getArchivedTimeline()
+    archived.loadCompletedInstantDetailsInMemory()
+    yield from _entries(path, archived.getCommitsTimeline())
+
+
+def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
+    """Walk back over the completed commits and give the entries in them."""
+    commits = timeline.filterCompletedInstants()
+    instants = commits.getReverseOrderedInstants().iterator()
+    while instants.hasNext():
+        instant = instants.next()
+        metadata = commits.readCommitMetadata(instant)
+        if metadata.getOperationType().toString() in TABLE_SERVICES:
+            continue
+        values = dict(metadata.getExtraMetadata())
+        if PREFIX + "format" in values:
+            yield _entry(path, Instant(instant.requestedTime()), values)
+
+
+def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
+    """Read one entry; a format that a newer `ingest` wrote is refused, never guessed."""
+    found = values[PREFIX + "format"]
+    if found != FORMAT:
+        raise LakeError(
+            f"{path}, commit {instant}",
+            f"its ledger has format '{found}', this version reads '{FORMAT}'",
+            "Run the version of ingest that wrote it, or a newer one",
+        )
+    kind: Literal["run", "set-offsets"]
+    kind = "set-offsets" if values[PREFIX + "kind"] == "set-offsets" else "run"
+    return LedgerEntry(
+        run_id=values[PREFIX + "run_id"],
+        topic=Topic(values[PREFIX + "topic"]),
+        next_offsets=_offsets(values[PREFIX + "next_offsets"]),
+        high_offsets=_offsets(values[PREFIX + "high_offsets"]),
+        schema_ids=tuple(SchemaId(one) for one in json.loads(values[PREFIX + "schema_ids"])),
+        counters=json.loads(values[PREFIX + "counters"]),
+        kind=kind,
+        note=values[PREFIX + "note"],
+        instant=instant,
+    )
+
+
+def _offsets(text: str) -> dict[Partition, int]:
+    """Read offsets by partition: JSON keeps the partition numbers as text."""
+    return {Partition(int(partition)): offset for partition, offset in json.loads(text).items()}

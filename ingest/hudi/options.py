@@ -1,0 +1,199 @@
+"""The Hudi options of one write: what ingest decides, what is tuned by rule, what the table file adds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import attrs
+
+from ingest.errors import TableFileError
+from ingest.hudi.ledger import PREFIX
+from ingest.tables import Table
+
+OP: Final = "_cdc_op"
+POSITION: Final = "_cdc_position"
+DELETE: Final = "d"
+
+KEYGEN: Final = "org.apache.hudi.keygen"
+SMALL_BUCKETS: Final = 4
+ROWS_PER_BUCKET: Final = 1_000_000
+MOST_BUCKETS: Final = 256
+
+OWNED: Final[Mapping[str, str]] = {
+    "hoodie.table.ordering.fields": POSITION,
+    # The newest position wins; COMMIT_TIME would let a late older change overwrite.
+    "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
+    # Deletes travel in the upsert: the `delete` operation ignores the order, and would be a second commit.
+    "hoodie.payload.delete.field": OP,
+    "hoodie.payload.delete.marker": DELETE,
+    # The run has folded the batch: one row a key.  Hudi's own fold costs as much again.
+    "hoodie.combine.before.upsert": "false",
+    # Columns that the events no longer bring become null; without it such a batch is refused.
+    "hoodie.write.set.null.for.missing.columns": "true",
+    "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
+    "hoodie.allow.empty.commit": "true",  # offsets advance over batches without rows
+    # A failed row fails the write with its cause; true says only "Failed to write to Hudi".
+    "hoodie.write.ignore.failed": "false",
+    # Timestamp keys as microseconds.  true writes them in the JVM's zone, cut to milliseconds: keys collide.
+    "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "false",
+    # bulk_insert's row writer makes other keys of timestamp and binary columns than upsert does.
+    "hoodie.datasource.write.row.writer.enable": "false",
+    # Else '/', ':', '=' and '%' in a partition column's text are read back as something else.
+    "hoodie.datasource.write.partitionpath.urlencode": "true",
+    # A changed partition column moves the row; deletes, which carry no partition column, find it.
+    "hoodie.simple.index.update.partition.path": "true",
+}
+OWNED_PREFIXES: Final = (
+    "hoodie.table.",
+    "hoodie.index.",
+    "hoodie.bucket.index.",
+    "hoodie.combine.before.",
+    "hoodie.payload.",
+    "hoodie.record.merge.",
+    "hoodie.write.record.merge.",
+    "hoodie.write.partial.update.",
+    "hoodie.datasource.write.keygenerator.",
+    "hoodie.datasource.write.operation",
+    "hoodie.datasource.write.partitionpath.",
+    "hoodie.datasource.write.payload.",
+    "hoodie.datasource.write.precombine.",
+    "hoodie.datasource.write.recordkey.",
+    "hoodie.datasource.write.reconcile.",
+    "hoodie.datasource.write.table.",
+    "hoodie.datasource.write.drop.partition.columns",
+    "hoodie.datasource.write.insert.drop.duplicates",
+    "hoodie.compaction.payload.",
+    "hoodie.populate.meta.fields",
+    "hoodie.schema.on.read.",
+    "hoodie.avro.schema.validate",
+    "hoodie.base.path",
+)
+"""Beginnings of the options that would change what a row, a key, a delete or a commit means."""
+
+
+@attrs.frozen
+class Choice:
+    """What `choose_target` decides for a new table, and the reason that the table file shows."""
+
+    index: Literal["bucket", "global_simple"]
+    buckets: int
+    first_load: Literal["upsert", "bulk_insert"]
+    reason: str
+
+
+def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: Sequence[str]) -> Choice:
+    """Choose index, buckets and first load: all three are fixed when the table is created."""
+    wanted = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
+    if not partition_by:
+        size = f"{wanted} for {expected_rows:,} expected rows, about a million each, 2 to 256"
+        return Choice("bucket", wanted, "upsert", f"no key lookup a commit; buckets: {size}")
+    if set(partition_by) <= set(key_columns):
+        reason = "partitioned inside the key: no key lookup; buckets count in each partition"
+        return Choice("bucket", 2, "upsert", reason)
+    reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
+    return Choice("global_simple", wanted, "bulk_insert", reason)
+
+
+def hudi_options(table: Table, key_columns: Sequence[str], *, first: bool) -> dict[str, str]:
+    """Give the options of one write; `first` says that the table has no commit yet.
+
+    Raise TableFileError for an option of the table file that ingest decides itself.
+    """
+    check_hudi(table)
+    return {
+        **_tuned(table),
+        **table.hudi,
+        **OWNED,
+        **_identity(table, key_columns),
+        **_index(table, key_columns),
+        "hoodie.datasource.write.operation": table.target.first_load if first else "upsert",
+    }
+
+
+def check_hudi(table: Table) -> None:
+    """Refuse what the [hudi] part of a table file must not set."""
+    for key in table.hudi:
+        problem = ""
+        if not key.startswith("hoodie."):
+            problem = "Hudi's options begin with 'hoodie.'"
+        elif key in OWNED or key.startswith(OWNED_PREFIXES):
+            problem = "ingest sets this option itself, from [key], [target] and the order of events"
+        if problem:
+            raise TableFileError(f"{table.table}.toml", f'hudi."{key}"', problem, "Remove it")
+
+
+def _identity(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
+    """Give what Hudi refuses to change later: name, type, key, partitions."""
+    kind = "MERGE_ON_READ" if table.target.type == "mor" else "COPY_ON_WRITE"
+    return {
+        "hoodie.table.name": table.table,
+        "hoodie.datasource.write.table.type": kind,
+        "hoodie.datasource.write.recordkey.field": ",".join(key_columns),
+        "hoodie.datasource.write.partitionpath.field": ",".join(table.target.partition_by),
+        "hoodie.datasource.write.keygenerator.class": _key_generator(table, key_columns),
+    }
+
+
+def _key_generator(table: Table, key_columns: Sequence[str]) -> str:
+    """Choose by count: Simple writes a bare key and one folder, Complex parts several columns by name."""
+    parts = table.target.partition_by
+    if not parts:
+        return f"{KEYGEN}.NonpartitionedKeyGenerator"
+    if len(parts) == 1 and len(key_columns) == 1:
+        return f"{KEYGEN}.SimpleKeyGenerator"
+    return f"{KEYGEN}.ComplexKeyGenerator"
+
+
+def _index(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
+    """Find rows by hash (bucket), or by reading the keys of all partitions (global simple)."""
+    if table.target.index == "global_simple":
+        return {"hoodie.index.type": "GLOBAL_SIMPLE"}
+    if not set(table.target.partition_by) <= set(key_columns):
+        raise TableFileError(
+            f"{table.table}.toml",
+            "target.index",
+            "'bucket' cannot find a row whose partition column is outside the key",
+            'Use "global_simple"',
+        )
+    return {
+        "hoodie.index.type": "BUCKET",
+        "hoodie.index.bucket.engine": "SIMPLE",
+        "hoodie.bucket.index.num.buckets": str(table.target.buckets),
+    }
+
+
+def _tuned(table: Table) -> dict[str, str]:
+    """Give what a table file may change: fewer Spark jobs a commit (3 instead of 9 for a small table)."""
+    buckets = table.target.buckets
+    wide = str(max(2, buckets))
+    housekeeping = "1" if buckets <= SMALL_BUCKETS else wide  # defaults are 100 to 200 tasks each
+    return {
+        # A table's files are listed from few folders; keeping them in a second table costs 4 jobs a commit.
+        "hoodie.metadata.enable": "false",
+        # No HTTP server a write; markers are files then, a few for each commit.
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.markers.type": "DIRECT",
+        "hoodie.clean.trigger.max.commits": "10",  # instead of planning a clean after every commit
+        **dict.fromkeys(HOUSEKEEPING, housekeeping),
+        **dict.fromkeys(SHUFFLES, wide),
+        **(COMPACTION if table.target.type == "mor" else {}),
+    }
+
+
+HOUSEKEEPING: Final = (
+    "hoodie.finalize.write.parallelism",
+    "hoodie.rollback.parallelism",
+    "hoodie.markers.delete.parallelism",
+    "hoodie.clean.parallelism",
+    "hoodie.archive.delete.parallelism",
+    "hoodie.file.listing.parallelism",
+)
+SHUFFLES: Final = (
+    "hoodie.upsert.shuffle.parallelism",
+    "hoodie.bulkinsert.shuffle.parallelism",
+    "hoodie.global.simple.index.parallelism",
+)
+COMPACTION: Final[Mapping[str, str]] = {
+    # In the writing job: there is no other one that would do it.
+    "hoodie.compact.inline": "true",
+    "hoodie.compact.inline.max.delta.commits": "10",
+}

@@ -1,0 +1,79 @@
+"""One commit: the batch's newest rows, its deletes, and the ledger entry that accounts for them."""
+
+from collections.abc import Sequence
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.errors import IngestError, LakeUnreachableError, TableLockedError, UsageError, WriteError
+from ingest.hudi import ledger
+from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, root_cause
+from ingest.hudi.ledger import LedgerEntry, commit_metadata
+from ingest.hudi.options import DELETE, OP, hudi_options
+from ingest.hudi.present import present
+from ingest.names import Instant
+from ingest.tables import Table
+
+
+def write(
+    frame: DataFrame,
+    table: Table,
+    path: str,
+    key_columns: Sequence[str],
+    entry: LedgerEntry,
+    *,
+    first: bool,
+) -> Instant:
+    """Commit a batch with its entry; `first` says that the table has no commit yet.
+
+    The frame has one row a key, `_cdc_position` never null, key columns not nullable, all others nullable.  A
+    row whose `_cdc_op` is 'd' deletes, and needs nothing but key and position.  The frame is evaluated once;
+    an empty one commits the entry.  Raise WriteError, or a Retryable, when nothing was committed.
+    """
+    options = hudi_options(table, key_columns, first=first) | commit_metadata(entry)
+    if options["hoodie.datasource.write.operation"] == "bulk_insert":
+        frame = frame.where(frame[OP] != DELETE)  # it would store deletes as rows
+    spark = frame.sparkSession
+    try:
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+    except (Py4JJavaError, PySparkException) as error:
+        # Cleaning, archiving and compaction follow the commit, and can fail: look before saying so.
+        instant = _committed(spark, path, entry)
+        if instant is None:
+            raise _failure(table, path, error) from error
+        return instant
+    instant = _committed(spark, path, entry)
+    if instant is None:
+        raise WriteError(table.table, "Hudi reported success, but the commit is not in its timeline")
+    return instant
+
+
+def record(
+    spark: SparkSession, table: Table, path: str, key_columns: Sequence[str], entry: LedgerEntry
+) -> Instant:
+    """Commit an entry without rows: a deliberate move of the offsets, in the table's own history."""
+    schema = present(spark, path)
+    if schema is None:
+        raise UsageError(f"table {table.table} has no commit yet", "Run it once first")
+    columns = ", ".join(f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in schema)
+    empty = spark.createDataFrame([], columns)
+    return write(empty, table, path, key_columns, entry, first=False)
+
+
+def _committed(spark: SparkSession, path: str, entry: LedgerEntry) -> Instant | None:
+    """Find the entry as the table's newest."""
+    newest = ledger.read(spark, path)
+    if newest is None or commit_metadata(newest) != commit_metadata(entry):
+        return None
+    return newest.instant
+
+
+def _failure(table: Table, path: str, error: Exception) -> IngestError:
+    """Tell a temporary failure from a final one by the classes in its chain."""
+    names, problem = class_names(error), root_cause(error)
+    if names & LOCKED:
+        return TableLockedError(table.table, problem)
+    if names & UNREACHABLE:
+        return LakeUnreachableError(path, problem)
+    return WriteError(table.table, problem)

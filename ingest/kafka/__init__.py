@@ -1,0 +1,1 @@
+"""Which offsets a run covers, and the DataFrame of exactly those."""

@@ -1,0 +1,69 @@
+"""Open a librdkafka client, and turn what it reports about its connection into errors of ours."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import attrs
+from confluent_kafka import KafkaError, KafkaException
+
+from ingest.errors import BrokerRefusedError, BrokerUnreachableError, SettingsError
+from ingest.kafka.properties import client_properties, without_secrets
+
+_REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
+"""Reports that come back at every try; librdkafka itself tries on for ever."""
+
+C = TypeVar("C")
+
+
+@attrs.frozen
+class Connection:
+    """One client's connection: whom it asks, until when, and what librdkafka's threads report."""
+
+    bootstrap_servers: str
+    properties: Mapping[str, str]
+    deadline: float
+    reported: list[KafkaError] = attrs.Factory(list)
+
+    @classmethod
+    def within(cls, bootstrap_servers: str, properties: Mapping[str, str], timeout_s: float) -> "Connection":
+        """Make a connection that gives up after `timeout_s`."""
+        return cls(bootstrap_servers, properties, time.monotonic() + timeout_s)
+
+    def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
+        """Make the client; librdkafka connects later, in its own threads."""
+        conf = {
+            "log_level": "0",  # what it would print comes through error_cb, and into our errors
+            **client_properties(self.properties),
+            **{name.replace("_", "."): value for name, value in extra.items()},
+            "bootstrap.servers": self.bootstrap_servers,
+            "error_cb": self.reported.append,
+        }
+        try:
+            return client(conf)
+        except KafkaException as error:
+            raise SettingsError("settings", "kafka.properties", self._text(error.args[0])) from None
+
+    def left_s(self) -> float:
+        """Count the seconds until the deadline; never none at all, which librdkafka refuses."""
+        return max(0.1, self.deadline - time.monotonic())
+
+    def is_over(self) -> bool:
+        """Tell whether the deadline has passed."""
+        return time.monotonic() > self.deadline
+
+    def raise_refused(self) -> None:
+        """Raise as soon as a broker refused the login: trying on until the deadline would not help."""
+        for error in self.reported:
+            if error.name() in _REFUSED:
+                todo = "Check [kafka.properties] in the settings"
+                raise BrokerRefusedError(self.bootstrap_servers, self._text(error), todo)
+
+    def unreachable(self) -> BrokerUnreachableError:
+        """Make the error of no answer, with the last report that names a cause."""
+        causes = [error for error in self.reported if error.name() != "_ALL_BROKERS_DOWN"]
+        problem = self._text(causes[-1]) if causes else "no answer in time"
+        return BrokerUnreachableError(self.bootstrap_servers, problem)
+
+    def _text(self, error: KafkaError) -> str:
+        return without_secrets(error.str(), self.properties)

@@ -1,0 +1,239 @@
+"""Translate `[kafka.properties]` for the two clients of a run: librdkafka and Kafka's Java client.
+
+People may write either family of names; each client gets its own.  Passed to both under one name:
+`security.protocol`, `sasl.mechanism` (or `sasl.mechanisms`) and what `_BOTH` lists.  Translated:
+
+====================================================  =============================================
+librdkafka                                            Java
+====================================================  =============================================
+sasl.username, sasl.password (PLAIN and SCRAM)        sasl.jaas.config
+ssl.ca.location, or ssl.ca.pem                        ssl.truststore.type = PEM with
+                                                      ssl.truststore.location or .certificates
+ssl.certificate.location, or ssl.certificate.pem      ssl.keystore.type = PEM with
+                                                      ssl.keystore.location or .certificate.chain
+ssl.key.location, or ssl.key.pem (PKCS#8)             the same ssl.keystore.location, or .key
+ssl.key.password                                      ssl.key.password
+ssl.keystore.location, .password (PKCS#12)            the same with ssl.keystore.type = PKCS12
+ssl.endpoint.identification.algorithm = none          the same, empty
+====================================================  =============================================
+
+A file named by a librdkafka property is read here and given to Java inline, so that executors on
+other machines need no copy of it.  Other SASL mechanisms (GSSAPI, OAUTHBEARER) are not translated:
+write the properties of both families.  A name outside these lists is an error.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ingest.errors import SettingsError
+from ingest.settings import looks_secret
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OURS = _names(
+    "bootstrap.servers group.id group.instance.id auto.offset.reset isolation.level "
+    "enable.auto.commit key.deserializer value.deserializer"
+)
+_BOTH = _names(
+    "security.protocol client.id client.rack client.dns.lookup metadata.max.age.ms "
+    "connections.max.idle.ms reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms "
+    "socket.connection.setup.timeout.ms ssl.key.password sasl.kerberos.service.name "
+    "sasl.kerberos.min.time.before.relogin sasl.oauthbearer.token.endpoint.url"
+)
+_CLIENT_ONLY = _names(
+    "sasl.username sasl.password ssl.ca.location ssl.ca.pem ssl.certificate.location "
+    "ssl.certificate.pem ssl.key.location ssl.key.pem ssl.crl.location ssl.sigalgs.list "
+    "ssl.curves.list broker.address.family socket.timeout.ms socket.keepalive.enable debug "
+    "log_level sasl.kerberos.keytab sasl.kerberos.principal sasl.kerberos.kinit.cmd "
+    "sasl.oauthbearer.config sasl.oauthbearer.method sasl.oauthbearer.client.id "
+    "sasl.oauthbearer.client.secret sasl.oauthbearer.scope sasl.oauthbearer.extensions"
+)
+_JAVA_ONLY = _names(
+    "sasl.jaas.config sasl.login.class sasl.login.callback.handler.class "
+    "sasl.client.callback.handler.class ssl.truststore.type ssl.truststore.location "
+    "ssl.truststore.password ssl.truststore.certificates ssl.keystore.type "
+    "ssl.keystore.certificate.chain ssl.keystore.key ssl.protocol ssl.enabled.protocols "
+    "ssl.provider ssl.keymanager.algorithm ssl.trustmanager.algorithm request.timeout.ms "
+    "default.api.timeout.ms fetch.max.bytes fetch.min.bytes fetch.max.wait.ms "
+    "max.partition.fetch.bytes max.poll.records receive.buffer.bytes"
+)
+_TRANSLATED = _names(
+    "sasl.mechanism sasl.mechanisms ssl.keystore.location ssl.keystore.password "
+    "ssl.endpoint.identification.algorithm enable.ssl.certificate.verification"
+)
+_KNOWN = _BOTH | _CLIENT_ONLY | _JAVA_ONLY | _TRANSLATED
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_QUOTED = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'"
+
+
+def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give what librdkafka takes; a Java property that it has no like of is left out or refused."""
+    _check_names(properties)
+    taken = {name: value for name, value in properties.items() if name in _BOTH | _CLIENT_ONLY}
+    mechanism = _mechanism(properties)
+    if mechanism:
+        taken["sasl.mechanism"] = mechanism
+    if "ssl.endpoint.identification.algorithm" in properties:
+        checked = properties["ssl.endpoint.identification.algorithm"] or "none"
+        taken["ssl.endpoint.identification.algorithm"] = checked
+    return {**_client_login(properties, mechanism), **_client_tls(properties), **taken}
+
+
+def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give what Kafka's Java client takes, each name with Spark's prefix `kafka.`."""
+    _check_names(properties)
+    taken = {name: value for name, value in properties.items() if name in _BOTH | _JAVA_ONLY}
+    mechanism = _mechanism(properties)
+    if mechanism:
+        taken["sasl.mechanism"] = mechanism
+    if "ssl.endpoint.identification.algorithm" in properties:
+        checked = properties["ssl.endpoint.identification.algorithm"]
+        taken["ssl.endpoint.identification.algorithm"] = "" if checked == "none" else checked
+    if "security.protocol" in taken:
+        taken["security.protocol"] = taken["security.protocol"].upper()
+    found = {**_java_login(properties, mechanism), **_java_tls(properties), **taken}
+    return {f"kafka.{name}": value for name, value in found.items()}
+
+
+def without_secrets(text: str, properties: Mapping[str, str]) -> str:
+    """Blank every secret value of the properties in a text that is going to be shown."""
+    for name, value in properties.items():
+        if value and looks_secret(name):
+            text = text.replace(value, "***")
+    return text
+
+
+def wrong(name: str, problem: str, todo: str = "") -> SettingsError:
+    """Make the error of one property; `problem` must not hold its value."""
+    return SettingsError("settings", f"kafka.properties.{name}", problem, todo)
+
+
+def _check_names(properties: Mapping[str, str]) -> None:
+    for name in properties:
+        if name in _OURS:
+            raise wrong(name, "ingest sets this property itself", "Remove it")
+        if name not in _KNOWN:
+            near = difflib.get_close_matches(name, sorted(_KNOWN), n=1)
+            raise wrong(name, "unknown property", f"Did you mean '{near[0]}'?" if near else "Remove it")
+    if properties.get("enable.ssl.certificate.verification", "true").lower() != "true":
+        raise wrong(
+            "enable.ssl.certificate.verification",
+            "the Java client that reads the records cannot go without it",
+            "Give the authority's certificate with ssl.ca.location",
+        )
+
+
+def _mechanism(properties: Mapping[str, str]) -> str:
+    return properties.get("sasl.mechanism", properties.get("sasl.mechanisms", ""))
+
+
+def _translates(mechanism: str) -> bool:
+    return mechanism == "PLAIN" or mechanism.startswith("SCRAM-")
+
+
+def _java_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
+    if not _translates(mechanism) or "sasl.jaas.config" in properties:
+        return {}
+    for name in ("sasl.username", "sasl.password"):
+        if name not in properties:
+            raise wrong(name, f"missing, and sasl.mechanism {mechanism} needs it")
+    user, password = (_quote(properties[name]) for name in ("sasl.username", "sasl.password"))
+    module = _PLAIN if mechanism == "PLAIN" else _SCRAM
+    return {"sasl.jaas.config": f"{module} required username={user} password={password};"}
+
+
+def _client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
+    if not _translates(mechanism) or "sasl.jaas.config" not in properties:
+        return {}
+    pattern = rf"\b(username|password)\s*=\s*({_QUOTED}|[^\s;\"']+)"
+    found = {k: _unquote(v) for k, v in re.findall(pattern, properties["sasl.jaas.config"])}
+    if found.keys() != {"username", "password"}:
+        raise wrong("sasl.jaas.config", "holds no username and password", "Give both, quoted")
+    return {f"sasl.{name}": value for name, value in found.items()}
+
+
+def _quote(text: str) -> str:
+    """Write a JAAS string: Java reads it with StreamTokenizer, which knows backslash escapes."""
+    if re.search(r"[\x00-\x1f]", text):
+        raise wrong("sasl.username or sasl.password", "holds a control character")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
+
+
+def _client_tls(properties: Mapping[str, str]) -> dict[str, str]:
+    get = properties.get
+    found: dict[str, str] = {}
+    if "ssl.truststore.certificates" in properties:
+        found["ssl.ca.pem"] = properties["ssl.truststore.certificates"]
+    if "ssl.truststore.location" in properties and not get("ssl.ca.location"):
+        _need_type("ssl.truststore", get("ssl.truststore.type", "JKS"), ("PEM",))
+        found["ssl.ca.location"] = properties["ssl.truststore.location"]
+    if "ssl.keystore.certificate.chain" in properties:
+        found["ssl.certificate.pem"] = properties["ssl.keystore.certificate.chain"]
+    if "ssl.keystore.key" in properties:
+        found["ssl.key.pem"] = properties["ssl.keystore.key"]
+    if "ssl.keystore.location" in properties and not get("ssl.key.location"):
+        found |= _client_keystore(properties)
+    return found
+
+
+def _client_keystore(properties: Mapping[str, str]) -> dict[str, str]:
+    kind = properties.get("ssl.keystore.type", "PKCS12")
+    _need_type("ssl.keystore", kind, ("PEM", "PKCS12"))
+    path = properties["ssl.keystore.location"]
+    if kind == "PEM":  # one file holds both, and OpenSSL takes from it what it looks for
+        return {"ssl.certificate.location": path, "ssl.key.location": path}
+    password = properties.get("ssl.keystore.password", "")
+    return {"ssl.keystore.location": path, "ssl.keystore.password": password}
+
+
+def _need_type(store: str, found: str, allowed: tuple[str, ...]) -> None:
+    if found not in allowed:
+        raise wrong(
+            f"{store}.type",
+            f"found {found}; librdkafka reads {' or '.join(allowed)}",
+            "Convert the store, or give PEM files with ssl.ca.location, ssl.certificate.location "
+            "and ssl.key.location as well",
+        )
+
+
+def _java_tls(properties: Mapping[str, str]) -> dict[str, str]:
+    authority = _pem(properties, "ssl.ca")
+    chain, key = _pem(properties, "ssl.certificate"), _pem(properties, "ssl.key")
+    found: dict[str, str] = {}
+    if authority and "ssl.truststore.location" not in properties:
+        found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": authority}
+    if "ssl.keystore.location" in properties:
+        store = ("ssl.keystore.location", "ssl.keystore.password")
+        found |= {name: properties[name] for name in store if name in properties}
+        return {"ssl.keystore.type": "PKCS12", **found}
+    if key and "BEGIN PRIVATE KEY" not in key and "BEGIN ENCRYPTED PRIVATE KEY" not in key:
+        todo = "Convert it: openssl pkcs8 -topk8 -in KEY -out KEY8"
+        raise wrong("ssl.key.location", "is not a PKCS#8 key, the only kind that Java reads", todo)
+    if chain and key:
+        names = ("ssl.keystore.type", "ssl.keystore.certificate.chain", "ssl.keystore.key")
+        found |= dict(zip(names, ("PEM", chain, key), strict=True))
+    elif chain or key:
+        raise wrong("ssl.key" if chain else "ssl.certificate", "missing: a key needs its certificate")
+    return found
+
+
+def _pem(properties: Mapping[str, str], name: str) -> str:
+    """Give a PEM text, from `<name>.pem` or the file that `<name>.location` names."""
+    path = properties.get(f"{name}.location")
+    if path is None:
+        return properties.get(f"{name}.pem", "")
+    try:
+        return Path(path).read_text("ascii", errors="replace")
+    except OSError as error:
+        raise wrong(f"{name}.location", f"{path}: {error.strerror}") from error

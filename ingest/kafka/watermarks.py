@@ -1,0 +1,184 @@
+"""Ask the broker where topics begin and end: all topics of a run in one go."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import attrs
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package has no __all__
+    AdminClient,
+    ListOffsetsResultInfo,
+    OffsetSpec,
+)
+
+from ingest.errors import (
+    BrokerRefusedError,
+    BrokerUnreachableError,
+    IngestError,
+    TopicNotFoundError,
+)
+from ingest.kafka.connection import Connection
+from ingest.kafka.ranges import Watermark
+from ingest.names import Partition, Topic
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.01
+_EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # theirs
+_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # theirs
+
+_TEMPORARY: Final = frozenset(
+    {
+        "_ALL_BROKERS_DOWN",
+        "_NODE_UPDATE",
+        "_RESOLVE",
+        "_TIMED_OUT",
+        "_TIMED_OUT_QUEUE",
+        "_TRANSPORT",
+        "BROKER_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "UNKNOWN_LEADER_EPOCH",
+    }
+)
+_NO_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
+
+K = TypeVar("K")
+A = TypeVar("A")
+
+
+@attrs.frozen
+class Watermarks:
+    """The watermarks of many topics; a topic that has none keeps its error to itself."""
+
+    found: Mapping[Topic, Mapping[Partition, Watermark]]
+    errors: Mapping[Topic, IngestError] = attrs.Factory(dict)
+
+    def of(self, topic: Topic) -> Mapping[Partition, Watermark]:
+        """Give a topic's watermarks, or raise what is wrong with this one topic."""
+        if topic in self.errors:
+            raise self.errors[topic]
+        return self.found[topic]
+
+
+def fetch_watermarks(
+    bootstrap_servers: str,
+    properties: Mapping[str, str],
+    topics: Iterable[Topic],
+    timeout_s: float = TIMEOUT_S,
+) -> Watermarks:
+    """Fetch the ends of all topics: one request for metadata, two a broker for offsets.
+
+    The end is the last stable offset: records of transactions still open lie behind it.  Raises
+    `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` as soon as a login is refused.
+    """
+    names = sorted(set(topics))
+    if not names:
+        return Watermarks({})
+    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    broker = _Broker(connection, connection.open(AdminClient))
+    partitions, errors = broker.describe(names)
+    found: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in partitions}
+    for topic, partition, answer in broker.list_ends(partitions):
+        if isinstance(answer, Watermark):
+            found[topic][partition] = answer
+        else:
+            errors[topic] = answer
+    return Watermarks({k: v for k, v in found.items() if k not in errors}, errors)
+
+
+@attrs.frozen
+class _Broker:
+    """Questions about many topics, asked at once."""
+
+    connection: Connection
+    admin: AdminClient
+
+    def describe(
+        self, topics: list[Topic]
+    ) -> tuple[dict[Topic, tuple[Partition, ...]], dict[Topic, IngestError]]:
+        """Give the partitions of each topic, or what is wrong with it."""
+        asked = self.admin.describe_topics(
+            TopicCollection(list[str](topics)), request_timeout=self.connection.left_s()
+        )
+        partitions: dict[Topic, tuple[Partition, ...]] = {}
+        errors: dict[Topic, IngestError] = {}
+        for name, answer in self._answers(asked).items():
+            if isinstance(answer, KafkaError):
+                errors[Topic(name)] = self._topic_error(Topic(name), answer)
+            else:
+                partitions[Topic(name)] = tuple(Partition(one.id) for one in answer.partitions)
+        return partitions, errors
+
+    def list_ends(
+        self, partitions: Mapping[Topic, tuple[Partition, ...]]
+    ) -> Iterator[tuple[Topic, Partition, Watermark | IngestError]]:
+        """Give both ends of each partition, or what is wrong with its topic."""
+        places = [TopicPartition(name, one) for name, many in partitions.items() for one in many]
+        begins = self._list_offsets(places, _EARLIEST)
+        ends = self._list_offsets(places, _LATEST)
+        for place in places:
+            topic, begin, end = Topic(place.topic), begins[place], ends[place]
+            answer: Watermark | IngestError
+            if isinstance(begin, KafkaError):
+                answer = self._topic_error(topic, begin)
+            elif isinstance(end, KafkaError):
+                answer = self._topic_error(topic, end)
+            else:
+                answer = Watermark(begin.offset, end.offset)
+            yield topic, Partition(place.partition), answer
+
+    def _list_offsets(
+        self, places: list[TopicPartition], spec: OffsetSpec
+    ) -> Mapping[TopicPartition, ListOffsetsResultInfo | KafkaError]:
+        asked = self.admin.list_offsets(
+            dict.fromkeys(places, spec),
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=self.connection.left_s(),
+        )
+        return self._answers(asked)
+
+    def _answers(self, asked: Mapping[K, "Future[A]"]) -> dict[K, A | KafkaError]:
+        """Wait for all answers; raise when it is the broker, and no single topic, that fails."""
+        answers: dict[K, A | KafkaError] = {}
+        for key, future in asked.items():
+            while not future.done() and not self.connection.is_over():
+                self.admin.poll(_POLL_S)  # runs error_cb
+                self.connection.raise_refused()
+            answer: A | KafkaError = self._answer(future)
+            answers[key] = answer
+        return answers
+
+    def _answer(self, future: "Future[A]") -> A | KafkaError:
+        try:
+            return future.result(timeout=0)
+        except TimeoutError:
+            raise self.connection.unreachable() from None
+        except KafkaException as error:
+            problem: KafkaError = error.args[0]
+            if problem.name() == "_TIMED_OUT":
+                raise self.connection.unreachable() from None
+            return problem
+
+    def _topic_error(self, topic: Topic, error: KafkaError) -> IngestError:
+        servers = self.connection.bootstrap_servers
+        if error.name() in _NO_TOPIC:
+            return TopicNotFoundError(topic, servers)
+        problem = f"topic {topic}: {error.str()}"
+        if error.name() in _TEMPORARY:
+            return BrokerUnreachableError(servers, problem)
+        return BrokerRefusedError(servers, problem)

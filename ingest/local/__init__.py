@@ -1,0 +1,4 @@
+"""Real servers on loopback, for development and tests: a Kafka broker, a schema registry, recorded messages.
+
+broker, registry → process → servers        fixture → cut → load
+"""

@@ -1,0 +1,102 @@
+"""Recorded messages into a broker and their schemas into a registry, again and again without doubling any."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+
+from ingest.errors import UsageError
+from ingest.local.cut import Rewriting, Selection, cut, place, rest, select
+from ingest.local.fixture import read_messages, read_recording
+from ingest.local.subjects import register_schemas
+from ingest.local.topics import connect, create_topics, produce, read_ends
+from ingest.names import Topic
+
+
+@attrs.frozen
+class TopicLoad:
+    """What a load did to one topic."""
+
+    topic: Topic
+    partitions: int
+    produced: int
+    held_before: int
+
+
+@attrs.frozen
+class Loaded:
+    """What a load did: topics in the order of the recording, and how many schema versions it registered."""
+
+    topics: tuple[TopicLoad, ...]
+    schemas: int
+
+    @property
+    def produced(self) -> int:
+        """The number of messages produced, over all topics."""
+        return sum(topic.produced for topic in self.topics)
+
+
+@attrs.frozen
+class LoadOptions:
+    """What to load; `rename` is (old prefix, new prefix) of topics and subjects.
+
+    None keeps what the recording says.
+    """
+
+    topics: tuple[str, ...] = ()
+    partitions: int | None = None
+    rename: tuple[str, str] | None = None
+    versions: int | None = None
+    limit: int | None = None
+
+    def new_name(self, name: str) -> str:
+        """Give a topic or a subject its new prefix."""
+        if self.rename and name.startswith(self.rename[0]):
+            return self.rename[1] + name.removeprefix(self.rename[0])
+        return name
+
+
+def load(
+    folder: Path,
+    bootstrap_servers: str,
+    registry_url: str,
+    options: LoadOptions = LoadOptions(),
+    progress: Callable[[Topic], None] = lambda _: None,
+) -> Loaded:
+    """Register a folder's schemas and produce those of its messages that the topics do not hold yet."""
+    _check(options)
+    recording = read_recording(folder)
+    chosen = select(recording, options.topics, options.versions)
+    _check_rename(chosen, options)
+    admin = connect(bootstrap_servers)
+    ids = register_schemas(chosen.schemas, registry_url.rstrip("/"), options.new_name)
+    rewriting = Rewriting(ids, frozenset(schema.subject for schema in recording.schemas))
+    counts = {topic.name: options.partitions or topic.partitions for topic in chosen.topics}
+    create_topics(admin, {options.new_name(name): count for name, count in counts.items()})
+    loads = []
+    for topic in chosen.topics:
+        name, count = Topic(options.new_name(topic.name)), counts[topic.name]
+        progress(name)
+        ends = read_ends(admin, name, count)
+        due = cut(read_messages(topic), chosen.later, options.limit)
+        rewritten = (rewriting.rewrite(topic, message) for message in due)
+        placed = place(rewritten, topic.partitions, count)
+        produced = produce(bootstrap_servers, name, rest(placed, ends))
+        loads.append(TopicLoad(name, count, produced, sum(ends.values())))
+    return Loaded(tuple(loads), len(chosen.schemas))
+
+
+def _check(options: LoadOptions) -> None:
+    for flag, number, least in (
+        ("--partitions", options.partitions, 1),
+        ("--versions", options.versions, 1),
+        ("--limit", options.limit, 0),
+    ):
+        if number is not None and number < least:
+            raise UsageError(f"{flag} {number} is too small: {least} is the least")
+
+
+def _check_rename(chosen: Selection, options: LoadOptions) -> None:
+    if options.rename and not any(t.name.startswith(options.rename[0]) for t in chosen.topics):
+        names = ", ".join(topic.name for topic in chosen.topics)
+        raise UsageError(f"--rename: no topic starts with {options.rename[0]}", f"They are {names}")

@@ -1,0 +1,58 @@
+"""Registers a recording's schemas, subject by subject, version by version."""
+
+from collections.abc import Callable, Mapping, Sequence
+from graphlib import TopologicalSorter
+from itertools import groupby
+from typing import Any, Final
+
+import httpx2  # what the pinned client sends with, and lets through when nobody answers
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ingest.errors import RegistryRefusedError, RegistryUnreachableError
+from ingest.local.fixture import RecordedSchema
+from ingest.names import SchemaId
+
+CLIENT: Final[Mapping[str, Any]] = {"timeout": 30, "max.retries": 1}
+
+
+def register_schemas(
+    schemas: Sequence[RecordedSchema], registry_url: str, rename: Callable[[str], str]
+) -> dict[SchemaId, SchemaId]:
+    """Register schemas under renamed subjects; returns the registry's id for each recorded id."""
+    with SchemaRegistryClient({"url": registry_url, **CLIENT}) as client:
+        return {
+            schema.id: _register(client, schema, registry_url, rename) for schema in order_schemas(schemas)
+        }
+
+
+def order_schemas(schemas: Sequence[RecordedSchema]) -> list[RecordedSchema]:
+    """Order schemas so that each comes after its subject's earlier versions and after what it refers to."""
+    known = {(schema.subject, schema.version): schema for schema in schemas}
+    sorter: TopologicalSorter[tuple[str, int]] = TopologicalSorter()
+    for _, versions in groupby(sorted(known), key=lambda place: place[0]):
+        before: list[tuple[str, int]] = []
+        for place in versions:
+            referred = [(ref.subject, ref.version) for ref in known[place].references]
+            sorter.add(place, *before, *referred)
+            before = [place]
+    return [known[place] for place in sorter.static_order() if place in known]
+
+
+def _register(
+    client: SchemaRegistryClient,
+    schema: RecordedSchema,
+    registry_url: str,
+    rename: Callable[[str], str],
+) -> SchemaId:
+    subject = rename(schema.subject)
+    references = [SchemaReference(ref.name, rename(ref.subject), ref.version) for ref in schema.references]
+    try:
+        return SchemaId(client.register_schema(subject, Schema(schema.schema, "AVRO", references)))
+    except SchemaRegistryError as error:
+        request = f"registering {subject} version {schema.version}"
+        raise RegistryRefusedError(
+            registry_url, request, error.http_status_code, error.error_message
+        ) from error
+    except httpx2.HTTPError as error:
+        raise RegistryUnreachableError(registry_url, str(error)) from error

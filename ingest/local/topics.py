@@ -1,0 +1,120 @@
+"""The broker's side of a load: topics, end offsets, deliveries."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined] # it is public
+from confluent_kafka.cimpl import NewTopic
+
+from ingest.errors import BrokerUnreachableError, UsageError
+from ingest.local import fixture
+
+ANSWER_S: Final = 10
+SETTLE_S: Final = 0.5
+"""The first batch after a topic's creation may find no leader yet, and stall an idempotent producer."""
+PRODUCER: Final[Mapping[str, Any]] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "max.in.flight.requests.per.connection": 1,
+    "linger.ms": 20,
+    "log_level": 0,
+}
+
+
+@attrs.define
+class Delivery:
+    """What became of one topic's messages."""
+
+    produced: int = 0
+    failure: str = ""
+
+    def note(self, error: object, _: Message) -> None:
+        """Count a delivered message, or keep the first failure."""
+        if error is None:
+            self.produced += 1
+        else:
+            self.failure = self.failure or str(error)
+
+
+def connect(bootstrap_servers: str) -> AdminClient:
+    """Connect to a broker that answers."""
+    errors: list[KafkaError] = []
+    config: dict[str, Any] = {
+        "bootstrap.servers": bootstrap_servers,
+        "log_level": 0,
+        "error_cb": errors.append,
+    }
+    admin = AdminClient(config)
+    end = time.monotonic() + ANSWER_S
+    while True:
+        try:
+            admin.list_topics(timeout=1)
+        except KafkaException as error:
+            admin.poll(0)  # lets the client tell what it met
+            refused = any(met.code() == KafkaError._ALL_BROKERS_DOWN for met in errors)  # noqa: SLF001 - public
+            if refused or time.monotonic() > end:
+                problem = (errors or [error.args[0]])[0].str()
+                raise BrokerUnreachableError(bootstrap_servers, problem) from error
+        else:
+            return admin
+
+
+def create_topics(admin: AdminClient, wanted: Mapping[str, int]) -> None:
+    """Create the topics that are missing; raises when one is there with another number of partitions."""
+    present = admin.list_topics(timeout=ANSWER_S).topics
+    for topic, partitions in wanted.items():
+        if topic in present and (found := len(present[topic].partitions)) != partitions:
+            raise UsageError(
+                f"topic {topic} has {found} partitions, not {partitions}",
+                f"Load with --partitions {found}, or under another name with --rename",
+            )
+    missing = [NewTopic(name, count, 1) for name, count in wanted.items() if name not in present]
+    if missing:
+        for creation in admin.create_topics(missing).values():
+            creation.result()
+        time.sleep(SETTLE_S)
+
+
+def read_ends(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
+    """Read the end offset of every partition of a topic."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client's own
+    places = {TopicPartition(topic, number): latest for number in range(partitions)}
+    answers = admin.list_offsets(places, request_timeout=ANSWER_S)
+    return {place.partition: answer.result().offset for place, answer in answers.items()}
+
+
+def produce(bootstrap_servers: str, topic: str, messages: Iterable[fixture.Message]) -> int:
+    """Produce messages in order, partition and timestamp kept; returns how many the broker has."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, **PRODUCER})
+    delivery = Delivery()
+    for message in messages:
+        if delivery.failure:
+            break
+        _enqueue(producer, topic, message, delivery)
+    waiting = producer.flush()
+    if delivery.failure or waiting:
+        reason = delivery.failure or f"{waiting} messages were not delivered"
+        raise BrokerUnreachableError(bootstrap_servers, f"producing to {topic}: {reason}")
+    return delivery.produced
+
+
+def _enqueue(producer: Producer, topic: str, message: fixture.Message, delivery: Delivery) -> None:
+    while True:
+        try:
+            producer.produce(
+                topic,
+                value=message.value,
+                key=message.key,
+                partition=message.partition,
+                timestamp=message.timestamp_ms,
+                headers=list(message.headers),
+                on_delivery=delivery.note,
+            )
+        except BufferError:
+            producer.poll(0.2)
+        else:
+            producer.poll(0)
+            return

@@ -1,0 +1,91 @@
+"""The only place that configures logging: lines for people on a terminal, JSON lines elsewhere.
+
+Everything goes to stderr, so that stdout stays for what commands print.  structlog takes 0.1 s to
+import, most commands never log: so it is imported where it is needed; call `logger` in a function.
+"""
+
+import logging
+import sys
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger, Processor
+
+# They tell every request, token or gateway call at INFO.
+_CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "authlib", "py4j", "typed_settings")
+
+
+def logger(name: str) -> "FilteringBoundLogger":
+    """Return the logger of a module: `logger(__name__).info("committed", table=…)`.
+
+    Used as a library, without `configure`, it writes to the application's own `logging`.
+    """
+    import structlog  # noqa: PLC0415 - see the module's docstring
+
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
+            logger_factory=structlog.stdlib.LoggerFactory(),
+        )
+    bound: FilteringBoundLogger = structlog.get_logger(name)
+    return bound
+
+
+def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: TextIO | None = None) -> None:
+    """Set up the process's logging; `secrets` (see `Settings.secrets`) show as `***` everywhere."""
+    import structlog  # noqa: PLC0415 - see the module's docstring
+    from structlog.stdlib import ProcessorFormatter  # noqa: PLC0415 - same
+
+    out = sys.stderr if stream is None else stream
+    first: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: list[Processor] = [
+        ProcessorFormatter.remove_processors_meta,
+        structlog.processors.format_exc_info,
+        lambda _logger, _method, event: {key: masked(event[key], secrets) for key in event},
+        # plain_traceback: the default one shows local variables, and so secrets
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if out.isatty()
+        else structlog.processors.JSONRenderer(),
+    ]
+    structlog.configure(
+        processors=[*first, ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(ProcessorFormatter(processors=last, foreign_pre_chain=first))
+    _install(handler, level)
+
+
+def _install(handler: logging.Handler, level: str) -> None:
+    """Put one handler of ours at the root, whatever was configured before."""
+    root = logging.getLogger()
+    for old in [h for h in root.handlers if type(h.formatter) is type(handler.formatter)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    logging.getLogger("ingest").setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def masked(value: Any, secrets: Collection[str]) -> Any:
+    """Replace secrets in texts, however deep; what is neither text nor number becomes text first."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            for secret in secrets:
+                value = value.replace(secret, "***")
+            return value
+        case Mapping():
+            return {masked(k, secrets): masked(v, secrets) for k, v in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [masked(item, secrets) for item in value]
+        case _:
+            return masked(str(value), secrets)

@@ -1,0 +1,1 @@
+"""Events become one row a key: the newest by source position."""

@@ -1,0 +1,51 @@
+"""Schema registries: key and value schemas by subject, version and id, live or from a folder."""
+
+from pathlib import Path
+
+from ingest.errors import SettingsError
+from ingest.registry.folder import FolderRegistry
+from ingest.registry.lookup import Registry, fetch_pair
+from ingest.registry.subject import (
+    Pair,
+    Reference,
+    Registered,
+    Schema,
+    Verdict,
+    split_subject,
+    subject_of,
+    topics_of,
+)
+from ingest.settings import RegistrySettings
+
+__all__ = [
+    "FolderRegistry",
+    "Pair",
+    "Reference",
+    "Registered",
+    "Registry",
+    "Schema",
+    "Verdict",
+    "fetch_pair",
+    "open_registry",
+    "split_subject",
+    "subject_of",
+    "topics_of",
+]
+
+
+def open_registry(settings: RegistrySettings) -> Registry:
+    """Open the registry of a deployment: a folder for `file:` or a folder's path, else a live one."""
+    url = settings.url.strip()
+    if not url:
+        todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
+        raise SettingsError("settings", "registry.url", "is not set", todo)
+    folder = Path(url.removeprefix("file:").removeprefix("//"))
+    if url.startswith("file:") or ("://" not in url and folder.is_dir()):
+        if not folder.is_dir():
+            problem = f"{folder} is not a folder"
+            raise SettingsError("settings", "registry.url", problem, "Name an existing folder")
+        return FolderRegistry(folder)
+    # The client takes 0.3 s to import: only who asks a live registry pays.
+    from ingest.registry.client import LiveRegistry  # noqa: PLC0415
+
+    return LiveRegistry(settings)

@@ -1,0 +1,80 @@
+"""What a server's answers must look like; a TypeError here means that it is no schema registry."""
+
+from urllib.parse import quote
+
+from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema as ClientSchema
+
+from ingest.errors import SchemaError
+from ingest.names import SchemaId, Subject
+from ingest.registry.subject import Reference, Registered, Schema, Verdict
+
+
+def read_subjects(answer: object) -> tuple[Subject, ...]:
+    """Read a list of names."""
+    return tuple(Subject(_text(name)) for name in _list(answer))
+
+
+def read_versions(answer: object) -> tuple[int, ...]:
+    """Read a list of version numbers."""
+    return tuple(sorted(_number(number) for number in _list(answer)))
+
+
+def read_level(answer: object) -> str:
+    """Read a compatibility level."""
+    return _text(answer)
+
+
+def read_id(answer: object) -> SchemaId:
+    """Read a schema id."""
+    return SchemaId(_number(answer))
+
+
+def read_registered(answer: RegisteredSchema) -> Registered:
+    """Read one version of a subject."""
+    subject, version = Subject(_text(answer.subject)), _number(answer.version)
+    where = f"subject {subject} version {version}"
+    schema = read_schema(read_id(answer.schema_id), where, answer.schema)
+    return Registered(subject, version, schema.id, schema.schema_text, schema.references)
+
+
+def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema:
+    """Read a schema; only Avro is read here."""
+    text = _text(answer.schema_str)
+    if answer.schema_type not in (None, "AVRO"):
+        raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed is AVRO")
+    references = tuple(
+        Reference(_text(item.name), Subject(_text(item.subject)), _number(item.version))
+        for item in answer.references or ()
+    )
+    return Schema(schema_id, text, references)
+
+
+def read_verdict(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> Verdict:
+    """Ask and read whether a schema is compatible with a subject's latest version."""
+    path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
+    # The client's own test_compatibility throws the messages away.
+    answer = client._rest_client.post(path, body=schema.to_dict())  # noqa: SLF001
+    messages = tuple(_text(message) for message in _list(answer.get("messages") or []))
+    compatible = answer["is_compatible"]
+    if not isinstance(compatible, bool):
+        raise TypeError(compatible)
+    return Verdict(compatible, messages)
+
+
+def _list(answer: object) -> list[object]:
+    if not isinstance(answer, list):
+        raise TypeError(answer)
+    return answer
+
+
+def _text(answer: object) -> str:
+    if not isinstance(answer, str):
+        raise TypeError(answer)
+    return answer
+
+
+def _number(answer: object) -> int:
+    if type(answer) is not int:
+        raise TypeError(answer)
+    return answer

@@ -1,0 +1,150 @@
+"""A live registry, Confluent's or one that speaks its API (Apicurio), over one or several servers."""
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TypeVar
+
+from confluent_kafka.schema_registry import Schema as ClientSchema
+from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
+
+from ingest.errors import RegistryUnreachableError, SchemaNotFoundError
+from ingest.names import SchemaId, Subject
+from ingest.registry.answer import (
+    read_id,
+    read_level,
+    read_registered,
+    read_schema,
+    read_subjects,
+    read_verdict,
+    read_versions,
+)
+from ingest.registry.connection import FAILURES, Question, connect
+from ingest.registry.lookup import texts_in_order
+from ingest.registry.subject import Reference, Registered, Schema, Verdict, literal_prefix
+from ingest.settings import RegistrySettings
+
+T = TypeVar("T")
+
+
+class LiveRegistry:
+    """A `Registry` that asks servers in turn until one answers, first the one that last did."""
+
+    def __init__(self, settings: RegistrySettings) -> None:
+        urls = [url.strip() for url in settings.url.split(",") if url.strip()]
+        self._connections = tuple(connect(url, settings) for url in urls)
+        self._first = 0
+        self._by_id: dict[SchemaId, Schema] = {}
+        self._by_version: dict[tuple[Subject, int], Registered] = {}
+
+    @property
+    def url(self) -> str:
+        """The addresses, without passwords."""
+        return ",".join(connection.url for connection in self._connections)
+
+    def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
+        """Return the subjects that match a glob; Apicurio ignores the prefix, so all are checked."""
+        prefix = literal_prefix(pattern) or None
+        names = self._ask(
+            Question("list subjects"), lambda client: read_subjects(client.get_subjects(prefix))
+        )
+        return tuple(sorted(Subject(name) for name in names if fnmatchcase(name, pattern)))
+
+    def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
+        """Return a subject's versions."""
+        return self._ask(
+            Question(f"versions of {subject}", f"subject {subject}"),
+            lambda client: read_versions(client.get_versions(subject, deleted=deleted)),
+        )
+
+    def latest(self, subject: Subject) -> Registered:
+        """Return a subject's newest version."""
+        question = Question(f"latest version of {subject}", f"subject {subject}")
+        # get_latest_version would answer from a cache that never expires.
+        return self._ask(question, lambda client: read_registered(client.get_version(subject)))
+
+    def version(self, subject: Subject, number: int) -> Registered:
+        """Return one version of a subject."""
+        if number == -1:
+            return self.latest(subject)
+        wanted = f"subject {subject} version {number}"
+        if (subject, number) not in self._by_version:
+            self._by_version[subject, number] = self._ask(
+                Question(f"read {wanted}", wanted),
+                lambda client: read_registered(client.get_version(subject, number, deleted=True)),
+            )
+        return self._by_version[subject, number]
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id."""
+        if schema_id not in self._by_id:
+            wanted = f"schema id {schema_id}"
+            self._by_id[schema_id] = self._ask(
+                Question(f"read {wanted}", wanted),
+                lambda client: read_schema(schema_id, wanted, client.get_schema(schema_id)),
+            )
+        return self._by_id[schema_id]
+
+    def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
+        """Return the texts that a schema needs, its own last."""
+        return texts_in_order(self, schema)
+
+    def compatibility(self, subject: Subject) -> str:
+        """Return the subject's level, else the global one (Confluent answers 404 for the former)."""
+        own = Question(f"compatibility level of {subject}", "own level", coded=True)
+        try:
+            return self._ask(own, lambda client: read_level(client.get_compatibility(subject)))
+        except SchemaNotFoundError:
+            question = Question("global compatibility level")
+            return self._ask(question, lambda client: read_level(client.get_compatibility()))
+
+    def compatible(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> Verdict:
+        """Ask whether a schema could be the next version; a subject without versions takes any."""
+        schema = _client_schema(schema_text, references)
+        question = Question(f"compatibility check of {subject}", f"subject {subject}", coded=True)
+        try:
+            return self._ask(question, lambda client: read_verdict(client, subject, schema))
+        except SchemaNotFoundError:
+            return Verdict(compatible=True)
+
+    def register(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> SchemaId:
+        """Register a schema under a subject."""
+        schema = _client_schema(schema_text, references)
+        return self._ask(
+            Question(f"register {subject}"),
+            lambda client: read_id(client.register_schema(subject, schema)),
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        for connection in self._connections:
+            connection.client.close()
+
+    def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
+        """Put a question to the servers in turn; only one that is out of reach is passed over."""
+        count = len(self._connections)
+        failed: list[RegistryUnreachableError] = []
+        for index in ((self._first + step) % count for step in range(count)):
+            connection = self._connections[index]
+            try:
+                answer = ask(connection.client)
+            except FAILURES as error:
+                reason = connection.explain(error, question)
+                if not isinstance(reason, RegistryUnreachableError):
+                    raise reason from None
+                failed.append(reason)
+            else:
+                self._first = index
+                return answer
+        if count == 1:
+            raise failed[0]
+        problems = "; ".join(f"{reason.url}: {reason.problem}" for reason in failed)
+        raise RegistryUnreachableError(self.url, problems)
+
+
+def _client_schema(schema_text: str, references: tuple[Reference, ...]) -> ClientSchema:
+    named = [SchemaReference(item.name, item.subject, item.version) for item in references]
+    return ClientSchema(schema_text, "AVRO", named)

@@ -1,0 +1,218 @@
+"""One registry server: how to log in there, and what its refusals mean."""
+
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from authlib.integrations.httpx_client import (  # type: ignore[import-untyped] # ships no types
+    OAuth2Client,
+    OAuthError,
+)
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+# The HTTP library that the client chose: its exceptions come through.
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ingest.errors import (
+    IngestError,
+    RegistryRefusedError,
+    RegistryUnreachableError,
+    SchemaNotFoundError,
+    SettingsError,
+)
+from ingest.settings import MASK, RegistrySettings, Secret, Settings, mask_url
+
+RETRY_WAIT_MS = 100
+LONGEST_ANSWER = 300
+
+# What the client raises; the last four when the answer is no registry's, such as a login page.
+FAILURES = (
+    IngestError,
+    SchemaRegistryError,
+    httpx.RequestError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+)
+
+# 40401 subject, 40402 version, 40403 schema (id), 40408 own compatibility level, 42202 version
+# number: Confluent's API reference, "Errors"; Apicurio answers 40402 where Confluent says 42202.
+_NOT_THERE = (40401, 40402, 40403, 40408, 42202)
+_NO_SUCH_PATH = "there is no such path; a registry's URL may need one, such as /apis/ccompat/v7"
+_TOO_BUSY = (408, 425, 429)
+
+
+@attrs.frozen
+class Question:
+    """A request as errors name it; `wanted` is what a 404 says does not exist.
+
+    `coded`: only the registry's own error code says so, not a bare 404.
+    """
+
+    request: str
+    wanted: str = ""
+    coded: bool = False
+
+
+@attrs.frozen
+class Connection:
+    """A client for one address; `url` is safe to show."""
+
+    url: str
+    client: SchemaRegistryClient
+    settings: RegistrySettings
+
+    def explain(self, error: Exception, question: Question) -> IngestError:
+        """Turn what the client raised into an error of ours, without secrets."""
+        match error:
+            case IngestError():
+                return error
+            case SchemaRegistryError():
+                return self._refusal(error, question)
+            case httpx.TimeoutException():
+                problem = f"{question.request}: no answer within {self.settings.timeout_s:g} s"
+                return RegistryUnreachableError(self.url, problem)
+            case httpx.RequestError() if "CERTIFICATE" in str(error):
+                return _certificate_trouble(self.url, error)
+            case httpx.RequestError():
+                return RegistryUnreachableError(self.url, f"{question.request}: {self._clean(error)}")
+            case _:
+                problem = (
+                    f"{question.request}: the answer is not a schema registry's ({type(error).__name__})"
+                )
+                return RegistryUnreachableError(self.url, problem)
+
+    def _refusal(self, error: SchemaRegistryError, question: Question) -> IngestError:
+        status, said = error.http_status_code, self._clean(error.error_message)
+        if status >= 500 or status in _TOO_BUSY:  # noqa: PLR2004 - HTTP's server errors
+            return RegistryUnreachableError(self.url, f"{question.request}: HTTP {status}: {said}")
+        if question.wanted and error.error_code in _NOT_THERE:
+            return SchemaNotFoundError(self.url, question.wanted)
+        if status == 404 and (not error.error_code or error.error_code < 0):  # noqa: PLR2004 - same
+            if question.wanted and not question.coded:
+                return SchemaNotFoundError(self.url, question.wanted, f"Or {_NO_SUCH_PATH}")
+            return RegistryRefusedError(self.url, question.request, status, _NO_SUCH_PATH)
+        return RegistryRefusedError(self.url, question.request, status, said)
+
+    def _clean(self, said: object) -> str:
+        """Shorten a server's words, and mask secrets that it may have repeated."""
+        text = str(said) or type(said).__name__
+        for secret in Settings(registry=self.settings).secrets():
+            text = text.replace(secret, MASK)
+        text = mask_url(text)
+        return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
+
+
+def connect(url: str, settings: RegistrySettings) -> Connection:
+    """Build the client for one address; nothing is asked yet."""
+    shown = mask_url(url)
+    if not url.startswith(("http://", "https://")):
+        problem = f"{shown!r} is neither http://…, https://… nor a folder"
+        raise SettingsError("settings", "registry.url", problem)
+    try:
+        httpx.URL(url)
+        return Connection(shown, SchemaRegistryClient(_client_properties(url, settings)), settings)
+    except (OSError, ssl.SSLError) as error:
+        problem = f"cannot be read: {error}"
+        raise SettingsError("settings", "registry.ca, certificate, key", problem) from None
+    except (ValueError, httpx.InvalidURL) as error:
+        raise SettingsError("settings", "registry", str(error).replace(url, shown)) from None
+
+
+def _client_properties(url: str, settings: RegistrySettings) -> dict[str, Any]:
+    properties = {
+        "url": url,
+        "timeout": settings.timeout_s,
+        "max.retries": settings.retries,
+        "retries.wait.ms": RETRY_WAIT_MS,
+        "ssl.ca.location": settings.ca and str(settings.ca),
+        "ssl.certificate.location": settings.certificate and str(settings.certificate),
+        "ssl.key.location": settings.key and str(settings.key),
+        "ssl.key.password": _text(settings.key_password),
+        "basic.auth.user.info": _text(settings.basic_auth),
+    }
+    if settings.bearer_token or settings.oauth_token_url:
+        token = _static_token(settings) if settings.bearer_token else _oauth_token(settings)
+        properties |= {
+            "bearer.auth.credentials.source": "CUSTOM",
+            "bearer.auth.custom.provider.function": lambda _: _bearer_fields(settings, token()),
+            "bearer.auth.custom.provider.config": {},
+        }
+    return {name: value for name, value in properties.items() if value is not None}
+
+
+def _bearer_fields(settings: RegistrySettings, token: str) -> dict[str, str]:
+    fields = {
+        "bearer.auth.token": token,
+        "bearer.auth.logical.cluster": settings.logical_cluster,
+    }
+    if settings.identity_pool_id:
+        fields["bearer.auth.identity.pool.id"] = settings.identity_pool_id
+    return fields
+
+
+def _static_token(settings: RegistrySettings) -> Callable[[], str]:
+    return lambda: _text(settings.bearer_token) or ""
+
+
+def _oauth_token(settings: RegistrySettings) -> Callable[[], str]:
+    """Fetch a token with client credentials, and again shortly before it expires.
+
+    The client's own OAUTHBEARER source knows no CA and no timeout: a private token server fails.
+    """
+    verify: ssl.SSLContext | bool = True
+    if settings.ca:
+        verify = ssl.create_default_context(cafile=str(settings.ca))
+    session = OAuth2Client(
+        client_id=settings.oauth_client_id,
+        client_secret=_text(settings.oauth_client_secret),
+        scope=settings.oauth_scope or None,
+        verify=verify,
+        timeout=settings.timeout_s,
+    )
+
+    def token() -> str:
+        if session.token is None or session.token.is_expired():
+            session.token = _fetch_token(session, settings.oauth_token_url)
+        return str(session.token["access_token"])
+
+    return token
+
+
+def _fetch_token(session: OAuth2Client, url: str) -> Any:
+    shown, request = mask_url(url), "fetch an OAuth token"
+    try:
+        token = session.fetch_token(url=url, grant_type="client_credentials")
+    except OAuthError as error:
+        raise RegistryRefusedError(shown, request, 401, str(error)) from None
+    except httpx.RequestError as error:
+        if "CERTIFICATE" in str(error):
+            raise _certificate_trouble(shown, error) from None
+        problem = f"{request}: {str(error) or type(error).__name__}"
+        raise RegistryUnreachableError(shown, problem) from None
+    except httpx.HTTPStatusError as error:
+        problem = f"{request}: HTTP {error.response.status_code}"
+        raise RegistryUnreachableError(shown, problem) from None
+    except ValueError:
+        token = {}
+    if "access_token" not in token:
+        session.token = None
+        raise RegistryUnreachableError(shown, f"{request}: the answer holds no token")
+    return token
+
+
+def _certificate_trouble(url: str, error: Exception) -> SettingsError:
+    """Name the setting: OpenSSL says VERIFY_FAILED for theirs, ALERT_… for what they say of ours."""
+    if "VERIFY_FAILED" in str(error):
+        problem = f"the certificate of {url} cannot be verified: {error}"
+        return SettingsError("settings", "registry.ca", problem, "Name the CA that signed it")
+    problem = f"{url} refuses the client's certificate: {error}"
+    todo = "Set [registry] certificate and key to a pair that the server trusts"
+    return SettingsError("settings", "registry.certificate", problem, todo)
+
+
+def _text(secret: Secret | None) -> str | None:
+    return secret.reveal() if secret else None

@@ -1,0 +1,173 @@
+"""A registry kept in a folder: the fixtures of tests, and onboarding without a network.
+
+A folder holds `<subject>/v<version>.avsc`, and in `fixture.json` (entry `schemas`) the ids and
+references that were recorded; without that file the ids count from 1 in the order of subject and
+version.  A recorded corpus works too: `registry.json` holds subjects, versions, ids and texts.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ingest.errors import SchemaError, SchemaNotFoundError, UsageError
+from ingest.names import SchemaId, Subject
+from ingest.registry.lookup import texts_in_order
+from ingest.registry.subject import Reference, Registered, Schema, Verdict
+
+T = TypeVar("T", str, int)
+
+_VERSION_FILE = re.compile(r"^v([1-9][0-9]*)\.avsc$")
+
+
+class FolderRegistry:
+    """A `Registry` that reads a folder once, when it is opened; nothing can be registered in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.url = f"folder {path}"
+        if not path.is_dir():
+            raise SchemaNotFoundError(self.url, "the folder", "Name an existing folder")
+        entries = sorted(_entries(path), key=lambda entry: (entry.subject, entry.version))
+        self._versions = {(entry.subject, entry.version): entry for entry in entries}
+        self._by_id = {e.id: Schema(e.id, e.schema_text, e.references) for e in entries}
+
+    def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
+        """Return the subjects that match a glob."""
+        names = {subject for subject, _ in self._versions}
+        return tuple(sorted(name for name in names if fnmatchcase(name, pattern)))
+
+    def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
+        """Return a subject's versions; a folder has no deleted ones."""
+        del deleted
+        found = tuple(number for name, number in self._versions if name == subject)
+        if not found:
+            raise SchemaNotFoundError(self.url, f"subject {subject}")
+        return found
+
+    def latest(self, subject: Subject) -> Registered:
+        """Return a subject's newest version."""
+        return self._versions[subject, self.versions(subject)[-1]]
+
+    def version(self, subject: Subject, number: int) -> Registered:
+        """Return one version of a subject."""
+        if number == -1:
+            return self.latest(subject)
+        if number not in self.versions(subject):
+            raise SchemaNotFoundError(self.url, f"subject {subject} version {number}")
+        return self._versions[subject, number]
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id."""
+        if schema_id not in self._by_id:
+            raise SchemaNotFoundError(self.url, f"schema id {schema_id}")
+        return self._by_id[schema_id]
+
+    def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
+        """Return the texts that a schema needs, its own last."""
+        return texts_in_order(self, schema)
+
+    def compatibility(self, subject: Subject) -> str:
+        """Return NONE: a folder checks nothing."""
+        self.versions(subject)
+        return "NONE"
+
+    def compatible(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> Verdict:
+        """Say yes: a folder checks nothing."""
+        del subject, schema_text, references
+        return Verdict(compatible=True)
+
+    def register(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> SchemaId:
+        """Refuse: a folder is only read."""
+        del schema_text, references
+        problem = f"{subject} cannot be registered in {self.url}: a folder registry is only read"
+        raise UsageError(problem, "Name a registry's URL")
+
+    def close(self) -> None:
+        """Do nothing: a folder holds nothing open."""
+
+
+def _entries(path: Path) -> Iterator[Registered]:
+    if (path / "registry.json").is_file():
+        yield from _corpus_entries(path / "registry.json")
+    elif (path / "fixture.json").is_file():
+        yield from _fixture_entries(path)
+    else:
+        yield from _numbered_entries(path)
+
+
+def _corpus_entries(file: Path) -> Iterator[Registered]:
+    for place, entry in _items(file, _json(file), "registry.json"):
+        text = _field(file, place, entry, "schema", str)
+        yield _registered(file, place, entry, text)
+
+
+def _fixture_entries(path: Path) -> Iterator[Registered]:
+    file = path / "fixture.json"
+    document = _json(file)
+    schemas = document.get("schemas") if isinstance(document, Mapping) else None
+    for place, entry in _items(file, schemas, "schemas"):
+        subject = _field(file, place, entry, "subject", str)
+        version = _field(file, place, entry, "version", int)
+        text_file = path / subject / f"v{version}.avsc"
+        if not text_file.is_file():
+            wanted = f"{subject}/v{version}.avsc, which fixture.json names,"
+            raise SchemaNotFoundError(f"folder {path}", wanted)
+        yield _registered(file, place, entry, text_file.read_text(encoding="utf-8"))
+
+
+def _numbered_entries(path: Path) -> Iterator[Registered]:
+    files = ((match, file) for file in path.glob("*/*.avsc") if (match := _match(file)))
+    places = sorted((file.parent.name, int(match[1]), file) for match, file in files)
+    for number, (subject, version, file) in enumerate(places, start=1):
+        text = file.read_text(encoding="utf-8")
+        yield Registered(Subject(subject), version, SchemaId(number), text)
+
+
+def _match(file: Path) -> re.Match[str] | None:
+    return _VERSION_FILE.match(file.name)
+
+
+def _registered(file: Path, place: str, entry: Mapping[str, Any], text: str) -> Registered:
+    references = _items(file, entry.get("references") or [], f"{place}.references")
+    return Registered(
+        Subject(_field(file, place, entry, "subject", str)),
+        _field(file, place, entry, "version", int),
+        SchemaId(_field(file, place, entry, "id", int)),
+        text,
+        tuple(_reference(file, where, reference) for where, reference in references),
+    )
+
+
+def _reference(file: Path, place: str, entry: Mapping[str, Any]) -> Reference:
+    return Reference(
+        _field(file, place, entry, "name", str),
+        Subject(_field(file, place, entry, "subject", str)),
+        _field(file, place, entry, "version", int),
+    )
+
+
+def _json(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SchemaError(str(file), "JSON", f"cannot be read: {error}") from None
+
+
+def _items(file: Path, found: object, place: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        raise SchemaError(str(file), place, "is not a list of objects")
+    return [(f"{place}[{index}]", item) for index, item in enumerate(found)]
+
+
+def _field(file: Path, place: str, entry: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    value = entry.get(name)
+    if type(value) is not kind:
+        allowed = "text" if kind is str else "a whole number"
+        raise SchemaError(str(file), f"{place}.{name}", f"found {value!r}, allowed is {allowed}")
+    return value

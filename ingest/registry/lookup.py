@@ -1,0 +1,88 @@
+"""What any registry answers, live or a folder, and the questions that need several answers."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ingest.errors import SchemaNotFoundError
+from ingest.names import SchemaId, Subject, Topic
+from ingest.registry.subject import Pair, Reference, Registered, Schema, Verdict, subject_of
+
+
+class Registry(Protocol):
+    """A schema registry.  Version -1 stands for the latest, as in Confluent's API.
+
+    Raises SchemaNotFoundError for what is not there, RegistryUnreachableError and
+    RegistryRefusedError for servers that do not answer or say no.
+    """
+
+    def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
+        """Return the subjects that match a glob, sorted; soft-deleted ones are left out."""
+        ...
+
+    def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
+        """Return a subject's versions, rising; `deleted` includes the soft-deleted ones."""
+        ...
+
+    def latest(self, subject: Subject) -> Registered:
+        """Return a subject's newest version, asked anew each time."""
+        ...
+
+    def version(self, subject: Subject, number: int) -> Registered:
+        """Return one version of a subject, soft-deleted ones included."""
+        ...
+
+    def by_id(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id, soft-deleted ones included; asked once and kept."""
+        ...
+
+    def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
+        """Return the texts that a schema needs, each before those that use it, its own last."""
+        ...
+
+    def compatibility(self, subject: Subject) -> str:
+        """Return the compatibility level that holds for a subject, such as `BACKWARD`."""
+        ...
+
+    def compatible(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> Verdict:
+        """Ask whether a schema could become the subject's next version, without registering it.
+
+        Apicurio 3.3.3 gives no messages, and refuses a schema with references (HTTP 422).
+        """
+        ...
+
+    def register(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> SchemaId:
+        """Register a schema under a subject; the same schema again gives the same id."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open; the registry is of no use afterwards."""
+        ...
+
+
+def fetch_pair(registry: Registry, topic: Topic) -> Pair:
+    """Return the newest key and value schemas of a topic; a missing value subject is an error."""
+    value = registry.latest(subject_of(topic, "value"))
+    try:
+        key = registry.latest(subject_of(topic, "key"))
+    except SchemaNotFoundError:
+        return Pair(topic, None, value)
+    return Pair(topic, key, value)
+
+
+def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str, ...]:
+    """Resolve references, each version once, depth first: what is used comes before its user."""
+    seen: set[tuple[Subject, int]] = set()
+
+    def needed(of: Schema | Registered) -> Iterator[str]:
+        for reference in of.references:
+            place = (reference.subject, reference.version)
+            if place not in seen:
+                seen.add(place)
+                yield from needed(registry.version(*place))
+        yield of.schema_text
+
+    return tuple(needed(schema))

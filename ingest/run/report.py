@@ -1,0 +1,110 @@
+"""What a run did, as values, and as the JSON of the contract."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import attrs
+
+from ingest.compile.evolve import SchemaChange
+from ingest.errors import IngestError, Retryable
+from ingest.kafka.ranges import TopicRanges
+from ingest.names import Instant, SchemaId, Topic
+from ingest.order.latest import Tally
+
+Outcome = Literal["committed", "idle", "failed", "temporary"]
+
+
+@attrs.frozen
+class TableOutcome:
+    """What a run did to one table."""
+
+    table: str
+    topic: Topic
+    outcome: Outcome
+    instant: Instant | None = None
+    ranges: TopicRanges | None = None
+    tally: Tally = Tally()
+    schema_changes: tuple[SchemaChange, ...] = ()
+    seconds: float = 0.0
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's JSON."""
+        tally, ranges = self.tally, self.ranges
+        return {
+            "table": self.table,
+            "outcome": self.outcome,
+            "instant": self.instant,
+            "topic": self.topic,
+            "offsets": {
+                "from": _by_text(ranges.start_offsets()) if ranges else {},
+                "to": _by_text(ranges.end_offsets()) if ranges else {},
+            },
+            "read": tally.read,
+            "applied": {"upserted": tally.upserted, "deleted": tally.deleted},
+            "superseded": tally.superseded,
+            "ignored": dict(sorted(tally.ignored.items())),
+            "rejected": tally.rejected,
+            "schema_ids": list(tally.schema_ids),
+            "schema_changes": [
+                attrs.asdict(change, filter=lambda _, value: value != "") for change in self.schema_changes
+            ],
+            "max_source_ts": to_iso(tally.max_source_ts),
+            "seconds": round(self.seconds, 3),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+@attrs.frozen
+class RunReport:
+    """What a run did to all its tables."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    tables: tuple[TableOutcome, ...]
+
+    @property
+    def outcome(self) -> Literal["done", "failed", "temporary"]:
+        """The worst of the tables': one that would fail again outweighs one that might not."""
+        found = {table.outcome for table in self.tables}
+        return "failed" if "failed" in found else "temporary" if "temporary" in found else "done"
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code."""
+        return {"done": 0, "failed": IngestError.exit_code, "temporary": Retryable.exit_code}[self.outcome]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's JSON."""
+        return {
+            "run_id": self.run_id,
+            "started_at": to_iso(self.started_at),
+            "finished_at": to_iso(self.finished_at),
+            "outcome": self.outcome,
+            "tables": [table.to_json() for table in self.tables],
+        }
+
+
+def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
+    """Return the outcome of a table that an error stopped."""
+    outcome: Outcome = "temporary" if isinstance(error, Retryable) else "failed"
+    return TableOutcome(table, topic, outcome, seconds=seconds, error=error)
+
+
+def to_iso(instant: datetime | None) -> str | None:
+    """Return a UTC instant as ISO-8601 with `Z`, milliseconds if it has any."""
+    if instant is None:
+        return None
+    spec = "milliseconds" if instant.microsecond else "seconds"
+    return instant.isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def _by_text(offsets: dict[Any, int]) -> dict[str, int]:
+    return {str(partition): offset for partition, offset in sorted(offsets.items())}
+
+
+def schema_ids_text(ids: Sequence[SchemaId]) -> str:
+    """Return ids for a person."""
+    return ", ".join(str(one) for one in ids) or "-"

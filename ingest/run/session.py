@@ -1,0 +1,139 @@
+"""The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ingest import avro
+from ingest.artifacts import spark_jars
+from ingest.compile.describe import Description, describe
+from ingest.names import Subject
+from ingest.registry import Registered, Registry, open_registry
+from ingest.run.schemas import label
+from ingest.settings import Settings, load
+from ingest.tables import Table, read_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ingest.run.offsets import TableStatus
+    from ingest.run.onboard import Onboarded
+    from ingest.run.report import RunReport
+    from ingest.run.table import Progress
+
+
+def silent(table: str, step: str) -> None:
+    """Hear of a step, and say nothing."""
+
+
+class Session:
+    """A deployment: its settings, registry, table files and Spark session.
+
+    >>> from ingest import Session
+    >>> session = Session.open("ingest.toml")  # doctest: +SKIP
+    >>> report = session.run()  # doctest: +SKIP
+
+    A context manager; leaving it stops the Spark session, if it was started here.
+    """
+
+    def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
+        self.settings = settings
+        self._given = spark
+        self._started = False
+
+    @classmethod
+    def open(
+        cls,
+        path: "Path | str | None" = None,
+        *,
+        tables: "Path | str | None" = None,
+        overrides: Mapping[str, object] | None = None,
+        spark: "SparkSession | None" = None,
+    ) -> "Session":
+        """Read the settings (see `ingest.settings.load`); `spark` is a session that the caller owns."""
+        return cls(
+            load(
+                None if path is None else Path(path),
+                tables=None if tables is None else Path(tables),
+                overrides=overrides,
+            ),
+            spark,
+        )
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop what was started here."""
+        if "registry" in self.__dict__:
+            self.registry.close()
+        if self._started:
+            self.spark.stop()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, live or a folder."""
+        return open_registry(self.settings.registry)
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The Spark session of this deployment, in UTC."""
+        from ingest.run.spark import session_of, start_session  # noqa: PLC0415  pyspark is an extra
+
+        if self._given is not None:
+            return session_of(self._given)
+        spark = self.settings.spark
+        jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
+        session = start_session("ingest", spark.master, spark.conf, jars)
+        self._started = True
+        return session
+
+    def tables(self, names: Sequence[str] = ()) -> tuple[Table, ...]:
+        """Read the table files, all or the named ones."""
+        return read_all(self.settings.tables_dir, names)
+
+    def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
+        """Describe a subject's version, the latest by default, column by column."""
+        registered = self.registry.version(Subject(subject), -1 if version is None else version)
+        *references, text = self.registry.with_references(registered)
+        where = label(registered)
+        return registered, describe(avro.parse(text, references, where=where), where)
+
+    def onboard(
+        self, patterns: Sequence[str], *, name: str | None = None, dry_run: bool = False
+    ) -> "tuple[Onboarded, ...]":
+        """Make table files of the topics that match a glob (see `ingest.run.onboard`)."""
+        from ingest.run.onboard import onboard  # noqa: PLC0415  needs the Kafka client
+
+        return onboard(self.settings, self.registry, patterns, name=name, dry_run=dry_run)
+
+    def run(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "RunReport":
+        """Bring tables, all or the named ones, up to the ends of their topics."""
+        from ingest.run.fleet import run_tables  # noqa: PLC0415  pyspark is an extra
+
+        tables = self.tables(names)
+        progress("", "starting Spark")
+        return run_tables(self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets)
+
+    def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
+        """Return what each table holds and how far behind it is."""
+        from ingest.run.offsets import read_status  # noqa: PLC0415  pyspark is an extra
+
+        return read_status(self.settings, self.spark, self.tables(names))
+
+    def move_offsets(self, name: str, to: str) -> "TableStatus":
+        """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""
+        from ingest.run.offsets import move_offsets  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return move_offsets(self.settings, self.spark, table, to)

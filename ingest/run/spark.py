@@ -1,0 +1,158 @@
+"""The Spark session that Hudi needs: started here, or taken from a caller who owns one.
+
+Driver's stdout: Hudi's memory estimator (JOL) prints `# WARNING: Unable to get Instrumentation` and the like
+there, whatever the log level.  Machine-readable output therefore never shares stdout with a running session.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from ingest.errors import SettingsError
+
+SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
+LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
+EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+
+MUST_HOLD_SQL: Final[Mapping[str, str]] = {
+    # Wall clocks and instants are compared and converted in UTC; the session's zone is never the data's.
+    "spark.sql.session.timeZone": "UTC",
+    # ANSI mode turns overflow and bad casts into failures of the whole batch; our converters test for them.
+    "spark.sql.ansi.enabled": "false",
+    # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+}
+MUST_HOLD: Final[Mapping[str, str]] = {
+    "spark.serializer": SERIALIZER,
+    # Without it, an array with a null element kills an upsert, and the exception names no cause.
+    f"spark.hadoop.{LIST_STRUCTURE}": "false",
+    **MUST_HOLD_SQL,
+}
+"""Settings that a user's own must not contradict: the tables would be wrong, or could not be written."""
+
+JOINED: Final[Mapping[str, str]] = {
+    "spark.sql.extensions": EXTENSION,
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+}
+"""Comma-separated settings: ours is added to what the user names."""
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    # Never used, yet Spark makes it on the first query: not in the user's folder.
+    "spark.sql.warehouse.dir": str(Path(gettempdir()) / "ingest-warehouse"),
+}
+
+
+def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> SparkSession:
+    """Start the session of a run, or take the one that this process already has.
+
+    Under `spark-submit`, master, jars, memory and logging are the submitter's: they were fixed with the JVM.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return session_of(active)
+    settled = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in settled.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    _check(spark)
+    return spark
+
+
+def session_of(spark: SparkSession) -> SparkSession:
+    """Open a session of our own beside one that the caller owns, whose SQL settings stay as they are.
+
+    One Hadoop setting has no home but the shared context, and is set there; Spark's own Parquet does not read it.
+    """
+    _check(spark)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
+    hadoop.set(LIST_STRUCTURE, "false")
+    own = spark.newSession()
+    for key, value in MUST_HOLD_SQL.items():
+        own.conf.set(key, value)
+    return own
+
+
+def submitted() -> bool:
+    """Tell whether `spark-submit` started this process.
+
+    Its PythonRunner starts the driver's JVM first and hands the port down in this variable; when pyspark
+    starts the JVM itself, the variable is not in our environment.
+    """
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def session_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """Merge the user's settings with ours: theirs win, but for those that must hold."""
+    for key, value in MUST_HOLD.items():
+        if conf.get(key, value) != value:
+            raise SettingsError(
+                "settings",
+                f'spark.conf."{key}"',
+                f"'{conf[key]}' is not possible: ingest needs '{value}'",
+                "Leave it out",
+            )
+    joined = {key: _joined(conf.get(key, ""), ours) for key, ours in JOINED.items()}
+    return {**DEFAULTS, **conf, **MUST_HOLD, **joined}
+
+
+def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
+    """Give all settings of a JVM still to be started: `session_conf` with master, jars and logging."""
+    local = master.startswith("local")
+    defaults = {
+        **(LOCAL_DEFAULTS if local else {}),
+        **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
+    }
+    fixed = {
+        "spark.master": master,
+        "spark.jars": _joined(conf.get("spark.jars", ""), *(str(jar.resolve()) for jar in jars)),
+        "spark.driver.extraJavaOptions": _java_options(conf.get("spark.driver.extraJavaOptions", "")),
+    }
+    return {**defaults, **session_conf(conf), **fixed}
+
+
+def _threads(master: str) -> int:
+    """Count the threads of `local`, `local[4]`, `local[4,2]` or `local[*]`."""
+    inside = master.removeprefix("local").strip("[]").split(",")[0]
+    return (os.cpu_count() or 1) if inside == "*" else int(inside or "1")
+
+
+def _java_options(options: str) -> str:
+    """Add our log configuration, unless the user names one."""
+    if "log4j" in options:
+        return options
+    return f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options}".strip()
+
+
+def _joined(*values: str) -> str:
+    """Join comma-separated lists, without doubles, in order."""
+    return ",".join(dict.fromkeys(item for value in values for item in value.split(",") if item))
+
+
+def _check(spark: SparkSession) -> None:
+    """Refuse a session that Hudi could not write with: its static settings can no longer be changed."""
+    wanted = {"spark.serializer": SERIALIZER, "spark.sql.extensions": EXTENSION}
+    for key, value in wanted.items():
+        found = spark.conf.get(key, "") or ""
+        if value not in found.split(","):
+            raise SettingsError(
+                "Spark session",
+                key,
+                f"found '{found}', and Hudi needs '{value}'",
+                "Set it before the session starts",
+            )

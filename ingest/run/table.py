@@ -1,0 +1,143 @@
+"""One run of one table: the one place that sees every room.
+
+From the offsets in the table's last commit to the ends seen at the start: read the messages, decode each with its
+writer's schema, keep the newest change of each key, fit it to the table, commit rows and offsets together.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.compile.evolve import evolve
+from ingest.compile.sparktype import SparkType, parse_ddl
+from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.decode.diagnosis import first_reject, unknown_ids
+from ingest.decode.events import decode_events
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.present import present as present_schema
+from ingest.hudi.upsert import write
+from ingest.kafka.ranges import TopicRanges, Watermark, plan_ranges
+from ingest.kafka.read import count_slices, read
+from ingest.names import Partition
+from ingest.order.latest import Tally, fold, rejected, settle, tally
+from ingest.registry import Registry
+from ingest.run.report import TableOutcome
+from ingest.run.schemas import fetch_by_id, fetch_written
+from ingest.settings import Settings
+from ingest.tables import Table
+
+
+class Progress(Protocol):
+    """Hears which step a table has come to."""
+
+    def __call__(self, table: str, step: str) -> None:
+        """Note the step; called from the thread that runs the table."""
+
+
+@attrs.frozen
+class Run:
+    """What the tables of one run share."""
+
+    run_id: str
+    settings: Settings
+    spark: SparkSession
+    registry: Registry
+    max_offsets: int | None
+    progress: Progress
+
+    def path(self, table: Table) -> str:
+        """Return where the table lies."""
+        return self.settings.lake.table_path(table.table)
+
+
+def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+    """Bring one table up to date.  Raises `IngestError`; then nothing was committed."""
+    started = time.monotonic()
+    last = read_ledger(run.spark, run.path(table))
+    ranges = _plan(table, last, watermarks, run.max_offsets)
+    if ranges.is_empty:
+        return TableOutcome(
+            table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
+        )
+    keys, values = fetch_written(run.registry, table)
+    with _folded(run, table, ranges, keys, values) as (compiled, folded, counts):
+        if counts.rejected:
+            raise first_reject(rejected(folded), compiled, counts.rejected)
+        present = _present(run, table)
+        evolution = evolve(compiled, counts.schema_ids, present)
+        run.progress(table.table, "writing")
+        rows = settle(folded, evolution)
+        entry = _entry(run, table, last, ranges, counts)
+        key_names = [name for name, _ in compiled.key_columns]
+        instant = write(rows, table, run.path(table), key_names, entry, first=present is None)
+    return TableOutcome(
+        table.table, table.topic, "committed", instant, ranges, counts, evolution.changes,
+        time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _plan(
+    table: Table,
+    last: LedgerEntry | None,
+    watermarks: Mapping[Partition, Watermark],
+    max_offsets: int | None,
+) -> TopicRanges:
+    committed = last.next_offsets if last else None
+    high = last.high_offsets if last else {}
+    return plan_ranges(table.topic, committed, high, watermarks, max_offsets)
+
+
+@contextmanager
+def _folded(
+    run: Run, table: Table, ranges: TopicRanges, keys: tuple[Written, ...], values: tuple[Written, ...]
+) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
+    """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
+
+    Only where a record names a schema that is no version of the subject, but that the registry has, is the
+    range read again.
+    """
+    run.progress(table.table, f"reading {ranges.span:,} offsets")
+    kafka = run.settings.kafka
+    slices = count_slices(ranges, run.spark.sparkContext.defaultParallelism)
+    messages = read(run.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=slices)
+    while True:
+        compiled = compile_table(table, keys, values)
+        folded = fold(decode_events(messages, compiled), compiled)
+        folded = folded.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            counts = tally(folded, compiled)
+            missing = unknown_ids(rejected(folded), compiled) if counts.rejected else ((), ())
+            more_keys, more_values = (fetch_by_id(run.registry, ids) for ids in missing)
+            if not more_keys and not more_values:
+                yield compiled, folded, counts
+                return
+        finally:
+            folded.unpersist()
+        keys, values = (*keys, *more_keys), (*values, *more_values)
+
+
+def _present(run: Run, table: Table) -> dict[str, SparkType] | None:
+    columns = present_schema(run.spark, run.path(table))
+    return None if columns is None else {name: parse_ddl(kind) for name, kind, _ in columns}
+
+
+def _entry(
+    run: Run, table: Table, last: LedgerEntry | None, ranges: TopicRanges, counts: Tally
+) -> LedgerEntry:
+    """Return the account that the commit will hold."""
+    ends = ranges.end_offsets()
+    high = dict(last.high_offsets) if last else {}
+    return LedgerEntry(
+        run_id=run.run_id,
+        topic=table.topic,
+        next_offsets=ends,
+        high_offsets={partition: max(end, high.get(partition, 0)) for partition, end in ends.items()},
+        schema_ids=counts.schema_ids,
+        counters=counts.counters(),
+    )

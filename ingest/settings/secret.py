@@ -1,0 +1,61 @@
+"""What must not be shown: secret texts, and the names and URLs that hold them."""
+
+import re
+from collections.abc import Mapping
+
+import attrs
+
+MASK = "***"
+
+# Names of Kafka client, Spark and Hadoop properties whose values must not be shown.
+_SECRET_NAME = re.compile(
+    r"passw|secret|token|jaas|credential|private|user\.info|(access|account|api)[._-]?key"
+    r"|key\.pem|keystore\.key",
+    re.IGNORECASE,
+)
+_JAAS_SECRET = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
+
+
+@attrs.frozen(repr=False)
+class Secret:
+    """A text that shows itself only to `reveal`."""
+
+    _text: str
+
+    def reveal(self) -> str:
+        """Return the text itself; never print or log it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return MASK
+
+
+def looks_secret(name: str) -> bool:
+    """Tell whether a property of this name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def mask_url(text: str) -> str:
+    """Replace `user:password@` in one or several URLs."""
+    return _USERINFO.sub(f"{MASK}@", text)
+
+
+def mask_properties(properties: Mapping[str, str]) -> str:
+    """Show properties, with the values masked whose names look secret."""
+    shown = {name: MASK if looks_secret(name) else mask_url(text) for name, text in properties.items()}
+    return repr(shown)
+
+
+def secrets_in_url(text: str) -> set[str]:
+    """Return the `user:password` parts of one or several URLs, and the passwords alone."""
+    parts = {str(part) for part in _USERINFO.findall(text)}
+    return parts | {part.partition(":")[2] for part in parts}
+
+
+def secrets_in_property(name: str, text: str) -> set[str]:
+    """Return what must not be shown of a property: all of it, or what a URL or a JAAS line holds."""
+    found = secrets_in_url(text)
+    if looks_secret(name):
+        found |= {text, *(str(part) for part in _JAAS_SECRET.findall(text))}
+    return found

@@ -1,0 +1,34 @@
+"""One onboarded table, as a value and as a TOML file that people edit."""
+
+from ingest.tables.file import read, read_all
+from ingest.tables.naming import clashes, table_name
+from ingest.tables.table import (
+    Column,
+    DialectName,
+    Format,
+    Key,
+    Subjects,
+    Table,
+    Target,
+    Types,
+    WrongValueError,
+)
+from ingest.tables.text import merge, render
+
+__all__ = [
+    "Column",
+    "DialectName",
+    "Format",
+    "Key",
+    "Subjects",
+    "Table",
+    "Target",
+    "Types",
+    "WrongValueError",
+    "clashes",
+    "merge",
+    "read",
+    "read_all",
+    "render",
+    "table_name",
+]

@@ -1,0 +1,189 @@
+"""A table file's content as values, with the rules that a text must hold beyond its type."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, TypeVar
+
+import attrs
+
+from ingest.names import Subject, Topic
+
+DialectName = Literal["sqlserver"]
+Format = Literal["avro"]
+Delete = Literal["hard"]
+
+MAX_NAME: Final = 200
+RESERVED: Final = ("_cdc_", "_hoodie_")
+"""Prefixes of the columns that ingest and Hudi add themselves."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_DECIMAL: Final = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
+_SIMPLE: Final = (
+    *("string", "binary", "boolean", "int", "bigint", "float", "double"),
+    *("date", "timestamp", "timestamp_ntz"),
+)
+
+T = TypeVar("T")
+
+
+class WrongValueError(ValueError):
+    """A value that breaks a rule; `key` is its place below the value that was to be made."""
+
+    def __init__(self, key: str, problem: str, todo: str = "") -> None:
+        super().__init__(f"{key}: {problem}" if key else problem)
+        self.key, self.problem, self.todo = key, problem, todo
+
+
+Rule = Callable[[Any, "attrs.Attribute[T]", T], None]
+
+
+def is_table_name(name: str) -> bool:
+    """Tell whether a name is one safe step of a path: the table lies at `<lake>/<name>`."""
+    fits = len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+    return fits and not name.lower().startswith("_rejects")
+
+
+def _between(low: int, high: int) -> Rule[int]:
+    def check(_: Any, attribute: "attrs.Attribute[int]", value: int) -> None:
+        if not low <= value <= high:
+            raise WrongValueError(attribute.name, f"found {value}; allowed: {low} to {high}")
+
+    return check
+
+
+def _table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
+    if not is_table_name(value):
+        raise WrongValueError(
+            attribute.name,
+            f"found '{value}'; allowed: letters, digits and '_', no digit first, at most {MAX_NAME} "
+            "characters, not beginning with '_rejects'",
+            "It is the table's folder in the lake",
+        )
+
+
+def _topic(_: Any, attribute: "attrs.Attribute[Topic]", value: Topic) -> None:
+    if _TOPIC.fullmatch(value) is None or value in {".", ".."}:
+        allowed = "letters, digits, '.', '_' and '-', at most 249 characters"
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
+
+
+def _filled(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+    if value is not None and not value.strip():
+        raise WrongValueError(attribute.name, "is empty")
+
+
+def _column_names(_: Any, attribute: "attrs.Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:
+    for name in value:
+        if not name.strip():
+            raise WrongValueError(attribute.name, "holds an empty column name")
+        if value.count(name) > 1:
+            raise WrongValueError(attribute.name, f"names the column '{name}' twice")
+
+
+def _column_type(_: Any, attribute: "attrs.Attribute[str | None]", value: str | None) -> None:
+    if value is None or value in _SIMPLE:
+        return
+    found = _DECIMAL.fullmatch(value)
+    if found is None or not 1 <= int(found[1]) <= 38 or int(found[2]) > int(found[1]):  # noqa: PLR2004 - Spark's own limit
+        allowed = f"{', '.join(_SIMPLE)} and decimal(p,s) with p up to 38 and s up to p"
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
+
+
+def _own_name(_: Any, attribute: "attrs.Attribute[str | None]", value: str | None) -> None:
+    if value is not None and (not value.strip() or value.lower().startswith(RESERVED)):
+        allowed = "a name that does not begin with " + " or ".join(RESERVED)
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
+
+
+def _hudi_options(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
+    for name in value:
+        if not name.startswith("hoodie."):
+            problem = "is no Hudi option: those begin with 'hoodie.'"
+            raise WrongValueError(f"{attribute.name}.{name}", problem)
+
+
+@attrs.frozen(kw_only=True)
+class Subjects:
+    """The registry subjects of a topic; `key` is None for a topic whose messages have no Avro key."""
+
+    key: Subject | None = attrs.field(default=None, validator=_filled)
+    value: Subject = attrs.field(validator=_filled)
+
+
+@attrs.frozen
+class Key:
+    """The record key; no columns means those of the key subject."""
+
+    columns: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
+
+
+@attrs.frozen
+class Target:
+    """The Hudi table: fixed when it is created, but for `delete`."""
+
+    type: Literal["cow", "mor"] = "cow"
+    partition_by: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
+    delete: Delete = "hard"
+    index: Literal["bucket", "global_simple"] = "bucket"
+    buckets: int = attrs.field(default=2, validator=_between(1, 4096))
+    first_load: Literal["upsert", "bulk_insert"] = "upsert"
+
+
+@attrs.frozen
+class Types:
+    """How semantic types become Spark types; every default loses nothing silently."""
+
+    time: Literal["string", "micros"] = "string"
+    nanos: Literal["timestamp", "bigint", "string"] = "timestamp"
+
+
+@attrs.frozen
+class Column:
+    """What a person says about one column."""
+
+    type: str | None = attrs.field(default=None, validator=_column_type)
+    nanos: Literal["timestamp", "bigint", "string"] | None = None
+    time: Literal["string", "micros"] | None = None
+    rename: str | None = attrs.field(default=None, validator=_own_name)
+    exclude: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        said = (self.type, self.nanos, self.time, self.rename)
+        if self.exclude and any(one is not None for one in said):
+            raise WrongValueError("exclude", "an excluded column has no type and no other name")
+
+
+@attrs.frozen
+class Table:
+    """One table file.  `epoch` leads every position: raise it after the source was re-created."""
+
+    table: str = attrs.field(validator=_table_name)
+    topic: Topic = attrs.field(validator=_topic)
+    dialect: DialectName
+    subjects: Subjects
+    format: Format = "avro"
+    epoch: int = attrs.field(default=0, validator=_between(0, 9999))
+    key: Key = Key()
+    target: Target = Target()
+    types: Types = Types()
+    columns: dict[str, Column] = attrs.Factory(dict)
+    hudi: dict[str, str] = attrs.field(factory=dict, validator=_hudi_options)
+
+    def __attrs_post_init__(self) -> None:
+        _check_excluded("key.columns", self.key.columns, self.columns)
+        _check_excluded("target.partition_by", self.target.partition_by, self.columns)
+        renamed: dict[str, str] = {}
+        for name, column in self.columns.items():
+            if column.rename is None:
+                continue
+            other = renamed.setdefault(column.rename.lower(), name)  # Spark ignores a name's case
+            if other != name:
+                problem = f"'{column.rename}' is also the new name of column '{other}'"
+                raise WrongValueError(f"columns.{name}.rename", problem)
+
+
+def _check_excluded(key: str, names: Iterable[str], columns: dict[str, Column]) -> None:
+    for name in names:
+        if name in columns and columns[name].exclude:
+            raise WrongValueError(key, f"names the column '{name}', which is excluded")

@@ -1,0 +1,74 @@
+"""A lake in a temporary folder, and short ways to commit to it and to read it with plain Spark."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.present import present
+from ingest.hudi.upsert import write
+from ingest.names import Instant, Partition, Subject, Topic
+from ingest.tables import Subjects, Table, Target
+from tests.conftest_spark import outer_spark, spark
+
+__all__ = ["outer_spark", "spark"]
+
+
+def entry_of(run: int) -> LedgerEntry:
+    """Make the ledger entry of a numbered run that read up to offset 10 * run."""
+    offsets = {Partition(0): 10 * run, Partition(11): run}
+    return LedgerEntry(f"run-{run}", Topic("s.dbo.t"), offsets, offsets, (), {"read": 10})
+
+
+@attrs.define
+class Lake:
+    """Tables under one folder; every commit gets the next run's entry."""
+
+    spark: SparkSession
+    root: Path
+    runs: int = 0
+
+    def table(self, name: str, **target: Any) -> Table:
+        """Make a table file's value."""
+        topic = Topic(f"s.dbo.{name}")
+        subjects = Subjects(value=Subject(f"{topic}-value"))
+        return Table(table=name, topic=topic, dialect="sqlserver", subjects=subjects, target=Target(**target))
+
+    def path(self, table: Table) -> str:
+        """Give the table's path."""
+        return str(self.root / table.table)
+
+    def commit(self, table: Table, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
+        """Write a frame as the next run does."""
+        self.runs += 1
+        path = self.path(table)
+        first = present(self.spark, path) is None
+        return write(frame, table, path, keys, entry_of(self.runs), first=first)
+
+    def changes(self, ddl: str, *rows: tuple[Any, ...]) -> DataFrame:
+        """Make a folded batch: op, position, then the columns of `ddl`."""
+        return self.spark.createDataFrame(rows, f"_cdc_op string, _cdc_position string not null, {ddl}")
+
+    def frame(self, table: Table) -> DataFrame:
+        """Read the table with plain Spark, as a user does."""
+        return self.spark.read.format("hudi").load(self.path(table))
+
+    def rows(self, table: Table, *columns: str) -> list[tuple[Any, ...]]:
+        """Collect columns, in the order of the first."""
+        return sorted(tuple(row) for row in self.frame(table).select(*columns).collect())
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    """Give an empty lake."""
+    return Lake(spark, tmp_path / "lake")
+
+
+@pytest.fixture
+def entry() -> Callable[[int], LedgerEntry]:
+    """Give the maker of ledger entries."""
+    return entry_of

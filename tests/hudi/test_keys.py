@@ -1,0 +1,164 @@
+"""What keys and partition folders can hold, shown on real tables."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.hudi.keys import unsafe_key_change, unsafe_key_type, unsafe_partition_type, unsafe_value
+
+if TYPE_CHECKING:
+    from tests.hudi.conftest import Lake
+
+VALUES = {
+    "int": ["-1", "0", "2147483647"],
+    "bigint": ["-1", "9223372036854775807"],
+    "string": ["'a'", "'A'", "'a,b:c'", "'__null__'", "' '", "'é/x'"],
+    "boolean": ["true", "false"],
+    "date": ["'0001-01-01'", "'1969-12-31'", "'2024-02-29'"],
+    "decimal(38,10)": ["0", "0.0000000001", "-1.1", "1234567890123456789012345678.0123456789"],
+    "timestamp_ntz": [
+        "'1700-01-01 00:00:00'",
+        "'2024-03-10 02:30:00.123456'",
+        "'2024-03-10 02:30:00.123457'",
+    ],
+    # The same wall clock twice in the process's zone, and two instants in one millisecond.
+    "timestamp": [
+        "'1991-09-14 15:30:00Z'",
+        "'1991-09-14 16:30:00Z'",
+        "'2024-03-10 02:30:00.123456Z'",
+        "'2024-03-10 02:30:00.123457Z'",
+    ],
+    "binary": ["X'00'", "X'0001'", "X'FF'", "X'FE'", "X''||X'61'"],
+}
+
+
+def batch(spark: SparkSession, ddl: str, position: str, *, op: str = "u", count: int = 9):  # noqa: ANN201
+    """Make a batch with every value of a type as the key."""
+    one = "select '{}' _cdc_op, '{}' _cdc_position, cast({} as {}) id, '{}' v, 'x' p"
+    return spark.sql(
+        " union all ".join(one.format(op, position, value, ddl, position) for value in VALUES[ddl][:count])
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ddl", VALUES)
+def test_a_key_of_every_safe_type_finds_its_row_again(lake: "Lake", ddl: str) -> None:
+    """Values stay apart, an update hits its row, a delete removes it."""
+    assert unsafe_key_type(ddl) is None
+    table = lake.table("keys", buckets=1)
+    lake.commit(table, batch(lake.spark, ddl, "1"))
+    lake.commit(table, batch(lake.spark, ddl, "2"))
+    lake.commit(table, batch(lake.spark, ddl, "3", op="d", count=1))
+
+    expected = (
+        batch(lake.spark, ddl, "2")
+        .select("id", "v")
+        .exceptAll(batch(lake.spark, ddl, "2", count=1).select("id", "v"))
+    )
+    found = lake.frame(table).select("id", "v")
+    assert found.count() == len(VALUES[ddl]) - 1
+    assert found.exceptAll(expected).isEmpty()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ddl", ["timestamp", "binary"])
+def test_a_first_load_by_bulk_insert_writes_the_keys_that_upserts_look_for(lake: "Lake", ddl: str) -> None:
+    """Hudi's row writer makes other keys of these two types than upsert does; it is off."""
+    table = lake.table("bulk", index="global_simple", partition_by=("p",), first_load="bulk_insert")
+    lake.commit(table, batch(lake.spark, ddl, "1"))
+    lake.commit(table, batch(lake.spark, ddl, "2"))
+
+    assert lake.rows(table, "v") == [("2",)] * len(VALUES[ddl])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("old", "new"), [("int", "bigint"), ("decimal(9,2)", "decimal(19,2)")])
+def test_a_safe_widening_of_the_key_keeps_the_rows(lake: "Lake", old: str, new: str) -> None:
+    """The key's text stays the same, so that updates and deletes still hit."""
+    assert unsafe_key_change(old, new) is None
+    table = lake.table("widened")
+    row = "select '{0}' _cdc_op, '{1}' _cdc_position, cast({2} as {3}) id, '{1}' v"
+    both = row.format("c", "1", "1.0", old) + " union all " + row.format("c", "1", "2", old)
+    lake.commit(table, lake.spark.sql(both))
+    lake.commit(
+        table,
+        lake.spark.sql(row.format("u", "2", "1", new) + " union all " + row.format("d", "2", "2", new)),
+    )
+
+    assert lake.rows(table, "v") == [("2",)]
+
+
+@pytest.mark.parametrize(
+    ("present", "incoming"),
+    [("int", "double"), ("float", "double"), ("decimal(9,2)", "decimal(19,4)"), ("int", "decimal(10,0)")],
+)
+def test_a_widening_that_changes_the_keys_text_is_named(present: str, incoming: str) -> None:
+    """Hudi would take it, and hold every row twice."""
+    assert "doubled" in (unsafe_key_change(present, incoming) or "")
+
+
+@pytest.mark.parametrize(
+    "ddl", ["float", "double", "smallint", "array<int>", "struct<a:int>", "map<string,int>"]
+)
+def test_a_type_that_is_no_key_is_named(ddl: str) -> None:
+    """The reason is a sentence for the user."""
+    assert unsafe_key_type(ddl)
+
+
+@pytest.mark.parametrize("ddl", ["timestamp", "timestamp_ntz", "binary", "double"])
+def test_a_type_that_is_no_partition_is_named(ddl: str) -> None:
+    """Hudi reads these back wrongly from the folder's name."""
+    assert unsafe_partition_type(ddl)
+    assert unsafe_partition_type("date") is None
+
+
+@pytest.mark.spark
+def test_keys_that_hudi_would_lose_or_mix_up_are_named(spark: SparkSession) -> None:
+    """Every bad value gets its reason, every good one null."""
+    rows = [
+        ("a", "b", None),
+        ("", "b", None),
+        ("1", "2,b:3", None),
+        (None, "b", "key column a is null"),
+        ("", "", "the key is an empty text"),
+        ("__empty__", "b", "key column a holds Hudi's sign"),
+        ("1,b:2", "3", "key column a holds ',b:'"),
+        ("a", "..", "partition column b"),
+        ("a", "", "partition column b"),
+    ]
+    frame = spark.createDataFrame([row[:2] for row in rows], "a string, b string")
+    plain = frame.select(unsafe_value({"a": "string", "b": "string"}, ()).alias("why")).collect()
+    parted = frame.select(unsafe_value({"a": "string", "b": "string"}, ("b",)).alias("why")).collect()
+
+    found = [
+        (parted if (row[2] or "").startswith("partition") else plain)[at].why for at, row in enumerate(rows)
+    ]
+    assert [why is None for why in found] == [row[2] is None for row in rows]
+    assert all((why or "").startswith(row[2] or "") for why, row in zip(found, rows, strict=True))
+
+
+@pytest.mark.spark
+def test_texts_of_every_kind_come_back_from_partition_folders(lake: "Lake") -> None:
+    """Slash, colon, percent, equals, dots inside, blanks and null survive as partition values."""
+    table = lake.table("folders", index="global_simple", partition_by=("p",))
+    texts = [
+        "b/c",
+        "a:b",
+        "a%2Fb",
+        "a b",
+        "é",
+        "k=v",
+        "007",
+        "2024-01-01",
+        "#?*[]{}",
+        "a\\b",
+        ".x",
+        "_x",
+        None,
+    ]
+    expected = [(number, text) for number, text in enumerate(texts)]
+    lake.commit(table, lake.changes("id int not null, p string", *(("c", "1", *row) for row in expected)))
+    lake.commit(table, lake.changes("id int not null, p string", *(("u", "2", *row) for row in expected)))
+
+    assert [tuple(row) for row in lake.frame(table).select("id", "p").orderBy("id").collect()] == expected

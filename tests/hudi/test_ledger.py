@@ -1,0 +1,123 @@
+"""The ledger is found again whatever else happens to the table."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.errors import LakeError, LakeUnreachableError, SettingsError
+from ingest.hudi import ledger
+from ingest.hudi.ledger import LedgerEntry, commit_metadata
+from ingest.hudi.options import hudi_options
+from ingest.hudi.present import present
+from ingest.hudi.upsert import record, write
+from ingest.names import Instant, Partition, SchemaId, Topic
+
+if TYPE_CHECKING:
+    from tests.hudi.conftest import Lake
+
+pytestmark = pytest.mark.spark
+DDL = "id int not null, v int"
+
+
+def test_an_entry_comes_back_as_it_was_written(lake: "Lake") -> None:
+    """Every field survives, and the instant is the commit's."""
+    table = lake.table("exact")
+    entry = LedgerEntry(
+        run_id="r-1",
+        topic=Topic("s.dbo.t"),
+        next_offsets={Partition(0): 5, Partition(10): 2**40},
+        high_offsets={Partition(0): 9, Partition(10): 2**40},
+        schema_ids=(SchemaId(1), SchemaId(2**31 - 1)),
+        counters={"upserted": 3, "ignored.tombstone": 1},
+        kind="set-offsets",
+        note='back by "hand", ä, two\nlines',
+    )
+    frame = lake.changes(DDL, ("c", "1", 1, 1))
+    instant = write(frame, table, lake.path(table), ["id"], entry, first=True)
+
+    assert ledger.read(lake.spark, lake.path(table)) == attrs.evolve(entry, instant=instant)
+
+
+def test_no_table_has_no_entry_and_no_schema(spark: SparkSession, tmp_path: Path) -> None:
+    """Neither a missing nor an empty folder is an error."""
+    for path in (tmp_path / "missing", tmp_path):
+        assert ledger.read(spark, str(path)) is None
+        assert present(spark, str(path)) is None
+
+
+def test_a_folder_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """A table is never written into files that are not its own."""
+    (tmp_path / "data.csv").write_text("a")
+
+    with pytest.raises(LakeError, match="no Hudi table"):
+        ledger.read(spark, str(tmp_path))
+
+
+def test_a_storage_without_an_answer_is_temporary(spark: SparkSession) -> None:
+    """The exit code is that of 'try again'."""
+    with pytest.raises(LakeUnreachableError, match="ConnectException") as failed:
+        ledger.read(spark, "webhdfs://127.0.0.1:9/lake/t")
+
+    assert failed.value.exit_code == 75
+
+
+def test_a_path_without_a_file_system_is_a_wrong_setting(spark: SparkSession) -> None:
+    """A scheme that nobody knows will not come up by waiting."""
+    with pytest.raises(SettingsError, match="No FileSystem for scheme"):
+        ledger.read(spark, "nowhere://bucket/t")
+
+
+def test_the_format_of_a_newer_version_is_refused(lake: "Lake", entry: Callable[[int], LedgerEntry]) -> None:
+    """Offsets that this version may misunderstand are not read."""
+    table = lake.table("newer")
+    options = hudi_options(table, ["id"], first=True) | commit_metadata(entry(1)) | {"ingest.format": "2"}
+    frame = lake.changes(DDL, ("c", "1", 1, 1))
+    frame.write.format("hudi").options(**options).mode("append").save(lake.path(table))
+
+    with pytest.raises(LakeError, match="format '2'"):
+        ledger.read(lake.spark, lake.path(table))
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_the_ledger_survives_cleaning_compaction_archiving_and_other_writers(lake: "Lake", kind: str) -> None:
+    """Its newest entry is found among 34 commits in the timeline, and behind 31 foreign ones in the archive."""
+    table = lake.table("long", type=kind, buckets=1)
+    path = lake.path(table)
+    instants = [lake.commit(table, lake.changes(DDL, ("u", f"{n:02}", n % 3, n))) for n in range(34)]
+    timeline = Path(path) / ".hoodie" / "timeline"
+
+    newest = ledger.read(lake.spark, path)
+    assert newest is not None
+    assert (newest.run_id, newest.instant) == ("run-34", instants[-1])
+    assert [one.instant for one in ledger.history(lake.spark, path, 100)] == instants[::-1]
+    assert list((timeline / "history").glob("*.parquet")), "nothing was archived"
+    assert list(timeline.glob("*.clean")), "nothing was cleaned"
+    if kind == "mor":
+        assert list(timeline.glob("*.commit")), "nothing was compacted"
+    options = hudi_options(table, ["id"], first=False)
+    for number in range(31 if kind == "cow" else 2):
+        foreign = lake.changes(DDL, ("u", f"9{number:02}", 1, number))
+        foreign.write.format("hudi").options(**options).mode("append").save(path)
+
+    assert ledger.read(lake.spark, path) == newest
+
+
+def test_a_move_of_the_offsets_is_a_commit_without_rows(
+    lake: "Lake", entry: Callable[[int], LedgerEntry]
+) -> None:
+    """Rows and schema stay, and the history tells both commits."""
+    table = lake.table("moved")
+    path = lake.path(table)
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
+    before = (lake.rows(table, "id", "v"), present(lake.spark, path))
+    moved = attrs.evolve(entry(7), kind="set-offsets", note="back to 70", next_offsets={Partition(0): 3})
+
+    instant = record(lake.spark, table, path, ["id"], moved)
+
+    assert ledger.read(lake.spark, path) == attrs.evolve(moved, instant=Instant(instant))
+    assert (lake.rows(table, "id", "v"), present(lake.spark, path)) == before
+    assert [one.kind for one in ledger.history(lake.spark, path, 5)] == ["set-offsets", "run"]

@@ -1,0 +1,115 @@
+"""The options of a write follow from the table file by rule, and what would falsify a table is refused."""
+
+import re
+
+import pytest
+
+from ingest.errors import TableFileError
+from ingest.hudi.options import choose_target, hudi_options
+from ingest.names import Subject, Topic
+from ingest.tables import Subjects, Table, Target
+
+
+def table_of(hudi: dict[str, str] | None = None, **target: object) -> Table:
+    """Make a table file's value."""
+    subjects = Subjects(value=Subject("s.dbo.t-value"))
+    return Table(
+        table="t",
+        topic=Topic("s.dbo.t"),
+        dialect="sqlserver",
+        subjects=subjects,
+        target=Target(**target),  # type: ignore[arg-type]
+        hudi=hudi or {},
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.datasource.write.recordkey.field",
+        "hoodie.datasource.write.precombine.field",
+        "hoodie.table.ordering.fields",
+        "hoodie.index.type",
+        "hoodie.datasource.write.operation",
+        "hoodie.datasource.write.table.type",
+        "hoodie.write.record.merge.mode",
+        "hoodie.datasource.write.payload.class",
+        "hoodie.datasource.write.commitmeta.key.prefix",
+        "hoodie.combine.before.upsert",
+        "hoodie.datasource.write.keygenerator.class",
+    ],
+)
+def test_an_option_that_ingest_decides_is_refused_by_name(key: str) -> None:
+    """The table file's reader learns which key to remove."""
+    with pytest.raises(TableFileError, match=re.escape(f'hudi."{key}"')) as refused:
+        hudi_options(table_of({key: "x"}), ["id"], first=False)
+
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions", "ingest.run_id"])
+def test_an_option_of_something_else_than_hudi_is_refused(key: str) -> None:
+    """Only `hoodie.` options reach the write; the ledger's keys cannot be forged."""
+    with pytest.raises(TableFileError, match="begin with 'hoodie.'"):
+        hudi_options(table_of({key: "x"}), ["id"], first=False)
+
+
+def test_a_tuning_option_of_the_user_wins() -> None:
+    """What ingest only tunes, the table file may tune otherwise."""
+    options = hudi_options(table_of({"hoodie.metadata.enable": "true"}), ["id"], first=False)
+
+    assert options["hoodie.metadata.enable"] == "true"
+
+
+def test_only_the_first_write_is_a_bulk_insert() -> None:
+    """bulk_insert looks for no keys, so that a second one would double rows."""
+    table = table_of(first_load="bulk_insert", index="global_simple", partition_by=("p",))
+    operation = "hoodie.datasource.write.operation"
+
+    assert hudi_options(table, ["id"], first=True)[operation] == "bulk_insert"
+    assert hudi_options(table, ["id"], first=False)[operation] == "upsert"
+
+
+def test_a_bucket_index_with_a_partition_outside_the_key_is_refused() -> None:
+    """A row that moves to another partition would stay in the old one too."""
+    with pytest.raises(TableFileError, match=r"target\.index"):
+        hudi_options(table_of(partition_by=("p",)), ["id"], first=False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "partition_by", "generator"),
+    [
+        (("id",), (), "NonpartitionedKeyGenerator"),
+        (("a", "b"), (), "NonpartitionedKeyGenerator"),
+        (("id",), ("id",), "SimpleKeyGenerator"),
+        (("a", "b"), ("b",), "ComplexKeyGenerator"),
+    ],
+)
+def test_the_key_generator_follows_the_columns(
+    keys: tuple[str, ...], partition_by: tuple[str, ...], generator: str
+) -> None:
+    """The key generator is fixed with the table, so the rule may never change."""
+    options = hudi_options(table_of(partition_by=partition_by), keys, first=True)
+
+    assert options["hoodie.datasource.write.keygenerator.class"].endswith("." + generator)
+
+
+@pytest.mark.parametrize(
+    ("rows", "buckets"),
+    [(0, 2), (2_000_000, 2), (2_000_001, 3), (50_000_000, 50), (10**10, 256)],
+)
+def test_a_new_table_gets_a_bucket_per_million_rows(rows: int, buckets: int) -> None:
+    """At least 2, at most 256, and the reason names the number."""
+    choice = choose_target(rows, (), ("id",))
+
+    assert (choice.index, choice.buckets, choice.first_load) == ("bucket", buckets, "upsert")
+    assert f"{rows:,} expected rows" in choice.reason
+
+
+def test_a_partition_outside_the_key_takes_a_global_index() -> None:
+    """Its reason says what would happen otherwise."""
+    choice = choose_target(1000, ("country",), ("id",))
+
+    assert (choice.index, choice.first_load) == ("global_simple", "bulk_insert")
+    assert "doubled" in choice.reason
+    assert choose_target(1000, ("b",), ("a", "b")).index == "bucket"

@@ -1,0 +1,164 @@
+"""One commit holds rows, deletes and offsets; the newest position wins; a failure commits nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812  (the name that Spark's users know)
+
+from ingest.errors import WriteError
+from ingest.hudi import ledger
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.upsert import write
+
+if TYPE_CHECKING:
+    from tests.hudi.conftest import Lake
+
+pytestmark = pytest.mark.spark
+DDL = "id int not null, v int"
+PARTED = "id int not null, p string, v int"
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_the_newest_position_wins_across_commits(lake: "Lake", kind: str) -> None:
+    """Older updates and deletes lose, an equal position takes the new arrival, newer ones win."""
+    table = lake.table("order", type=kind)
+    lake.commit(table, lake.changes(DDL, *(("c", "5", key, 0) for key in range(1, 7))))
+    later = [("u", "4", 1, 1), ("u", "5", 2, 2), ("d", "4", 3, None), ("d", "5", 4, None), ("u", "6", 5, 5)]
+    lake.commit(table, lake.changes(DDL, *later, ("d", "9", 77, None)))
+
+    assert lake.rows(table, "id", "v") == [(1, 0), (2, 2), (3, 0), (5, 5), (6, 0)]
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_delete_leaves_no_memory_on_cow(lake: "Lake", kind: str) -> None:
+    """An older change after the delete's commit comes back on COW; MOR remembers until it compacts."""
+    table = lake.table("memory", type=kind)
+    lake.commit(table, lake.changes(DDL, ("c", "5", 1, 0)))
+    lake.commit(table, lake.changes(DDL, ("d", "6", 1, None)))
+    lake.commit(table, lake.changes(DDL, ("u", "5", 1, 9)))
+
+    assert lake.rows(table, "id", "v") == ([(1, 9)] if kind == "cow" else [])
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("first_load", ["upsert", "bulk_insert"])
+def test_rows_move_between_partitions_and_deletes_find_them(lake: "Lake", kind: str, first_load: str) -> None:
+    """With the partition column outside the key, a delete has it null, and removes the row nevertheless."""
+    table = lake.table("moving", type=kind, index="global_simple", partition_by=("p",), first_load=first_load)
+    lake.commit(
+        table,
+        lake.changes(
+            PARTED,
+            *(("c", "1", key, part, 1) for key, part in [(1, "x"), (2, "x"), (3, "y/z"), (4, None)]),
+            ("d", "1", 9, None, None),
+        ),
+    )
+    assert lake.rows(table, "id") == [(1,), (2,), (3,), (4,)]
+    deletes = [("d", "2", key, None, None) for key in (1, 4, 77)]
+    lake.commit(table, lake.changes(PARTED, *deletes, ("u", "2", 2, "y", 2)))
+    assert lake.rows(table, "id", "p", "v") == [(2, "y", 2), (3, "y/z", 1)]
+    lake.commit(table, lake.changes(PARTED, ("u", "3", 2, "x", 3), ("d", "0", 3, None, None)))
+
+    assert lake.rows(table, "id", "p", "v") == [(2, "x", 3), (3, "y/z", 1)]
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_composite_keys_partitioned_by_a_part_of_the_key(lake: "Lake", kind: str) -> None:
+    """Updates and deletes go to the partition that the key names."""
+    table = lake.table("parts", type=kind, partition_by=("p",))
+    keys = ("id", "p")
+    rows = [(1, "a"), (1, "b/c=d"), (2, "a")]
+    ddl = "id int not null, p string not null, v int"
+    lake.commit(table, lake.changes(ddl, *(("c", "1", *row, 1) for row in rows)), keys)
+    lake.commit(table, lake.changes(ddl, ("u", "2", 1, "b/c=d", 2), ("d", "2", 1, "a", None)), keys)
+
+    assert lake.rows(table, "id", "p", "v") == [(1, "b/c=d", 2), (2, "a", 1)]
+
+
+def test_an_empty_frame_commits_its_entry(lake: "Lake", entry: Callable[[int], LedgerEntry]) -> None:
+    """Offsets advance over a range without rows, as a table's very first commit too."""
+    table = lake.table("empty")
+    path = lake.path(table)
+    for run in (1, 2):
+        instant = write(lake.changes(DDL), table, path, ["id"], entry(run), first=run == 1)
+        newest = ledger.read(lake.spark, path)
+        assert newest is not None
+        assert (newest.run_id, newest.instant) == (f"run-{run}", instant)
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
+
+    assert lake.rows(table, "id", "v") == [(1, 1)]
+
+
+def test_a_row_that_cannot_be_written_commits_nothing_and_its_cause_is_named(
+    lake: "Lake", entry: Callable[[int], LedgerEntry]
+) -> None:
+    """The deepest Java exception reaches the message, and offsets stay where they were."""
+    table = lake.table("failing")
+    path = lake.path(table)
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
+    bad = lake.changes(DDL, ("u", "2", 1, 1)).withColumn("v", F.raise_error(F.lit("boom")).cast("int"))
+
+    with pytest.raises(WriteError, match="boom"):
+        write(bad, table, path, ["id"], entry(2), first=False)
+    newest = ledger.read(lake.spark, path)
+    assert newest is not None
+    assert newest.run_id == "run-1"
+    assert lake.rows(table, "id", "v") == [(1, 1)]
+
+
+def test_an_exception_after_the_commit_counts_as_committed(
+    lake: "Lake", entry: Callable[[int], LedgerEntry]
+) -> None:
+    """Archiving fails behind the commit file: rows and offsets are there, and so the write has succeeded."""
+    table = lake.table("after", buckets=1)
+    path = lake.path(table)
+    for run in range(1, 30):
+        lake.commit(table, lake.changes(DDL, ("u", f"{run:02}", 1, run)))
+    archive = Path(path) / ".hoodie" / "timeline" / "history"
+    for part in archive.iterdir():
+        part.unlink()
+    archive.rmdir()
+    archive.write_text("in the way of archiving")
+
+    instant = write(lake.changes(DDL, ("u", "99", 1, 99)), table, path, ["id"], entry(99), first=False)
+
+    newest = ledger.read(lake.spark, path)
+    assert newest is not None
+    assert (newest.run_id, newest.instant) == ("run-99", instant)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["array(1, null)", "array(named_struct('a', cast(null as int)))", "date'0001-01-01'"],
+)
+@pytest.mark.parametrize("first_load", ["upsert", "bulk_insert"])
+def test_values_that_default_settings_cannot_write_come_back(
+    lake: "Lake", value: str, first_load: str
+) -> None:
+    """Null elements need the new list structure, old dates the CORRECTED calendar."""
+    table = lake.table("settings", first_load=first_load)
+    batch = f"select '{{0}}' _cdc_op, '{{0}}' _cdc_position, 1 id, {value} v"
+    for position in ("1", "2"):
+        lake.commit(table, lake.spark.sql(batch.format(position)))
+
+    expected: Any = lake.spark.sql(f"select {value} v").first()
+    assert lake.rows(table, "v") == [tuple(expected)]
+
+
+@pytest.mark.parametrize(("index", "parts"), [("bucket", ()), ("global_simple", ("p",))])
+def test_the_frame_is_evaluated_once(lake: "Lake", index: str, parts: tuple[str, ...]) -> None:
+    """A batch that was not persisted is not decoded again."""
+    table = lake.table("once", index=index, partition_by=parts)
+    seen = lake.spark.sparkContext.accumulator(0)
+    for position in ("1", "2"):
+        rows = lake.changes(PARTED, *(("u", position, key, "x", 1) for key in range(10)))
+        before = seen.value
+
+        def count(row: Any) -> Any:
+            seen.add(1)
+            return row
+
+        lake.commit(table, lake.spark.createDataFrame(rows.rdd.map(count), rows.schema))
+        assert seen.value - before == 10

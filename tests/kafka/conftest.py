@@ -1,0 +1,102 @@
+"""A broker's topics as these tests need them: transactions, deletions, compaction."""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from ingest.names import Topic
+
+
+@attrs.frozen
+class Broker:
+    """Makes topics on the real broker, and what lies in them."""
+
+    bootstrap_servers: str
+    admin: AdminClient
+
+    def create_topic(self, partitions: int = 1, **config: str) -> Topic:
+        """Create a topic of a name that nobody had before."""
+        name = f"kafka_tests.{uuid.uuid4().hex}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        made = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
+        made[name].result(timeout=10)
+        return Topic(name)
+
+    def produce(
+        self, topic: Topic, partition: int, count: int, *, keys: Iterable[str] = (), first: int = 0
+    ) -> None:
+        """Produce records whose values are numbers from `first` on."""
+        producer = self._producer()
+        names = list(keys) or [str(number) for number in range(first, first + count)]
+        for number, key in zip(range(first, first + count), names, strict=True):
+            producer.produce(topic, str(number), key, partition=partition, headers=[("h", b"1")])
+        assert producer.flush(10) == 0
+
+    @contextmanager
+    def transaction(self, topic: Topic, partition: int, count: int, *, commit: bool = True) -> Iterator[None]:
+        """Hold a transaction open, its records written; then commit or abort it."""
+        producer = self._producer(**{"transactional.id": uuid.uuid4().hex})
+        producer.init_transactions(10)
+        producer.begin_transaction()
+        for number in range(count):
+            producer.produce(topic, f"t{number}", "t", partition=partition)
+        assert producer.flush(10) == 0
+        yield
+        (producer.commit_transaction if commit else producer.abort_transaction)(10)
+
+    def delete_records(self, topic: Topic, partition: int, *, before: int) -> None:
+        """Delete what lies before an offset, as retention does."""
+        place = TopicPartition(topic, partition, before)
+        for future in self.admin.delete_records([place]).values():
+            future.result(timeout=10)
+
+    def wait_for_compaction(self, topic: Topic, count: int) -> None:
+        """Roll the segment, again and again, until fewer than `count` records are left."""
+        for number in range(60):
+            if len(self.values(topic, 0)) < count:
+                return
+            self.produce(topic, 0, 1, keys=["roll"], first=number)
+            time.sleep(0.5)
+        pytest.fail("the broker did not compact the topic in time")
+
+    def values(self, topic: Topic, partition: int) -> dict[int, bytes | None]:
+        """Read the committed values of a partition with a plain consumer: the referee."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "group.id": "referee",
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+            }
+        )
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        found: dict[int, bytes | None] = {}
+        while (message := consumer.poll(10)) is not None and message.error() is None:
+            found[message.offset()] = message.value()
+        consumer.close()
+        return found
+
+    def _producer(self, **conf: str) -> Producer:
+        # One request in flight: a topic just made can answer the first with "not leader".
+        return Producer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "max.in.flight.requests.per.connection": 1,
+                "linger.ms": 5,
+                **conf,
+            }
+        )
+
+
+@pytest.fixture(scope="session")
+def broker(servers: Any) -> Broker:
+    """Give the real broker."""
+    admin = AdminClient({"bootstrap.servers": servers.bootstrap_servers})
+    return Broker(servers.bootstrap_servers, admin)

@@ -1,0 +1,168 @@
+"""The DataFrame of exactly the planned offsets, read from the real broker."""
+
+from typing import Any
+
+import pytest
+
+from ingest.errors import OffsetError
+from ingest.kafka.ranges import OffsetRange, TopicRanges, plan_ranges
+from ingest.kafka.read import COLUMNS, OFFSETS_PER_TASK, count_slices, fetch_record, read
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Partition, Topic
+
+
+def plan(broker: Any, topic: Any, committed: Any = None, bound: int | None = None) -> Any:
+    """Plan a run over the topic as it stands."""
+    seen = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
+    return plan_ranges(topic, committed, {}, seen, bound)
+
+
+def values(spark: Any, broker: Any, ranges: TopicRanges, slices: int = 1) -> Any:
+    """Read ranges into (partition, offset) → value."""
+    frame = read(spark, ranges, broker.bootstrap_servers, {}, min_partitions=slices)
+    return {(row.partition, row.offset): bytes(row.value) for row in frame.collect()}
+
+
+def referee(broker: Any, topic: Any, partitions: int = 1) -> Any:
+    """Read the whole topic with another client."""
+    return {
+        (p, offset): value for p in range(partitions) for offset, value in broker.values(topic, p).items()
+    }
+
+
+def one_range(span: int) -> Any:
+    """Make a plan of one partition."""
+    topic = Topic("t")
+    return TopicRanges(topic, (OffsetRange(topic, Partition(0), 0, span),))
+
+
+@pytest.mark.parametrize(
+    ("span", "slices"), [(0, 1), (100, 1), (2 * OFFSETS_PER_TASK, 2), (100 * OFFSETS_PER_TASK, 8)]
+)
+def test_a_large_range_keeps_all_cores_busy_and_a_small_one_is_not_split(span: int, slices: int) -> None:
+    """One partition is no reason to decode on one core; a handful of records is."""
+    assert count_slices(one_range(span), cores=8) == slices
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_aborted_records_and_markers_are_passed_over(spark: Any, broker: Any) -> None:
+    """A range that ends in markers is read to its end without waiting for records that never come."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 3)
+    for commit in (True, False):
+        with broker.transaction(topic, 0, 4, commit=commit):
+            pass
+    ranges = plan(broker, topic)
+
+    found = values(spark, broker, ranges)
+
+    assert ranges.end_offsets() == {0: 13}
+    assert sorted(found) == [(0, n) for n in (0, 1, 2, 3, 4, 5, 6)]
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_a_range_of_markers_and_aborted_records_alone_is_empty(spark: Any, broker: Any) -> None:
+    """A bounded run may meet a stretch without a single record."""
+    topic = broker.create_topic()
+    with broker.transaction(topic, 0, 4, commit=False):
+        pass
+
+    assert values(spark, broker, plan(broker, topic)) == {}
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_bounded_runs_in_turn_read_every_record_once(spark: Any, broker: Any) -> None:
+    """Several partitions, one of them all aborted, walked with a bound: no gap and nothing twice."""
+    topic = broker.create_topic(partitions=3)
+    for partition, count in enumerate((30, 7, 0)):
+        broker.produce(topic, partition, count)
+    with broker.transaction(topic, 2, 5, commit=False):
+        pass
+
+    found, committed = [], None
+    while not (ranges := plan(broker, topic, committed, 11)).is_empty:
+        assert ranges.span <= 11
+        found += values(spark, broker, ranges).items()
+        committed = ranges.end_offsets()
+
+    assert sorted(found) == sorted(referee(broker, topic, 3).items())
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_a_compacted_topic_has_holes_and_loses_nothing(spark: Any, broker: Any) -> None:
+    """A start inside a hole is no loss: what compaction removed was superseded."""
+    topic = broker.create_topic(cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01")
+    broker.produce(topic, 0, 200, keys=["a", "b"] * 100)
+    broker.wait_for_compaction(topic, 100)
+    ranges = plan(broker, topic, {Partition(0): 5})
+
+    assert values(spark, broker, ranges) == referee(broker, topic)
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_slices_cut_one_partition_without_loss(spark: Any, broker: Any) -> None:
+    """More tasks than partitions: the same records, read by several consumers."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 1000)
+    ranges = plan(broker, topic)
+    frame = read(spark, ranges, broker.bootstrap_servers, {}, min_partitions=2)
+
+    assert tuple(frame.columns) == COLUMNS
+    assert frame.rdd.getNumPartitions() == 2
+    assert values(spark, broker, ranges, slices=2) == referee(broker, topic)
+
+
+@pytest.mark.servers
+def test_records_deleted_before_they_were_read_stop_the_plan(broker: Any) -> None:
+    """The broker's own beginning is compared with the committed offset before anything is read."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 10)
+    broker.delete_records(topic, 0, before=6)
+
+    with pytest.raises(OffsetError, match=r"4 offsets \(2 to 5\) were deleted"):
+        plan(broker, topic, {Partition(0): 2})
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_records_deleted_after_the_plan_fail_the_read(spark: Any, broker: Any) -> None:
+    """A loss in between must not pass for an empty range."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 10)
+    ranges = plan(broker, topic)
+    broker.delete_records(topic, 0, before=6)
+
+    with pytest.raises(Exception, match="Cannot fetch offset 0"):
+        values(spark, broker, ranges)
+
+
+@pytest.mark.servers
+def test_one_record_is_fetched_with_all_that_it_holds(broker: Any) -> None:
+    """Enough to say what is wrong with it, without Spark."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 5)
+
+    record = fetch_record(broker.bootstrap_servers, {}, topic, Partition(0), 3)
+
+    assert record is not None
+    assert (record.key, record.value, record.headers) == (b"3", b"3", (("h", b"1"),))
+    assert record.timestamp_ms is not None
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("offset", [1, 7, 50])
+def test_a_place_without_a_committed_record_gives_none(broker: Any, offset: int) -> None:
+    """Deleted, aborted or behind the end: there is nothing to look at."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 5)
+    with broker.transaction(topic, 0, 4, commit=False):
+        pass
+    broker.produce(topic, 0, 1)
+    broker.delete_records(topic, 0, before=2)
+
+    assert fetch_record(broker.bootstrap_servers, {}, topic, Partition(0), offset) is None

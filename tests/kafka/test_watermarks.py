@@ -1,0 +1,103 @@
+"""Where topics begin and end, asked of the real broker."""
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from ingest.errors import (
+    BrokerRefusedError,
+    BrokerUnreachableError,
+    SettingsError,
+    TopicNotFoundError,
+)
+from ingest.kafka.ranges import Watermark
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Topic
+
+
+@pytest.fixture
+def dead_port() -> Any:
+    """Give an address where nobody listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+@pytest.mark.servers
+def test_both_ends_of_every_partition_are_found(broker: Any) -> None:
+    """Deleted records move the beginning, new ones the end."""
+    topic = broker.create_topic(partitions=2)
+    broker.produce(topic, 0, 10)
+    broker.delete_records(topic, 0, before=4)
+
+    found = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
+
+    assert found == {0: Watermark(4, 10), 1: Watermark(0, 0)}
+
+
+@pytest.mark.servers
+def test_a_missing_topic_leaves_the_others_alone(broker: Any) -> None:
+    """Its error waits until somebody asks for it."""
+    topic, missing = broker.create_topic(), Topic("never.dbo.made")
+
+    found = fetch_watermarks(broker.bootstrap_servers, {}, [topic, missing])
+
+    assert found.of(topic) == {0: Watermark(0, 0)}
+    with pytest.raises(TopicNotFoundError, match=r"never\.dbo\.made"):
+        found.of(missing)
+
+
+@pytest.mark.servers
+def test_an_open_transaction_holds_the_end_back(broker: Any) -> None:
+    """The end is the last stable offset: what may still be aborted is not read."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 3)
+    with broker.transaction(topic, 0, 5):
+        held = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
+    done = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
+
+    assert held == Watermark(0, 3)
+    assert done == Watermark(0, 9), "three records, five of the transaction, its marker"
+
+
+@pytest.mark.servers
+def test_many_topics_cost_one_conversation(broker: Any) -> None:
+    """Fifty idle tables are asked for in a fraction of a second."""
+    topics = [broker.create_topic() for _ in range(50)]
+
+    begin_s = time.monotonic()
+    found = fetch_watermarks(broker.bootstrap_servers, {}, topics)
+
+    assert time.monotonic() - begin_s < 1.0
+    assert found.found.keys() == set(topics)
+    assert not found.errors
+
+
+@pytest.mark.servers
+def test_a_refused_login_is_final_and_shows_no_password(broker: Any) -> None:
+    """The client library would try for ever; the first refusal is enough."""
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+    login |= {"sasl.username": "ann", "sasl.password": "s3cret"}
+
+    with pytest.raises(BrokerRefusedError, match="SASL") as caught:
+        fetch_watermarks(broker.bootstrap_servers, login, [Topic("t")])
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_broker_that_is_down_is_temporary(dead_port: str) -> None:
+    """The error comes within the timeout, and says what the socket said."""
+    with pytest.raises(BrokerUnreachableError, match=r"Connection refused.*Try again"):
+        fetch_watermarks(dead_port, {}, [Topic("t")], timeout_s=0.2)
+
+
+def test_a_wrong_value_is_a_matter_of_settings(dead_port: str) -> None:
+    """The client library's own words, before anything is asked."""
+    with pytest.raises(SettingsError, match=r"kafka.properties: Invalid value"):
+        fetch_watermarks(dead_port, {"security.protocol": "NONE"}, [Topic("t")])
+
+
+def test_no_topics_need_no_broker(dead_port: str) -> None:
+    """Nothing asked, nothing connected."""
+    assert not fetch_watermarks(dead_port, {}, []).found

@@ -1,0 +1,227 @@
+"""The client against servers that misbehave: real HTTP on loopback, each playing one fault."""
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from ingest.errors import (
+    IngestError,
+    RegistryRefusedError,
+    RegistryUnreachableError,
+    Retryable,
+    SchemaError,
+    SchemaNotFoundError,
+)
+from ingest.names import SchemaId, Subject
+from ingest.registry import Registry, Verdict, open_registry
+from ingest.settings import RegistrySettings, Secret
+
+TEXT = '{"type":"string"}'
+VALUE = Subject("s.t-value")
+
+
+def _open(*urls: str, timeout_s: float = 5.0) -> Registry:
+    return open_registry(RegistrySettings(url=",".join(urls), timeout_s=timeout_s, retries=0))
+
+
+def _version(number: int) -> dict[str, Any]:
+    return {"subject": VALUE, "version": number, "id": 10 + number, "schema": TEXT}
+
+
+@pytest.fixture
+def refused() -> str:
+    """Return an address where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("status", [500, 501, 502, 503, 429])
+def test_a_server_in_trouble_is_temporary(stage: Any, status: int) -> None:
+    """Server errors and throttling exit with 75: try again later."""
+    server = stage(lambda _: (status, {"error_code": status * 100, "message": "later"}))
+    with pytest.raises(RegistryUnreachableError, match=f"HTTP {status}: later") as caught:
+        _open(server.url).latest(VALUE)
+    assert isinstance(caught.value, Retryable)
+
+
+@pytest.mark.parametrize(
+    "body", ["<html>Sign in</html>", "", "[1, 2]", "{}", '"x"', '{"subject": 1}', "null"]
+)
+def test_an_answer_that_is_no_registrys_is_temporary_and_says_so(stage: Any, body: str) -> None:
+    """A proxy's page, or JSON of another shape, is not taken for a schema."""
+    registry = _open(stage(lambda _: (200, body)).url)
+    for ask in (lambda: registry.latest(VALUE), lambda: registry.by_id(SchemaId(1))):
+        with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+            ask()
+    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+        registry.compatible(VALUE, TEXT)
+
+
+def test_subject_lists_of_another_shape_are_no_registrys(stage: Any) -> None:
+    """A list of anything but names, or of anything but numbers, is rubbish."""
+    registry = _open(stage(lambda _: (200, [{"name": "x"}])).url)
+    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+        registry.subjects()
+    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+        registry.versions(VALUE)
+
+
+def test_silence_is_temporary_and_names_the_wait(stage: Any) -> None:
+    """The timeout is the setting's, not a minute's."""
+
+    def sleep(_: object) -> tuple[int, object]:
+        time.sleep(0.4)
+        return 200, []
+
+    registry = _open(stage(sleep).url, timeout_s=0.1)
+    with pytest.raises(RegistryUnreachableError, match=r"no answer within 0\.1 s"):
+        registry.subjects()
+
+
+def test_a_refused_connection_is_temporary(refused: str) -> None:
+    """Nobody listens: exit code 75."""
+    with pytest.raises(RegistryUnreachableError, match="Connection refused"):
+        _open(refused).subjects()
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409, 422])
+def test_a_no_is_final_and_keeps_the_registrys_words(stage: Any, status: int) -> None:
+    """Bad credentials and incompatible schemas stay so when tried again."""
+    server = stage(lambda _: (status, {"error_code": 42201, "message": "not like this"}))
+    with pytest.raises(RegistryRefusedError, match=f"HTTP {status}: not like this") as caught:
+        _open(server.url).register(VALUE, TEXT)
+    assert caught.value.exit_code == 1
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, 40401), (404, 40402), (404, 40403), (422, 42202)])
+def test_the_registrys_not_found_codes_name_what_was_wanted(stage: Any, status: int, code: int) -> None:
+    """Confluent and Apicurio use different ones for a bad version."""
+    registry = _open(stage(lambda _: (status, {"error_code": code, "message": "x"})).url)
+    with pytest.raises(SchemaNotFoundError, match=r"subject s\.t-value version 4 does not exist"):
+        registry.version(VALUE, 4)
+    with pytest.raises(SchemaNotFoundError, match="schema id 9 does not exist"):
+        registry.by_id(SchemaId(9))
+
+
+@pytest.mark.parametrize("body", ["", "<html/>", '{"message": "no"}'])
+def test_a_bare_404_hints_at_the_urls_path(stage: Any, body: str) -> None:
+    """Apicurio has its API under a path: forgetting it must not look like an empty registry."""
+    registry = _open(stage(lambda _: (404, body)).url)
+    with pytest.raises(RegistryRefusedError, match="no such path"):
+        registry.subjects()
+    with pytest.raises(SchemaNotFoundError, match=r"schema id 9 does not exist\. Or there is no"):
+        registry.by_id(SchemaId(9))
+    for ask in (registry.compatibility, lambda subject: registry.compatible(subject, TEXT)):
+        with pytest.raises(RegistryRefusedError, match="no such path"):
+            ask(VALUE)
+
+
+def test_the_next_server_is_asked_when_one_is_out_of_reach(stage: Any, refused: str) -> None:
+    """Refused, in trouble, rubbish, then one that works; it is asked first from then on."""
+    broken = stage(lambda _: (503, {"message": "down"}))
+    page = stage(lambda _: (200, "<html/>"))
+    good = stage(lambda _: (200, ["a-value"]))
+    registry = _open(refused, broken.url, page.url, good.url)
+    assert registry.subjects() == ("a-value",)
+    assert registry.subjects() == ("a-value",)
+    assert [len(server.asked) for server in (broken, page, good)] == [1, 1, 2]
+
+
+def test_a_no_is_not_taken_to_the_next_server(stage: Any) -> None:
+    """The second server would only be asked the same wrong thing."""
+    second = stage(lambda _: (200, ["a-value"]))
+    registry = _open(stage(lambda _: (401, {"message": "who?"})).url, second.url)
+    with pytest.raises(RegistryRefusedError, match=r"who\?"):
+        registry.subjects()
+    assert second.asked == []
+
+
+def test_when_all_servers_fail_each_is_named(stage: Any, refused: str) -> None:
+    """The message tells what every address answered."""
+    broken = stage(lambda _: (503, {"message": "down"}))
+    with pytest.raises(RegistryUnreachableError) as caught:
+        _open(refused, broken.url).subjects()
+    assert refused in str(caught.value)
+    assert f"{broken.url}: list subjects: HTTP 503: down" in str(caught.value)
+
+
+def test_a_failure_is_retried_as_often_as_the_settings_say(stage: Any) -> None:
+    """Two retries are three requests."""
+    answers = iter([(503, {}), (503, {}), (200, ["a-value"])])
+    server = stage(lambda _: next(answers))
+    assert open_registry(RegistrySettings(url=server.url, retries=2)).subjects() == ("a-value",)
+    assert len(server.asked) == 3
+
+
+def test_subjects_are_filtered_here_whatever_the_server_does(stage: Any) -> None:
+    """Apicurio ignores subjectPrefix."""
+    server = stage(lambda _: (200, ["t.b-value", "s.b-value", "s.a-value", "s.a-key"]))
+    assert _open(server.url).subjects("s.*-value") == ("s.a-value", "s.b-value")
+    assert "subjectPrefix=s." in server.asked[0].path
+
+
+def test_ids_and_versions_are_asked_once_and_the_latest_each_time(stage: Any) -> None:
+    """An id never changes; what is newest does, also for a process that lives long."""
+    numbers = iter(range(1, 9))
+
+    def play(request: Any) -> tuple[int, object]:
+        path = request.path.partition("?")[0]
+        if path.endswith("latest"):
+            return 200, _version(next(numbers))
+        return 200, _version(1) if "versions" in path else {"schema": TEXT}
+
+    server = stage(play)
+    registry = _open(server.url)
+    assert registry.by_id(SchemaId(5)) == registry.by_id(SchemaId(5))
+    assert registry.version(VALUE, 1) == registry.version(VALUE, 1)
+    assert len(server.asked) == 2
+    assert [registry.latest(VALUE).version for _ in range(3)] == [1, 2, 3]
+
+
+def test_the_compatibility_level_falls_back_to_the_global_one(stage: Any) -> None:
+    """Confluent answers 40408 for a subject without its own level."""
+
+    def play(request: Any) -> tuple[int, object]:
+        if request.path == "/config":
+            return 200, {"compatibilityLevel": "FULL"}
+        return 404, {"error_code": 40408, "message": "no own level"}
+
+    assert _open(stage(play).url).compatibility(VALUE) == "FULL"
+
+
+def test_a_verdict_carries_the_registrys_reasons(stage: Any) -> None:
+    """Confluent explains when asked; an unknown subject takes any schema."""
+    no = {"is_compatible": False, "messages": ["reader type", "writer type"]}
+    answers = iter([(200, no), (404, {"error_code": 40401, "message": "x"})])
+    server = stage(lambda _: next(answers))
+    registry = _open(server.url)
+    assert registry.compatible(VALUE, TEXT) == Verdict(False, ("reader type", "writer type"))  # noqa: FBT003 - a value
+    assert registry.compatible(VALUE, TEXT) == Verdict(compatible=True)
+    assert "verbose=true" in server.asked[0].path
+
+
+def test_a_schema_that_is_not_avro_is_named(stage: Any) -> None:
+    """A JSON schema under the same subject naming is not read as Avro."""
+    play = {**_version(1), "schemaType": "JSON"}
+    with pytest.raises(SchemaError, match="version 1 schemaType: found JSON, allowed is AVRO"):
+        _open(stage(lambda _: (200, play)).url).latest(VALUE)
+
+
+def test_secrets_that_a_server_repeats_are_masked(stage: Any) -> None:
+    """Neither its words nor its address show a password; long pages are cut."""
+    server = stage(lambda _: (403, {"message": "alice:geheim may not " + "x" * 1000}))
+    settings = RegistrySettings(url=server.url, basic_auth=Secret("alice:geheim"))
+    with pytest.raises(RegistryRefusedError) as caught:
+        open_registry(settings).subjects()
+    assert "geheim" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+    in_url = server.url.replace("//", "//bob:hidden@")
+    with pytest.raises(IngestError) as caught_url:
+        _open(in_url).subjects()
+    assert "hidden" not in str(caught_url.value)
+    assert "//***@127.0.0.1" in str(caught_url.value)

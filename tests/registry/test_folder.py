@@ -1,0 +1,174 @@
+"""A folder answers like a registry."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import SchemaError, SchemaNotFoundError, SettingsError, UsageError
+from ingest.names import SchemaId, Subject, Topic
+from ingest.registry import FolderRegistry, Reference, fetch_pair, open_registry
+from ingest.settings import RegistrySettings
+
+KEY = '{"type": "record", "name": "Key", "fields": [{"name": "id", "type": "int"}]}'
+V1 = '{"type": "record", "name": "Envelope", "fields": []}'
+V2 = '{"type": "record", "name": "Envelope", "fields": [], "doc": "2"}'
+TEXTS = {("s.t-key", 1): KEY, ("s.t-value", 1): V1, ("s.t-value", 2): V2, ("s.u-value", 1): V1}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write two topics, one of them without a key, as bare files."""
+    for (subject, version), text in TEXTS.items():
+        (tmp_path / subject).mkdir(exist_ok=True)
+        (tmp_path / subject / f"v{version}.avsc").write_text(text)
+    return tmp_path
+
+
+def _entries(**more: object) -> list[dict[str, object]]:
+    return [
+        {"subject": subject, "version": version, "id": 100 + number, **more}
+        for number, (subject, version) in enumerate(TEXTS)
+    ]
+
+
+def test_files_alone_are_numbered_by_subject_and_version(folder: Path) -> None:
+    """Without recorded ids the order decides, so that it is the same everywhere."""
+    registry = FolderRegistry(folder)
+    ids = [registry.version(Subject(s), v).id for s, v in TEXTS]
+    assert ids == [1, 2, 3, 4]
+    assert registry.by_id(SchemaId(3)).schema_text == V2
+
+
+def test_version_ten_comes_after_version_nine(tmp_path: Path) -> None:
+    """Versions are numbers, not names."""
+    (tmp_path / "s-value").mkdir()
+    for version in range(1, 11):
+        (tmp_path / "s-value" / f"v{version}.avsc").write_text(f'"{version}"')
+    registry = FolderRegistry(tmp_path)
+    assert registry.versions(Subject("s-value")) == tuple(range(1, 11))
+    assert registry.latest(Subject("s-value")).schema_text == '"10"'
+
+
+def test_recorded_ids_are_kept(folder: Path) -> None:
+    """fixture.json says which ids the recorded messages carry."""
+    (folder / "fixture.json").write_text(json.dumps({"origin": "x", "schemas": _entries()}))
+    registry = FolderRegistry(folder)
+    assert registry.version(Subject("s.t-value"), 2).id == 102
+    assert registry.by_id(SchemaId(102)).schema_text == V2
+
+
+def test_a_corpus_with_texts_inside_is_read(tmp_path: Path) -> None:
+    """registry.json holds everything in one file."""
+    entries = [
+        {"subject": subject, "version": version, "id": 7 * version, "schema": text}
+        for (subject, version), text in TEXTS.items()
+        if subject == "s.t-value"
+    ]
+    (tmp_path / "registry.json").write_text(json.dumps(entries))
+    registry = FolderRegistry(tmp_path)
+    assert registry.latest(Subject("s.t-value")).id == 14
+    assert registry.subjects() == ("s.t-value",)
+
+
+def test_a_pair_holds_the_newest_value_and_the_key_if_there_is_one(folder: Path) -> None:
+    """A topic without key subject gives None, a topic without value subject an error."""
+    registry = FolderRegistry(folder)
+    pair = fetch_pair(registry, Topic("s.t"))
+    assert pair.value.version == 2
+    assert pair.key is not None
+    assert pair.key.schema_text == KEY
+    assert fetch_pair(registry, Topic("s.u")).key is None
+    with pytest.raises(SchemaNotFoundError, match=r"subject s\.x-value does not exist"):
+        fetch_pair(registry, Topic("s.x"))
+
+
+def test_references_come_before_their_users_and_once(tmp_path: Path) -> None:
+    """A diamond of references: the shared one is first and not repeated."""
+    uses = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
+    entries = [
+        {
+            "subject": name,
+            "version": 1,
+            "id": number,
+            "schema": f'"{name}"',
+            "references": [{"name": n, "subject": n, "version": 1} for n in used],
+        }
+        for number, (name, used) in enumerate(uses.items(), start=1)
+    ]
+    (tmp_path / "registry.json").write_text(json.dumps(entries))
+    registry = FolderRegistry(tmp_path)
+    top = registry.latest(Subject("d"))
+    assert top.references[0] == Reference("b", Subject("b"), 1)
+    assert registry.with_references(top) == ('"a"', '"b"', '"c"', '"d"')
+    assert registry.with_references(registry.by_id(top.id)) == registry.with_references(top)
+
+
+def test_what_is_missing_is_named(folder: Path) -> None:
+    """Each error names the folder and what was asked for."""
+    registry = FolderRegistry(folder)
+    with pytest.raises(SchemaNotFoundError, match="subject nope does not exist"):
+        registry.versions(Subject("nope"))
+    with pytest.raises(SchemaNotFoundError, match=r"subject s\.t-value version 3 does not exist"):
+        registry.version(Subject("s.t-value"), 3)
+    with pytest.raises(SchemaNotFoundError, match="schema id 99 does not exist"):
+        registry.by_id(SchemaId(99))
+    with pytest.raises(SchemaNotFoundError, match=r"folder .*/gone"):
+        FolderRegistry(folder / "gone")
+
+
+def test_a_text_that_fixture_json_names_must_be_there(folder: Path) -> None:
+    """A recorded version without its file is an error when the folder is opened."""
+    (folder / "fixture.json").write_text(json.dumps({"schemas": _entries()}))
+    (folder / "s.t-value" / "v2.avsc").unlink()
+    with pytest.raises(SchemaNotFoundError, match=r"s\.t-value/v2\.avsc"):
+        FolderRegistry(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "schemas: is not a list"),
+        ('{"schemas": [{"subject": "s", "version": "1"}]}', r"schemas\[0\]\.version: found '1'"),
+        ('{"schemas": [1]}', "is not a list of objects"),
+    ],
+)
+def test_a_broken_fixture_json_is_named_with_the_place(tmp_path: Path, text: str, said: str) -> None:
+    """No entry is skipped silently."""
+    (tmp_path / "fixture.json").write_text(text)
+    with pytest.raises(SchemaError, match=said) as caught:
+        FolderRegistry(tmp_path)
+    assert "fixture.json" in str(caught.value)
+
+
+def test_a_folder_takes_no_schemas(folder: Path) -> None:
+    """Registering is refused, and nothing is checked."""
+    registry = FolderRegistry(folder)
+    with pytest.raises(UsageError, match="only read"):
+        registry.register(Subject("s.t-value"), V1)
+    assert registry.compatibility(Subject("s.t-value")) == "NONE"
+    assert registry.compatible(Subject("s.t-value"), V1).compatible
+
+
+def test_a_registry_opens_from_a_folder_by_url_or_path(folder: Path) -> None:
+    """Both `file:` and a bare folder path mean the folder."""
+    for url in (f"file:{folder}", f"file://{folder}", str(folder)):
+        registry = open_registry(RegistrySettings(url=url))
+        assert registry.subjects("s.t-*") == ("s.t-key", "s.t-value")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "is not set"),
+        ("file:/nowhere/at/all", "is not a folder"),
+        ("localhost:8081", "is neither http"),
+        ("ftp://u:geheim@h", r"'ftp://\*\*\*@h' is neither"),
+        ("http://[", "registry"),
+    ],
+)
+def test_a_registry_url_that_leads_nowhere_is_a_settings_error(url: str, said: str) -> None:
+    """It is found before anything is asked."""
+    with pytest.raises(SettingsError, match=said):
+        open_registry(RegistrySettings(url=url))

@@ -1,0 +1,315 @@
+"""Table files: read strictly, written with comments, merged without touching a person's words."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import tomlkit
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.errors import TableFileError, UsageError
+from ingest.names import Subject, Topic
+from ingest.tables import (
+    Column,
+    Key,
+    Subjects,
+    Table,
+    Target,
+    clashes,
+    merge,
+    read,
+    read_all,
+    render,
+    table_name,
+)
+
+SMALL = """\
+table = "customers"
+topic = "server1.dbo.customers"
+dialect = "sqlserver"
+[subjects]
+value = "server1.dbo.customers-value"
+"""
+
+TABLE = Table(
+    table="customers",
+    topic=Topic("server1.dbo.customers"),
+    dialect="sqlserver",
+    subjects=Subjects(key=Subject("server1.dbo.customers-key"), value=Subject("server1.dbo.customers-value")),
+    key=Key(("id",)),
+    target=Target(buckets=4),
+    columns={"amount": Column(type="decimal(20,4)"), "a.b": Column(exclude=True)},
+    hudi={"hoodie.cleaner.commits.retained": "10"},
+)
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+named = words.filter(lambda name: name.strip() != "")
+columns = st.builds(Column, type=st.sampled_from([None, "int", "decimal(38,0)"]), time=st.just("micros"))
+tables = st.builds(
+    Table,
+    table=st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,20}", fullmatch=True),
+    topic=st.from_regex(r"[a-z][a-zA-Z0-9._-]{0,20}", fullmatch=True).map(Topic),
+    dialect=st.just("sqlserver"),
+    epoch=st.integers(0, 9999),
+    subjects=st.builds(Subjects, key=st.none() | named.map(Subject), value=named.map(Subject)),
+    key=st.lists(named, unique=True, max_size=3).map(lambda names: Key(tuple(names))),
+    target=st.builds(Target, type=st.sampled_from(["cow", "mor"]), buckets=st.integers(1, 4096)),
+    columns=st.dictionaries(named, columns, max_size=3),
+    hudi=st.dictionaries(words.map(lambda word: f"hoodie.{word}"), words, max_size=3),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a tables folder with one small file."""
+    (tmp_path / "customers.toml").write_text(SMALL)
+    return tmp_path
+
+
+def read_text(folder: Path, text: str) -> Table:
+    """Read a text as a table file."""
+    (folder / "customers.toml").write_text(text)
+    return read(folder / "customers.toml")
+
+
+def test_a_small_file_takes_its_defaults(folder: Path) -> None:
+    """Four keys are enough; the rest loses nothing silently."""
+    table = read(folder / "customers.toml")
+
+    assert (table.format, table.epoch, table.key, table.target) == ("avro", 0, Key(), Target())
+    assert table.subjects.key is None
+
+
+@given(tables, st.dictionaries(words, words, max_size=3))
+def test_a_written_file_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, table: Table, comments: dict[str, str]
+) -> None:
+    """Whatever the names and remarks are, none of them becomes syntax."""
+    path = tmp_path_factory.mktemp("tables") / "t.toml"
+    path.write_bytes(render(table, comments).encode())
+
+    assert read(path) == table
+
+
+def test_remarks_stand_above_their_keys() -> None:
+    """A reason or a doubt is where the person edits; one on a key that is not there stands at the head."""
+    lines = render(TABLE, {"target.buckets": "4: two million rows", "columns.x": "no rule"}).splitlines()
+
+    assert lines[lines.index("buckets = 4") - 1] == "# 4: two million rows"
+    assert "# columns.x: no rule" in lines[:3]
+
+
+def test_a_complete_file_is_merged_into_itself() -> None:
+    """Nothing is missing: the very same text, comments, order and odd spacing too."""
+    mine = "# mine\n" + SMALL.replace(" = ", "   =  ") + 'key = "k"  # why\n\n\n[target]\nbuckets = 16\n'
+    mine += "[columns]\namount={}\n'a.b'={}\n"
+
+    assert merge(mine, TABLE) == mine
+    assert merge(render(TABLE, {}), TABLE) == render(TABLE, {})
+
+
+def test_merging_adds_what_is_missing_and_changes_nothing_else() -> None:
+    """Keys that a file cannot be read without, and columns that it says nothing of."""
+    mine = "# mine\n[subjects] # both\nvalue = 'other' # stays\n\n[columns.amount]\nexclude = true\n"
+    merged = merge(mine, TABLE)
+
+    rest = iter(merged.splitlines())
+    assert all(line in rest for line in mine.splitlines()), "every line is there, in its order"
+    assert tomllib.loads(merged) == {
+        "table": "customers",
+        "topic": "server1.dbo.customers",
+        "dialect": "sqlserver",
+        "subjects": {"value": "other", "key": "server1.dbo.customers-key"},
+        "columns": {"amount": {"exclude": True}, "a.b": {"exclude": True}},
+    }
+
+
+def test_merging_leaves_out_what_has_a_default() -> None:
+    """A bucket count found later must not get into the file of a table that exists."""
+    assert "buckets" not in merge(SMALL, TABLE)
+
+
+@given(tables, st.sets(st.sampled_from(["table", "topic", "dialect", "subjects", "columns", "hudi"])))
+def test_a_merged_file_can_be_read(
+    tmp_path_factory: pytest.TempPathFactory, table: Table, gone: set[str]
+) -> None:
+    """Whatever was taken out of a file, merging makes it whole, and merging again changes nothing."""
+    document = tomlkit.parse(render(table, {}))
+    for name in gone & document.keys():
+        del document[name]
+    merged = merge(tomlkit.dumps(document), table)
+    path = tmp_path_factory.mktemp("tables") / "t.toml"
+    path.write_bytes(merged.encode())
+
+    assert read(path).subjects == table.subjects
+    assert read(path).columns == table.columns
+    assert merge(merged, table) == merged
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "says"),
+    [
+        ('tabel = "x"\n' + SMALL, "tabel", "unknown key; allowed: table, topic"),
+        (SMALL + '[target]\nbuckets = "5"', "target.buckets", "found '5' (a text); allowed: a whole number"),
+        (SMALL + "[target]\nbuckets = 5.9", "target.buckets", "found 5.9"),
+        (SMALL + "[target]\nbuckets = true", "target.buckets", "found true"),
+        (SMALL + "[target]\nbuckets = 4097", "target.buckets", "allowed: 1 to 4096"),
+        ("epoch = -1\n" + SMALL, "epoch", "allowed: 0 to 9999"),
+        (SMALL + '[target]\ntype = "Mor"', "target.type", "Did you mean 'mor'?"),
+        (SMALL + '[target]\ndelete = "soft"', "target.delete", "'soft' is not supported yet"),
+        ('format = "cdl-json"\n' + SMALL, "format", "'cdl-json' is not supported yet"),
+        (SMALL.replace("sqlserver", "oracle"), "dialect", "'oracle' is not supported yet"),
+        (SMALL.replace("sqlserver", "sqlsrver"), "dialect", "Did you mean 'sqlserver'?"),
+        (SMALL + '[key]\ncolumns = "id"', "key.columns", "a list of texts"),
+        (SMALL + '[key]\ncolumns = ["a", "a"]', "key.columns", "names the column 'a' twice"),
+        ('key = "id"\n' + SMALL, "key", "allowed: a section"),
+        (SMALL + "[evolution]\nadd = 1", "evolution", "unknown key"),
+        (SMALL + '[columns."a.b"]\ntyp = "int"', 'columns."a.b".typ', "Did you mean 'type'?"),
+        (SMALL + '[columns.a]\ntype = "decimal(39,0)"', "columns.a.type", "p up to 38"),
+        (SMALL + '[columns.a]\ntype = "smallint"', "columns.a.type", "allowed: string, binary"),
+        (SMALL + '[columns.a]\nrename = "_cdc_op"', "columns.a.rename", "does not begin with _cdc_"),
+        (
+            SMALL + '[columns.a]\nrename = "x"\n[columns.b]\nrename = "X"',
+            "columns.b.rename",
+            "also the new name of column 'a'",
+        ),
+        (SMALL + '[columns.a]\nexclude = true\nrename = "b"', "columns.a.exclude", "no other name"),
+        (SMALL + '[columns.a]\nexclude = true\n[key]\ncolumns = ["a"]', "key.columns", "is excluded"),
+        (SMALL + "[hudi]\nfoo = 1", "hudi.foo", "begin with 'hoodie.'"),
+        (SMALL + "[hudi]\nhoodie.a = [1]", "hudi.hoodie.a", "found [1] (a list)"),
+        (SMALL + '[hudi]\nhoodie.a.b = 1\n"hoodie.a.b" = 2', "hudi.hoodie.a.b", "is given twice"),
+        ('table = "t"', "topic", "is missing"),
+        (SMALL.replace("value", "key"), "subjects.value", "is missing"),
+        (SMALL.replace("server1.dbo.customers-value", " "), "subjects.value", "is empty"),
+        (SMALL.replace('"server1.dbo.customers"', '"a/b"'), "topic", "found 'a/b'"),
+        ("x = ", "", "is no TOML"),
+        ("a = " + "[" * 1900, "", "nested deeper"),
+        ("a" + ".a" * 100 + " = 1", "", "nested deeper"),
+        ("# " + "x" * 3000, "", "a line of more than 2000 characters"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_file_key_and_what_is_allowed(
+    folder: Path, text: str, key: str, says: str
+) -> None:
+    """Nothing is guessed, nothing is converted, nothing is passed over."""
+    with pytest.raises(TableFileError) as caught:
+        read_text(folder, text)
+
+    assert caught.value.path == str(folder / "customers.toml")
+    assert caught.value.key == key
+    assert says in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../lake", "a/b", "a.b", "1a", "ä", "a\n", "_rejects", "_REJECTS_x", "a" * 201, " a"]
+)
+def test_a_table_s_name_cannot_leave_the_lake(folder: Path, name: str) -> None:
+    """The table lies at <lake>/<name>, its rejects in a folder that no table may take."""
+    text = SMALL.replace('"customers"', tomlkit.item(name).as_string())
+
+    with pytest.raises(TableFileError, match="table's folder in the lake"):
+        read_text(folder, text)
+
+
+def test_hudi_options_need_no_quotes(folder: Path) -> None:
+    """TOML makes tables of their dots; numbers and truth values are written as Hudi reads them."""
+    text = SMALL + '[hudi]\nhoodie.a.b = 10\nhoodie.a.c = true\n"hoodie.d" = "x"\n'
+
+    assert read_text(folder, text).hudi == {"hoodie.a.b": "10", "hoodie.a.c": "true", "hoodie.d": "x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\xff", "is no UTF-8 at byte 0"),
+        (b"#\n" * 600_000, "is larger than 1048576 bytes"),
+    ],
+)
+def test_a_file_that_is_no_small_text_is_refused(folder: Path, content: bytes, says: str) -> None:
+    """Before anything is parsed."""
+    (folder / "customers.toml").write_bytes(content)
+
+    with pytest.raises(TableFileError, match=says):
+        read(folder / "customers.toml")
+
+
+def test_files_of_other_editors_are_read(folder: Path) -> None:
+    """A byte order mark and Windows line ends change nothing."""
+    (folder / "windows.toml").write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
+
+    assert read(folder / "windows.toml") == read(folder / "customers.toml")
+
+
+def test_a_folder_gives_its_tables_or_the_named_ones(folder: Path) -> None:
+    """Names select by what the files say, hidden files are an editor's."""
+    (folder / "orders.toml").write_text(SMALL.replace('"customers"', '"orders"'))
+    (folder / ".orders.toml").write_text("half a fi")
+
+    assert [table.table for table in read_all(folder)] == ["customers", "orders"]
+    assert [table.table for table in read_all(folder, ["orders"])] == ["orders"]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(folder: Path) -> None:
+    """A typing error on the command line is wrong usage."""
+    with pytest.raises(UsageError, match=r"no table 'custmers'.*Did you mean 'customers'\?"):
+        read_all(folder, ["custmers"])
+
+
+def test_two_files_of_one_table_are_refused(folder: Path) -> None:
+    """They would write over each other."""
+    (folder / "other.toml").write_text(SMALL)
+
+    with pytest.raises(TableFileError, match=r"other\.toml.*also the table of customers\.toml"):
+        read_all(folder)
+
+
+@pytest.mark.parametrize("name", ["", "missing"])
+def test_a_folder_without_tables_leads_to_onboard(tmp_path: Path, name: str) -> None:
+    """A new user has not onboarded yet."""
+    with pytest.raises(UsageError, match="ingest onboard"):
+        read_all(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("topic", "template", "name"),
+    [
+        ("server1.dbo.customers", "{topic}", "server1_dbo_customers"),
+        ("server1.dbo.customers", "{schema}_{table}", "dbo_customers"),
+        ("server1.testDB.dbo.customers", "{database}_{table}", "testDB_customers"),
+        ("eu.server1.testDB.dbo.customers", "{server}__{table}", "eu_server1__customers"),
+        ("1st-db.dbo.t", "{topic}", "_1st_db_dbo_t"),
+    ],
+)
+def test_a_table_s_name_comes_from_its_topic(topic: str, template: str, name: str) -> None:
+    """Topics of both Debezium generations, illegal characters as `_`."""
+    assert table_name(Topic(topic), template) == name
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{tabel}", "'{tabel}' is no field.*Fields: {server}"),
+        ("{database}", "topic server1.dbo.customers has no database"),
+        ("{topic.__class__}", "is no field"),
+        ("{topic!r}", "without format or conversion"),
+        ("{topic:>300}", "without format or conversion"),
+        ("{", "name template"),
+        ("_rejects", "which is none"),
+        ("", "which is none"),
+    ],
+)
+def test_a_wrong_template_is_refused(template: str, says: str) -> None:
+    """A template names fields and nothing else."""
+    with pytest.raises(UsageError, match=says):
+        table_name(Topic("server1.dbo.customers"), template)
+
+
+def test_topics_that_fall_onto_one_name_are_found() -> None:
+    """`.` and `_` look alike in a table's name."""
+    topics = [Topic("s.a.b_c"), Topic("s.a_b.c"), Topic("s.a.d")]
+
+    assert clashes({topic: table_name(topic) for topic in topics}) == {
+        "s_a_b_c": (Topic("s.a.b_c"), Topic("s.a_b.c"))
+    }
