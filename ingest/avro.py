@@ -121,7 +121,7 @@ class Nullable:
 
 @attrs.frozen
 class Union:
-    """Any other union."""
+    """Any other union; one of a single branch too, since a branch number precedes its value."""
 
     branches: tuple["Schema", ...]
 
@@ -207,8 +207,6 @@ class _Parser:
         branches = tuple(self.parse(branch, namespace, path, depth + 1) for branch in node)
         null = Scalar("null")
         match branches:
-            case (only,):
-                return only
             case (first, other) if first == null:
                 return Nullable(other, null_first=True)
             case (other, last) if last == null:
@@ -282,8 +280,8 @@ def _int(value: Any) -> int | None:
 def render(schema: Schema, rename: Mapping[str, Mapping[str, str]] | None = None) -> Any:
     """Return the JSON of the wire form: names, shapes and branch orders, no notes, no defaults.
 
-    Names are flattened (see `wire_name`), so that no namespace is inherited.  `rename` gives fields of named records other names (`{record: {field: other}}`): names are not on
-    the wire, so a decoder can be told any.
+    Names are flattened (see `wire_name`), so that no namespace is inherited.  `rename` gives fields of named
+    records other names (`{record: {field: other}}`): names are not on the wire, so a decoder can be told any.
     """
     return _render(schema, rename or {}, set())
 

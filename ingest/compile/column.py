@@ -129,22 +129,21 @@ class Mapper:
         scale = notes.scale or 0 if text is None else int(text)
         declared = notes.parameter("connect.decimal.precision")
         precision = int(declared) if declared else notes.precision
-        if precision is None or (declared is None and precision == UNKNOWN_PRECISION):
-            return sparktype.MAX_PRECISION, scale
-        if not 0 <= scale <= max(precision, scale) <= sparktype.MAX_PRECISION or (
-            precision > sparktype.MAX_PRECISION
-        ):
+        if precision is None or (not declared and precision == UNKNOWN_PRECISION):
+            precision = sparktype.MAX_PRECISION
+        digits = max(precision, scale)
+        if scale < 0 or digits > sparktype.MAX_PRECISION:
             raise SchemaError(
                 self.where,
                 path,
                 f"a decimal({precision},{scale}) does not fit Spark's 38 digits",
                 "Exclude the column, or set the connector's decimal.handling.mode to string",
             )
-        return max(precision, scale), scale
+        return digits, scale
 
     def _named(self, schema: avro.Enum | avro.Fixed, path: str) -> Mapped:
         physical = _physical(schema)
-        row = self._row(attrs.evolve(schema.notes, logical=""), physical, path)
+        row = self._row(schema.notes, physical, path)
         return Mapped(schema.notes.semantic, physical, parse_ddl(row.spark), avro.render(schema))
 
     def _array(self, items: avro.Schema, path: str) -> Mapped:

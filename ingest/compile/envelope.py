@@ -59,7 +59,7 @@ def classify(schema: avro.Schema) -> Kind:
 def find_envelope(schema: avro.Schema, where: str) -> Envelope:
     """Find the parts of a data envelope, by name.  Raises `SchemaError` naming what is missing."""
     if not isinstance(schema, avro.Record) or classify(schema) != "data":
-        raise SchemaError(where, "$", _no_envelope(schema), "Onboard topics of change events")
+        raise SchemaError(where, "$", why_foreign(schema), "Onboard topics of change events")
     return Envelope(schema, _record(schema, "after", where), _record(schema, "source", where))
 
 
@@ -71,7 +71,8 @@ def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
     return found
 
 
-def _no_envelope(schema: avro.Schema) -> str:
+def why_foreign(schema: avro.Schema) -> str:
+    """Say what a schema lacks to be that of change events."""
     if not isinstance(schema, avro.Record):
         return "is no record, so no change event"
     names = [field.name for field in schema.fields]

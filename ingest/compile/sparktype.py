@@ -65,25 +65,24 @@ class Struct:
 
 SparkType = Simple | Decimal | ArrayOf | MapOf | Struct
 
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # Spark's lexer knows no other letters
 
 def quote(name: str) -> str:
     """Return a name as Spark SQL quotes it, where it needs quoting."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name.replace('`', '``')}`"
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
 
 
 # --- DDL ---------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|\w+|[<>(),:])")
+_TOKEN = re.compile(r"`(?:[^`]|``)+`|\w+|\S")
+_PARAMETRIC = ("decimal", "array", "map", "struct")
 _SYNONYMS = {"integer": "int", "long": "bigint", "byte": "tinyint", "short": "smallint"}
 
 
 def parse_ddl(text: str) -> SparkType:
     """Parse a type as Spark writes it (`simpleString`).  Raises `ValueError` on anything else."""
-    tokens = _TOKEN.findall(text)
-    if "".join(tokens) != re.sub(r"\s+", "", text):
-        raise ValueError(f"'{text}' is no Spark type")
     try:
-        kind, rest = _parse(tokens)
+        kind, rest = _parse(_TOKEN.findall(text))
     except (IndexError, ValueError) as error:
         raise ValueError(f"'{text}' is no Spark type") from error
     if rest:
@@ -103,7 +102,7 @@ def _parse(tokens: list[str]) -> tuple[SparkType, list[str]]:
             return MapOf(values), _expect(rest, ">")
         case ["struct", "<", *rest]:
             return _parse_fields(rest)
-        case [name, *rest] if re.fullmatch(r"[a-z_]+", name):
+        case [name, *rest] if re.fullmatch(r"[a-z_]+", name) and name not in _PARAMETRIC:
             return Simple(_SYNONYMS.get(name, name)), rest
         case _:
             raise ValueError(tokens)
@@ -112,12 +111,19 @@ def _parse(tokens: list[str]) -> tuple[SparkType, list[str]]:
 def _parse_fields(tokens: list[str]) -> tuple[SparkType, list[str]]:
     fields: list[tuple[str, SparkType]] = []
     while tokens[0] != ">":
-        name, colon, *rest = tokens
-        _expect([colon], ":")
-        kind, tokens = _parse(rest)
-        fields.append((name.strip("`").replace("``", "`"), kind))
-        tokens = tokens[1:] if tokens[0] == "," else tokens
+        name, *rest = tokens
+        kind, tokens = _parse(_expect(rest, ":"))
+        fields.append((_unquote(name), kind))
+        tokens = tokens if tokens[0] == ">" else _expect(tokens, ",")
     return Struct(tuple(fields)), tokens[1:]
+
+
+def _unquote(name: str) -> str:
+    if name[0] == "`":
+        return name[1:-1].replace("``", "`")
+    if re.fullmatch(r"\w+", name) is None:
+        raise ValueError(name)
+    return name
 
 
 def _expect(tokens: list[str], token: str) -> list[str]:

@@ -30,20 +30,18 @@ class TypeRow:
     source: str = ""
 
 
-_DAY_MS = 86_400_000
-
 # A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
 # hold (outside 1677-09-21 … 2262-04-11) without a sign.  2^64 mod 100 is 16, so a wrapped value betrays itself
 # by not being a multiple of 100, and its last two digits tell by how many times 2^64 it was wrapped: k solves
 # 16 k = -v (mod 100), which has one solution mod 25, and the years 1 … 9999 need only k = -3 … 14.
-_WRAPS = "pmod(-19 * (pmod({c}, 100) div 4), 25) - if(pmod(-19 * (pmod({c}, 100) div 4), 25) > 14, 25, 0)"
-# (v + k 2^64) / 100, in 64 bits: the quotients and the remainders are divided apart
-_TICKS_100NS = (
-    "(({c} - pmod({c}, 100)) div 100 + (pmod({c}, 100) + 16 * (" + _WRAPS + ")) div 100"
-    " + 184467440737095516L * (" + _WRAPS + "))"
+_WRAP = 1 << 64
+_WRAPS_BY_REMAINDER = {-16 * k % 100: k for k in range(-10, 15)}  # remainders are the multiples of 4
+_UNWRAPPED_NS = (
+    "(cast({{c}} as decimal(38,0)) + element_at(array({wraps}), int(pmod({{c}}, 100) div 4) + 1))".format(
+        wraps=", ".join(f"{_WRAPS_BY_REMAINDER[remainder] * _WRAP}BD" for remainder in range(0, 100, 4))
+    )
 )
 _NANOS_TO_MICROS = "({c} - pmod({c}, 1000)) div 1000"
-_TICKS_TO_MICROS = "(" + _TICKS_100NS + " - pmod(" + _TICKS_100NS + ", 10)) div 10"
 _MICROS_NTZ = "cast(timestamp_micros({micros}) as timestamp_ntz)"  # the run's session zone is UTC
 
 
@@ -55,6 +53,14 @@ def _clock(of_second: str, fraction_digits: int) -> str:
     seconds = part.format(value=f"({{c}} div {of_second}) % 60", width=2)
     fraction = part.format(value=f"{{c}} % {of_second}", width=fraction_digits)
     return f"concat({hours}, ':', {minutes}, ':', {seconds}, '.', {fraction})"
+
+
+def _nanos_text(nanos: str) -> str:
+    """Return SQL for `yyyy-MM-ddTHH:mm:ss.fffffffff` of a count of nanoseconds."""
+    micros = _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS)
+    digits = "lpad(cast(int(pmod({c}, 1000)) as string), 3, '0')"
+    text = f"concat(date_format({micros}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), {digits})"
+    return text.replace("{c}", nanos)
 
 
 def _outside_day(of_second: str) -> str:
@@ -143,9 +149,7 @@ _ROWS = (
     TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
             unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
-            sql="concat(date_format(" + _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS)
-            + ", \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), lpad(cast(pmod({c}, 1000) as string), 3, '0'))",
-            unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
+            sql=_nanos_text("{c}"), unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
             sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", fault=_UNPARSED, loses=_BELOW_MICRO,
@@ -172,25 +176,23 @@ _ROWS = (
 )  # fmt: skip
 
 # What a source with 100 ns ticks (SQL Server) allows beyond the rows above: wrapped values are unwrapped.
-_NOT_TICKS = (
+_UNWRAPPED_MICROS = _NANOS_TO_MICROS.replace("{c}", _UNWRAPPED_NS)
+_NO_TICKS = (
     "pmod({c}, 4) != 0 or (pmod({c}, 100) != 0 and "
-    + _TICKS_100NS
-    + " not between -621355968000000000L and 2534023007999999999L)"  # the years 1 … 9999
+    f"{_UNWRAPPED_NS} not between -62135596800000000000BD and 253402300799999999900BD)"  # the years 1 … 9999
 )
 _ROWS_100NS = (
     TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
             sql="if(pmod({c}, 100) = 0, " + _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS) + ", "
-            + _MICROS_NTZ.replace("{micros}", _TICKS_TO_MICROS) + ")",
-            fault=_NOT_TICKS, unit="ns since 1970-01-01, no zone", loses=_BELOW_MICRO,
+            + _MICROS_NTZ.replace("{micros}", _UNWRAPPED_MICROS) + ")",
+            fault=_NO_TICKS, unit="ns since 1970-01-01, no zone", loses=_BELOW_MICRO,
             source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
             fault="pmod({c}, 100) != 0", unit="ns since 1970-01-01, no zone",
             source=f"{_DBZ_TIME}.NanoTimestamp; wrapped values have no bigint"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
-            sql="concat(date_format(" + _MICROS_NTZ.replace("{micros}", _TICKS_TO_MICROS)
-            + ", \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), cast(pmod(" + _TICKS_100NS
-            + ", 10) as string), '00')",
-            fault=_NOT_TICKS, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
+            sql=_nanos_text(_UNWRAPPED_NS),
+            fault=_NO_TICKS, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  (the name that Spark's users know)
+from pyspark.sql import functions as F
 
 KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}

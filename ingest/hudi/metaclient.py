@@ -1,12 +1,15 @@
 """Hudi's own view of a table, opened on the driver: no Spark job, no catalog."""
 
-from typing import Any
+from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError, SettingsError
 from ingest.hudi.cause import root_cause
+
+PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
+"""Where Hudi keeps a table's properties; the backup stands alone while they are written anew."""
 
 
 def jvm_of(spark: SparkSession) -> Any:
@@ -22,24 +25,29 @@ def open_table(spark: SparkSession, path: str) -> Any | None:
     jvm = jvm_of(spark)
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (same)
     try:
+        if not _is_table(jvm.org.apache.hadoop.fs.Path(path), hadoop):
+            return None
         conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         return builder.setConf(conf).setBasePath(path).build()
     except Py4JJavaError as error:
-        if error.java_exception.getClass().getSimpleName() != "TableNotFoundException":
-            raise _unreachable(path, error) from error
-    if _holds_files(jvm.org.apache.hadoop.fs.Path(path), hadoop):
-        raise LakeError(path, "the folder holds files, but is no Hudi table", "Move them away")
-    return None
+        raise _unreachable(path, error) from error
 
 
-def _holds_files(folder: Any, hadoop: Any) -> bool:
-    """Look for anything in the folder; one that does not exist holds nothing."""
-    try:
-        storage = folder.getFileSystem(hadoop)
-        return bool(storage.exists(folder)) and len(storage.listStatus(folder)) > 0
-    except Py4JJavaError as error:
-        raise _unreachable(folder.toString(), error) from error
+def _is_table(folder: Any, hadoop: Any) -> bool:
+    """Look for the table's properties: Hudi itself waits 5 s for them before it says that there are none.
+
+    A folder with nothing but an empty `.hoodie` is a table whose creation was killed: there is none yet.
+    """
+    storage = folder.getFileSystem(hadoop)
+    if not storage.exists(folder):
+        return False
+    home = folder.suffix("/.hoodie")
+    if any(storage.exists(home.suffix(f"/{name}")) for name in PROPERTIES):
+        return True
+    if any(status.getPath().getName() != home.getName() for status in storage.listStatus(folder)):
+        raise LakeError(folder.toString(), "the folder holds files, but is no Hudi table", "Move them away")
+    return False
 
 
 def _unreachable(path: str, error: Py4JJavaError) -> LakeUnreachableError | SettingsError:

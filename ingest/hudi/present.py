@@ -30,3 +30,12 @@ def present(spark: SparkSession, path: str) -> tuple[tuple[str, str, bool], ...]
         (field.name(), field.dataType().catalogString(), field.nullable())
         for field in convert(schema.get()).fields()
     )
+
+
+def record_keys(spark: SparkSession, path: str) -> tuple[str, ...]:
+    """Give the columns of the record key, as they were fixed when the table was created."""
+    table = open_table(spark, path)
+    if table is None:
+        return ()
+    fields = table.getTableConfig().getRecordKeyFields()
+    return tuple(fields.get()) if fields.isPresent() else ()

@@ -12,6 +12,7 @@ from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.options import DELETE, OP, hudi_options
 from ingest.hudi.present import present
+from ingest.log import logger
 from ingest.names import Instant
 from ingest.tables import Table
 
@@ -42,6 +43,8 @@ def write(
         instant = _committed(spark, path, entry)
         if instant is None:
             raise _failure(table, path, error) from error
+        problem = root_cause(error)
+        logger(__name__).warning("committed, but upkeep failed", table=table.table, problem=problem)
         return instant
     instant = _committed(spark, path, entry)
     if instant is None:

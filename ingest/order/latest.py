@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.evolve import Evolution
-from ingest.compile.sparktype import has_map, quote
+from ingest.compile.sparktype import SparkType, has_map, quote
 from ingest.compile.table import CompiledTable
 from ingest.names import SchemaId
 from ingest.order.position import position_sql
@@ -111,10 +111,11 @@ def tally(folded: DataFrame, compiled: CompiledTable) -> Tally:
 def settle(folded: DataFrame, evolution: Evolution) -> DataFrame:
     """Return the rows to write: `CDC_COLUMNS`, then key and row columns under their own names and types.
 
-    A delete has its key, and nulls.
+    A delete has its key, and nulls.  Keys are never null here; the alternative in `coalesce` only tells Spark so,
+    and with it the table's schema.
     """
     keys = [
-        f"cast(k_{index} as {column.spark}) as {quote(column.name)}"
+        f"coalesce(cast(k_{index} as {column.spark}), {_some_value(column.spark)}) as {quote(column.name)}"
         for index, column in enumerate(evolution.keys)
     ]
     return folded.where(f"kind = '{CHANGE}'").selectExpr(
@@ -145,6 +146,16 @@ def _newest_sql(compiled: CompiledTable, change: str) -> str:
         "row",
     ]
     return f"struct({', '.join(parts)})"
+
+
+def _some_value(kind: SparkType) -> str:
+    match str(kind):
+        case "date" | "timestamp" | "timestamp_ntz" as moment:
+            return f"{moment}'1970-01-01'"
+        case "string" | "binary" as text:
+            return f"cast('' as {text})"
+        case number:
+            return f"cast(0 as {number})"
 
 
 def _holds_map(compiled: CompiledTable) -> bool:

@@ -15,6 +15,11 @@ class Registry(Protocol):
     RegistryRefusedError for servers that do not answer or say no.
     """
 
+    @property
+    def url(self) -> str:
+        """Where the registry is, without passwords."""
+        ...
+
     def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
         """Return the subjects that match a glob, sorted; soft-deleted ones are left out."""
         ...

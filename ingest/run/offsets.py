@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from ingest.errors import IngestError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import history as read_history
+from ingest.hudi.present import record_keys
 from ingest.hudi.upsert import record
 from ingest.kafka.ranges import Watermark
 from ingest.kafka.watermarks import fetch_watermarks
@@ -99,7 +100,7 @@ def move_offsets(settings: Settings, spark: SparkSession, table: Table, to: str)
         note=f"moved to {to}; was {_text(last.next_offsets)}",
         instant=None,
     )
-    record(spark, table, path, _key_columns(spark, path), entry)
+    record(spark, table, path, record_keys(spark, path), entry)
     return _status(settings, spark, table, marks, None)
 
 

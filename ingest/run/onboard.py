@@ -13,7 +13,7 @@ from typing import Literal
 import attrs
 
 from ingest import avro
-from ingest.compile.envelope import Envelope, classify, find_envelope
+from ingest.compile.envelope import Envelope, classify, find_envelope, why_foreign
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.dialects import DIALECTS, Dialect, dialect_of
 from ingest.errors import BrokerUnreachableError, IngestError, SchemaError, UsageError
@@ -115,7 +115,7 @@ def _examine(registry: Registry, topic: Topic, name: str, sizes: Watermarks | No
     if kind in _LEFT_OUT:
         return Onboarded(topic, "left out", _LEFT_OUT[kind])
     if kind == "foreign":
-        return Onboarded(topic, "left out", _why_foreign(schema, where))
+        return Onboarded(topic, "left out", why_foreign(schema))
     envelope = find_envelope(schema, where)
     dialect = dialect_of(envelope.source_record)
     if envelope.is_signal:

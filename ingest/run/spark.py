@@ -41,7 +41,13 @@ JOINED: Final[Mapping[str, str]] = {
 }
 """Comma-separated settings: ours is added to what the user names."""
 
+TUNED_SQL: Final[Mapping[str, str]] = {
+    # HotSpot compiles no method above 8,000 bytes of bytecode: a wide table's generated one would be interpreted,
+    # four times slower than the split methods that Spark falls back to above this limit.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+}
 DEFAULTS: Final[Mapping[str, str]] = {
+    **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     "spark.ui.enabled": "false",
@@ -77,13 +83,13 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
 def session_of(spark: SparkSession) -> SparkSession:
     """Open a session of our own beside one that the caller owns, whose SQL settings stay as they are.
 
-    One Hadoop setting has no home but the shared context, and is set there; Spark's own Parquet does not read it.
+    One Hadoop setting can only lie in the shared context, and is set there; Spark's own Parquet ignores it.
     """
     _check(spark)
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
     hadoop.set(LIST_STRUCTURE, "false")
     own = spark.newSession()
-    for key, value in MUST_HOLD_SQL.items():
+    for key, value in {**TUNED_SQL, **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
     return own
 

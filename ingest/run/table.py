@@ -27,6 +27,7 @@ from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
 from ingest.order.latest import Tally, fold, rejected, settle, tally
 from ingest.registry import Registry
+from ingest.run.keys import check_keys, refuse_keys
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import fetch_by_id, fetch_written
 from ingest.settings import Settings
@@ -71,8 +72,10 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
             raise first_reject(rejected(folded), compiled, counts.rejected)
         present = _present(run, table)
         evolution = evolve(compiled, counts.schema_ids, present)
-        run.progress(table.table, "writing")
+        check_keys(table, evolution.keys, evolution.columns, present or {})
         rows = settle(folded, evolution)
+        refuse_keys(rows, table, evolution.keys)
+        run.progress(table.table, "writing")
         entry = _entry(run, table, last, ranges, counts)
         key_names = [name for name, _ in compiled.key_columns]
         instant = write(rows, table, run.path(table), key_names, entry, first=present is None)

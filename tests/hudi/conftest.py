@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
@@ -27,6 +27,15 @@ def entry_of(run: int) -> LedgerEntry:
 @attrs.define
 class Lake:
     """Tables under one folder; every commit gets the next run's entry."""
+
+    SHORT_MEMORY: ClassVar = {
+        "hoodie.clean.trigger.max.commits": "1",
+        "hoodie.clean.commits.retained": "1",
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.compact.inline.max.delta.commits": "3",
+    }
+    """Options with which a few commits are cleaned, archived and compacted."""
 
     spark: SparkSession
     root: Path

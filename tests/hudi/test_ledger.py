@@ -84,25 +84,25 @@ def test_the_format_of_a_newer_version_is_refused(lake: "Lake", entry: Callable[
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_the_ledger_survives_cleaning_compaction_archiving_and_other_writers(lake: "Lake", kind: str) -> None:
-    """Its newest entry is found among 34 commits in the timeline, and behind 31 foreign ones in the archive."""
-    table = lake.table("long", type=kind, buckets=1)
+    """Its newest entry is found in the timeline, and in the archive where foreign commits push it."""
+    table = attrs.evolve(lake.table("long", type=kind, buckets=1), hudi=lake.SHORT_MEMORY)
     path = lake.path(table)
-    instants = [lake.commit(table, lake.changes(DDL, ("u", f"{n:02}", n % 3, n))) for n in range(34)]
+    instants = [lake.commit(table, lake.changes(DDL, ("u", f"{n:02}", n % 3, n))) for n in range(8)]
     timeline = Path(path) / ".hoodie" / "timeline"
 
     newest = ledger.read(lake.spark, path)
     assert newest is not None
-    assert (newest.run_id, newest.instant) == ("run-34", instants[-1])
+    assert (newest.run_id, newest.instant) == ("run-8", instants[-1])
     assert [one.instant for one in ledger.history(lake.spark, path, 100)] == instants[::-1]
     assert list((timeline / "history").glob("*.parquet")), "nothing was archived"
     assert list(timeline.glob("*.clean")), "nothing was cleaned"
-    if kind == "mor":
-        assert list(timeline.glob("*.commit")), "nothing was compacted"
+    assert bool(list(timeline.glob("*_*.commit"))) if kind == "mor" else True, "nothing was compacted"
     options = hudi_options(table, ["id"], first=False)
-    for number in range(31 if kind == "cow" else 2):
-        foreign = lake.changes(DDL, ("u", f"9{number:02}", 1, number))
+    for number in range(7):
+        foreign = lake.changes(DDL, ("u", f"9{number}", 1, number))
         foreign.write.format("hudi").options(**options).mode("append").save(path)
 
+    assert not any(instants[-1] in file.name for file in timeline.glob("*.*commit")), "nothing was pushed out"
     assert ledger.read(lake.spark, path) == newest
 
 

@@ -47,13 +47,6 @@ def test_an_option_that_ingest_decides_is_refused_by_name(key: str) -> None:
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions", "ingest.run_id"])
-def test_an_option_of_something_else_than_hudi_is_refused(key: str) -> None:
-    """Only `hoodie.` options reach the write; the ledger's keys cannot be forged."""
-    with pytest.raises(TableFileError, match="begin with 'hoodie.'"):
-        hudi_options(table_of({key: "x"}), ["id"], first=False)
-
-
 def test_a_tuning_option_of_the_user_wins() -> None:
     """What ingest only tunes, the table file may tune otherwise."""
     options = hudi_options(table_of({"hoodie.metadata.enable": "true"}), ["id"], first=False)

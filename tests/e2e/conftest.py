@@ -1,0 +1,24 @@
+"""Deployments for the end-to-end tests."""
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.local.servers import Addresses
+from tests.conftest_spark import outer_spark, spark
+from tests.e2e.deployment import Deployment
+
+__all__ = ["outer_spark", "spark"]
+
+_NUMBERS = count(1)
+
+
+@pytest.fixture
+def make_deployment(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> Callable[[], Deployment]:
+    """Make a deployment with topics of its own."""
+    return lambda: Deployment(tmp_path, servers, outer_spark, f"e{next(_NUMBERS)}")

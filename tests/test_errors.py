@@ -1,0 +1,92 @@
+"""Errors: their fields survive a process border, their texts are sentences, their codes the contract's."""
+
+import pickle
+from typing import Any
+
+import attrs
+import pytest
+
+from ingest import errors
+from ingest.errors import Final, IngestError, Misuse, Retryable
+
+
+def concrete(base: type[IngestError]) -> list[type[IngestError]]:
+    """Find the error classes that are raised: those with fields."""
+    found = [kind for child in base.__subclasses__() for kind in (child, *concrete(child))]
+    return [kind for kind in found if attrs.has(kind)]
+
+
+CLASSES = concrete(IngestError)
+
+
+def example(kind: type[IngestError], text: str = "found this") -> IngestError:
+    """Construct an error with something in each of its fields."""
+    values: list[Any] = [3 if field.type is int else text for field in attrs.fields(kind)]
+    return kind(*values)
+
+
+def fields_of(error: IngestError) -> tuple[Any, ...]:
+    """Return an error's fields: exceptions are equal by identity."""
+    return attrs.astuple(error)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("text", ["found this", "found this."])
+def test_the_text_is_made_of_sentences(kind: type[IngestError], text: str) -> None:
+    """Each part ends with one full stop, whether its maker wrote it or not."""
+    message = str(example(kind, text))
+    assert message.endswith(".")
+    assert not message.endswith("..")
+    assert ": ." not in message
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_text_is_whole_without_the_optional_parts(kind: type[IngestError]) -> None:
+    """What has a default may be left out."""
+    given = [3 if f.type is int else "found" for f in attrs.fields(kind) if f.default is attrs.NOTHING]
+    assert str(kind(*given)).endswith(".")
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_field_is_in_the_text(kind: type[IngestError]) -> None:
+    """Nothing that was found out is kept from the reader."""
+    names = [field.name for field in attrs.fields(kind)]
+    values = [i + 41 if f.type is int else f"<{f.name}>" for i, f in enumerate(attrs.fields(kind))]
+    message = str(kind(*values))
+    hidden = [n for n, v in zip(names, values, strict=True) if str(v) not in message and n != "count"]
+    assert hidden == []
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_an_error_pickles_with_its_fields(kind: type[IngestError]) -> None:
+    """Workers and schedulers hand exceptions on by pickle."""
+    error = example(kind)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+    assert type(again) is kind
+    assert fields_of(again) == fields_of(error)
+    assert str(again) == str(error)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_decides_the_exit_code(kind: type[IngestError]) -> None:
+    """One of the three bases, and its code."""
+    codes = {Final: 1, Misuse: 2, Retryable: 75}
+    assert [code for base, code in codes.items() if issubclass(kind, base)] == [kind.exit_code]
+
+
+def test_a_raised_error_keeps_its_cause() -> None:
+    """Frozen values, yet Python may still hang a cause and a traceback on them."""
+    with pytest.raises(errors.SchemaError) as caught:
+        try:
+            raise KeyError("x")  # noqa: TRY301
+        except KeyError as error:
+            raise errors.SchemaError("s v1", "$.a", "is odd") from error
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert str(caught.value) == "s v1 $.a: is odd."
+
+
+def test_a_count_of_records_reads_as_more_like_the_first() -> None:
+    """The first record is named, the others are counted."""
+    text = str(errors.DecodeError("t", 2, 17, "key: null", 5))
+    assert text.startswith("t-2-17: key: null (4 more like it in this range).")
+    assert "more like it" not in str(errors.DecodeError("t", 2, 17, "key: null"))
