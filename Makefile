@@ -40,7 +40,7 @@ clean: ## removes what was made, but not what was fetched
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check format unit test
+.PHONY: check format golden unit test
 check: setup ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -50,6 +50,13 @@ check: setup ## ruff, mypy, import-linter
 format: setup ## lets ruff mend what it can
 	$(BIN)/ruff check --fix-only -q .
 	$(BIN)/ruff format .
+
+golden: setup ## writes what `ingest schema show` says of every recorded schema beside it
+	@for file in registry_fixtures/*/*/v*.avsc; do \
+	  subject=$${file%/*}; version=$${file##*/v}; \
+	  $(BIN)/ingest schema show $${subject##*/} --version $${version%.avsc} --registry $${subject%/*} --json \
+	    > $${file%.avsc}.expected.json || exit 1; \
+	done
 
 unit: setup ## the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"

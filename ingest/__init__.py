@@ -1,9 +1,9 @@
 """Change events from databases become Apache Hudi tables that equal their sources.
 
-    registry subjects --onboard--> tables/<table>.toml
-                                        |
-    Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hudi--> one commit
-                                  (writer's schema, by id)                          (rows + offsets)
+registry subjects --onboard--> tables/<table>.toml
+                                    |
+Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hudi--> one commit
+                              (writer's schema, by id)                          (rows + offsets)
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """Avro schemas: every kind of node, names as they are resolved, and a wire form that others can read."""
 
 import json
-from collections.abc import Callable
 from io import BytesIO
 from itertools import count
 from typing import Any
@@ -81,7 +80,9 @@ def test_a_union_of_one_branch_stays_a_union() -> None:
 def test_a_name_is_resolved_in_the_enclosing_namespace() -> None:
     """Debezium's `after` names the `Value` that `before` defined, without its namespace."""
     value = record(("id", "int"), name="Value")
-    envelope = record(("before", ["null", value]), ("after", ["null", "Value"]), namespace="s.dbo.t", name="E")
+    envelope = record(
+        ("before", ["null", value]), ("after", ["null", "Value"]), namespace="s.dbo.t", name="E"
+    )
     schema = avro.parse(json.dumps(envelope))
     assert isinstance(schema, Record)
     before, after = schema.fields
@@ -172,7 +173,11 @@ def nested(levels: int) -> str:
         ('{"type": "record", "name": "R"}', "$", "is a record without fields"),
         ('{"type": "record", "fields": []}', "$", "is a record without a name"),
         ('{"type": "enum", "symbols": []}', "$", "is a enum without a name"),
-        ('{"type": "record", "name": "R", "fields": [{"name": "a"}]}', "$", "has a field without name or type"),
+        (
+            '{"type": "record", "name": "R", "fields": [{"name": "a"}]}',
+            "$",
+            "has a field without name or type",
+        ),
         ('{"type": "enum", "name": "E"}', "$", "is no Avro type"),
         ('{"type": "fixed", "name": "E", "size": "1"}', "$", "is no Avro type"),
         ('{"type": "array"}', "$", "is no Avro type"),
@@ -232,7 +237,7 @@ def schemas_with_values(draw: st.DrawFn) -> tuple[Any, Any]:
         leaves = [*VALUES, "enum", "fixed"]
         deeper = ["record", "array", "map", "nullable", "union"] if depth else []
         kind = draw(st.sampled_from([*leaves, *deeper, *closed]))
-        make: dict[str, Callable[[], tuple[Any, st.SearchStrategy[Any]]]] = {
+        make = {
             "enum": lambda: named("enum", st.sampled_from("abc"), symbols=["a", "b", "c"]),
             "fixed": lambda: named("fixed", st.binary(min_size=3, max_size=3), size=3),
             "record": lambda: struct(depth),
@@ -248,11 +253,17 @@ def schemas_with_values(draw: st.DrawFn) -> tuple[Any, Any]:
     def struct(depth: int) -> tuple[Any, st.SearchStrategy[Any]]:
         parts = [node(depth - 1) for _ in range(draw(st.integers(0, 4)))]
         fields = [{"name": f"f{i}", "type": kind} for i, (kind, _) in enumerate(parts)]
-        return named("record", st.fixed_dictionaries({f"f{i}": v for i, (_, v) in enumerate(parts)}), fields=fields)
+        return named(
+            "record", st.fixed_dictionaries({f"f{i}": v for i, (_, v) in enumerate(parts)}), fields=fields
+        )
 
     def items(kind: str, key: str, depth: int) -> tuple[Any, st.SearchStrategy[Any]]:
         of, values = node(depth - 1)
-        many = st.lists(values, max_size=2) if kind == "array" else st.dictionaries(st.text(max_size=3), values, max_size=2)
+        many = (
+            st.lists(values, max_size=2)
+            if kind == "array"
+            else st.dictionaries(st.text(max_size=3), values, max_size=2)
+        )
         return {"type": kind, key: of}, many
 
     def nullable(depth: int) -> tuple[Any, st.SearchStrategy[Any]]:

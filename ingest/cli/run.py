@@ -1,9 +1,11 @@
 """`ingest run`: from the committed offsets to the ends seen at the start."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 def run(
     *tables: Annotated[str, Parameter(help="Tables to run; all of them without any.")],
-    max_offsets: Annotated[int | None, Parameter(help="Offsets to read at the most, per table.")] = None,
+    max_offsets: Annotated[
+        int | None, Parameter(help="Offsets to read at the most, per table.", validator=Number(gte=1))
+    ] = None,
     report: Annotated[Path | None, Parameter(help="File for the run report, as JSON.")] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
@@ -27,6 +31,8 @@ def run(
 
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
+    if report:
+        _make_room(report)
     claim_stdout()
     with deployment.open() as session, show_progress() as progress:
         result = session.run(tables, max_offsets=max_offsets, progress=progress)
@@ -42,44 +48,49 @@ def run(
     return result.exit_code
 
 
+def _make_room(path: Path) -> None:
+    """Make the report's folder, before anything is done that could not be reported."""
+    from ingest.errors import UsageError  # noqa: PLC0415  light start
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--report {path}: {error.strerror}: {error.filename}") from None
+    if path.is_dir():
+        raise UsageError(f"--report {path}: is a folder", "Name a file")
+
+
 def _write(path: Path, report: "RunReport") -> None:
     """Write the report in one move, so that nobody reads half of it."""
     from json import dumps  # noqa: PLC0415  the flag has the module's name
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.tmp")
     scratch.write_text(dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     scratch.replace(path)
 
 
 def _show(report: "RunReport") -> None:
-    numbers = ("read", "upserted", "deleted", "superseded", "ignored", "s")
-    rows = [_row(outcome) for outcome in report.tables]
-    print_table(("table", "outcome", *numbers, "schema changes"), rows, right=numbers)
-    done = sum(outcome.outcome == "committed" for outcome in report.tables)
-    idle = sum(outcome.outcome == "idle" for outcome in report.tables)
-    others = len(report.tables) - done - idle
-    failed = f", {others} failed" if others else ""
+    numbers = ("read", "upserted", "deleted", "superseded", "ignored", "seconds")
+    print_table(("table", "outcome", *numbers), [_row(one) for one in report.tables], right=numbers)
+    _show_changes(report)
+    print_text()
+    outcomes = Counter(one.outcome for one in report.tables)
     seconds = (report.finished_at - report.started_at).total_seconds()
-    print_text(f"{done} committed, {idle} idle{failed} in {seconds:.1f} s")
+    print_text(f"{', '.join(f'{n:,} {outcome}' for outcome, n in outcomes.items())} in {seconds:.1f} s")
 
 
-def _row(outcome: "TableOutcome") -> tuple[object, ...]:
-    tally = outcome.tally
-    changes = "; ".join(
-        f"+{change.column} {change.type}"
-        if not change.was
-        else f"{change.column} {change.was} -> {change.type}"
-        for change in outcome.schema_changes
-    )
-    return (
-        outcome.table,
-        outcome.outcome,
-        tally.read,
-        tally.upserted,
-        tally.deleted,
-        tally.superseded,
-        sum(tally.ignored.values()),
-        f"{outcome.seconds:.1f}",
-        changes,
-    )
+def _row(one: "TableOutcome") -> tuple[object, ...]:
+    tally = one.tally
+    counts = (tally.read, tally.upserted, tally.deleted, tally.superseded, sum(tally.ignored.values()))
+    return (one.table, one.outcome, *counts, f"{one.seconds:.1f}")
+
+
+def _show_changes(report: "RunReport") -> None:
+    changes = [
+        (one.table, change.column, change.was or "(new)", change.type)
+        for one in report.tables
+        for change in one.schema_changes
+    ]
+    if changes:
+        print_text()
+        print_table(("schema change", "column", "was", "is"), changes, elastic=("was", "is"))

@@ -33,11 +33,13 @@ def show(
     else:
         title = f"{registered.subject} version {registered.version} (id {registered.id}): {described.kind}"
         print_text(f"{title} of {described.dialect}" if described.dialect else title)
+        print_text()
         rows = [
             (c.name, c.avro, c.semantic.rpartition(".")[2], c.spark, c.unit, c.loses)
             for c in described.columns
         ]
-        print_table(("column", "avro", "meaning", "spark", "unit", "loses"), rows)
+        headings = ("column", "avro", "meaning", "spark", "unit", "loses")
+        print_table(headings, rows, elastic=("spark", "unit", "loses"))
     problems = [column.problem for column in described.columns if column.problem]
     for problem in problems:
         print_error(problem)

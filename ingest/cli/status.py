@@ -33,7 +33,8 @@ def status(
             )
             for one in found
         ]
-        print_table(("table", "last commit", "lag", "schema ids", "note"), rows, right=("lag",))
+        headings = ("table", "last commit", "lag", "schema ids", "note")
+        print_table(headings, rows, right=("lag",), elastic=("schema ids", "note"))
     for one in found:
         if one.error:
             print_error(one.error)

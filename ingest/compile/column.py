@@ -182,7 +182,7 @@ class Mapper:
             "",
             "record",
             Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
-            reader_record(f"R_{path.encode().hex()}", {n: m.reader for n, m in fields.items()}),
+            reader_record("Struct", {n: m.reader for n, m in fields.items()}),
             "{c}"
             if all(m.is_plain for m in fields.values())
             else f"if({{c}} is null, null, named_struct({parts}))",

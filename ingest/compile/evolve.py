@@ -11,11 +11,12 @@ from typing import Literal
 import attrs
 
 from ingest.compile.sparktype import SparkType, reshape, widest
-from ingest.compile.table import CompiledTable, Variant
+from ingest.compile.table import CompiledTable
+from ingest.compile.variant import Variant
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 
-# What ingest itself adds, before the row's columns, so that columns added later stay behind those from the start.
+# What ingest itself adds: before the row's columns, so that those added later stay behind the first ones.
 CDC_COLUMNS: tuple[tuple[str, str], ...] = (
     ("_cdc_op", "string"),
     ("_cdc_position", "string"),
@@ -99,7 +100,7 @@ def _fit_variants(table: str, name: str, variants: Sequence[Variant], present: S
 def _fit(table: str, name: str, brought: SparkType, present: SparkType | None) -> SparkType:
     if present is None:
         return brought
-    fitting = widest(brought, present)
+    fitting = widest(present, brought)  # in this order: a struct keeps the order of the present fields
     if fitting is None:
         raise EvolutionError(table, name, str(brought), str(present))
     return fitting

@@ -14,7 +14,7 @@ MAX_PRECISION = 38
 
 @attrs.frozen
 class Simple:
-    """A type without parameters: `int`, `bigint`, `string`, `timestamp_ntz`, …"""
+    """A type without parameters: `int`, `bigint`, `string`, `timestamp_ntz` and the like."""
 
     name: str
 
@@ -66,6 +66,7 @@ class Struct:
 SparkType = Simple | Decimal | ArrayOf | MapOf | Struct
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # Spark's lexer knows no other letters
+
 
 def quote(name: str) -> str:
     """Return a name as Spark SQL quotes it, where it needs quoting."""

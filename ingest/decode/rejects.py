@@ -1,6 +1,6 @@
 """Which events are set aside, and why.
 
-The hot pass asks one boolean of every event; the reason is worked out afterwards, for the rejected ones alone.
+The hot pass asks one boolean of every event; the reason is worked out afterwards, for rejected ones alone.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,13 @@ class Check:
 
 
 def rejected_sql(checks: Sequence[Check]) -> str:
-    """Return SQL that is true where any check holds; never null."""
-    conditions = [f"coalesce({check.condition}, false)" for check in checks if not check.implied]
-    return " or ".join(conditions)
+    """Return SQL that is true where any check holds; never null.
+
+    A sum instead of `or`, which would make every check but the first conditional, so that Spark would convert
+    again what a check looks at.
+    """
+    counted = [f"int(coalesce({check.condition}, false))" for check in checks if not check.implied]
+    return f"({' + '.join(counted)}) > 0"
 
 
 def reason_sql(checks: Sequence[Check]) -> str:

@@ -2,7 +2,7 @@
 
 from ingest.compile.table import Side
 from ingest.decode.rejects import Check
-from ingest.decode.wire import header_literal, header_sql
+from ingest.decode.wire import header_literal
 
 CHANGE = "change"
 TOMBSTONE = "tombstone"
@@ -12,17 +12,21 @@ OPS = ("c", "u", "d", "r")
 
 
 def kind_sql(values: Side) -> str:
-    """Return SQL for the kind of a message, over `value` (bytes) and `event` (decoded).
+    """Return SQL for the kind of a message, over its `header` (null without a value) and decoded `event`.
 
     A tombstone repeats for Kafka's compaction what the delete before it said: it changes nothing.  What a
     foreign schema wrote counts as a change that cannot be read, so that it is set aside.
     """
     others = [
-        f"when {header_sql('value')} = {header_literal(w.schema_id)} then '{w.kind}'"
+        f"when header = {header_literal(w.schema_id)} then '{w.kind}'"
         for w in values.writers
         if w.kind not in ("data", "foreign")
     ]
-    branches = [f"when value is null then '{TOMBSTONE}'", *others, "when event.value.op = 'm' then 'message'"]
+    branches = [
+        f"when header is null then '{TOMBSTONE}'",
+        *others,
+        "when event.value.op = 'm' then 'message'",
+    ]
     return f"case {' '.join(branches)} else '{CHANGE}' end"
 
 

@@ -27,10 +27,10 @@ def header_literal(schema_id: SchemaId) -> str:
     return f"X'00{schema_id:08X}'"
 
 
-def schema_id_sql(column: str, schema_ids: Iterable[SchemaId]) -> str:
-    """Return SQL for the id in the header, if it is one of these, else null."""
+def schema_id_sql(header: str, schema_ids: Iterable[SchemaId]) -> str:
+    """Return SQL for the id in a header, if it is one of these, else null."""
     branches = " ".join(f"when {header_literal(one)} then {one}" for one in schema_ids)
-    return f"case {header_sql(column)} {branches or 'when null then null'} end"
+    return f"case {header} {branches or 'when null then null'} end"
 
 
 def framing_checks(column: str, known: Iterable[SchemaId]) -> list[Check]:

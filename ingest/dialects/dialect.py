@@ -5,21 +5,23 @@ import attrs
 
 @attrs.frozen
 class Term:
-    """One part of the position: a source field as text of fixed width that compares bytewise.
+    """One part of the position, made of a source field.
 
-    `sql` makes the text from the field, `{c}`, and is never null; `fault` is true for a value that has no
-    place in the order.
+    `sort` makes a value that compares in source order, and is never null, from the field, `{c}`; `text` makes
+    text of fixed width that compares bytewise in the same order from that value.  `fault` is true for a field
+    that has no place in the order.
     """
 
     field: str
     avro: str
-    sql: str
+    sort: str
+    text: str
     fault: str
 
 
 @attrs.frozen
 class Guard:
-    """What a user should know before trusting this source; only for tables with one of these types, if any."""
+    """What a user should know before trusting this source; only for tables with one of the types, if any."""
 
     text: str
     semantics: tuple[str, ...] = ()
@@ -36,7 +38,7 @@ class Dialect:
     terms: tuple[Term, ...]
     """The source position, most significant part first."""
     rank: str
-    """SQL over `op` and `source.<field>`: one digit, the snapshot rank, before all terms."""
+    """SQL over `{event}.op` and `{event}.source.<field>`: one digit, the snapshot rank, before all terms."""
     topic_parts: tuple[tuple[str, ...], ...]
     """What the dotted parts of a topic name are, by their number."""
     tick_ns: int | None = None

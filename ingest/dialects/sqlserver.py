@@ -8,11 +8,13 @@ _NULL_LSN = "00000000:00000000:0000"
 
 
 def _lsn(field: str) -> Term:
+    width = len(_NULL_LSN)
     return Term(
         field=field,
         avro="string",
-        sql=f"lpad(coalesce(lower({{c}}), '{_NULL_LSN}'), {len(_NULL_LSN)}, '0')",
-        fault=f"length({{c}}) > {len(_NULL_LSN)}",
+        sort=f"if(length({{c}}) = {width}, {{c}}, lpad(coalesce({{c}}, '{_NULL_LSN}'), {width}, '0'))",
+        text="{c}",
+        fault=f"length({{c}}) > {width}",
     )
 
 
@@ -29,14 +31,15 @@ SQLSERVER = Dialect(
         Term(
             field="event_serial_no",
             avro="long",
-            sql="lpad(cast(coalesce({c}, 0L) as string), 19, '0')",
+            sort="coalesce({c}, 0L)",
+            text="lpad(cast({c} as string), 19, '0')",
             fault="{c} < 0",
         ),
     ),
     # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming goes on strictly
     # after it: the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was read
     # before the log had any LSN must be put below everything.
-    rank="if(op = 'r' and source.commit_lsn is null, '0', '1')",
+    rank="if({event}.op = 'r' and {event}.source.commit_lsn is null, '0', '1')",
     topic_parts=(("server", "schema", "table"), ("server", "database", "schema", "table")),
     tick_ns=100,
     guards=(

@@ -12,13 +12,16 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.evolve import Evolution
+from ingest.compile.position import position_sql
 from ingest.compile.sparktype import SparkType, has_map, quote
 from ingest.compile.table import CompiledTable
 from ingest.names import SchemaId
-from ingest.order.position import position_sql
 
 _IDS_PER_WORD = 62
 """Schema ids that one 64-bit set holds, by their place in the compiled table."""
+
+# Compared from the left: two places are never equal within a partition.
+_NEWEST = "struct(place, op, source_ms, schema_id, partition, offset, row)"
 
 CHANGE = "change"
 REJECTED = "rejected"
@@ -57,9 +60,9 @@ class Tally:
 def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest change of each key.
 
-    Returned: `kind`, the key columns `k_<i>`, `newest` (struct: position, op, …, row), `messages` (how many
-    this row stands for), `source_ms` (their newest source time), `seen_<i>` (sets of schema ids).  Kinds other
-    than `change` have one row each, but every rejected record keeps its own.
+    Returned: `kind`, the key columns `k_<i>`, `newest` (struct: place, op, …, row), `messages` (how many the
+    row stands for), `source_ms` (the newest source time), `seen_<i>` (sets of schema ids).  Kinds other than
+    `change` have one row each, but every rejected record keeps its own.
     """
     keys = [f"k.{quote(name)}" for name, _ in compiled.key_columns]
     change = f"kind = '{CHANGE}' and not rejected"
@@ -68,12 +71,12 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
         *(f"if({change}, {key}, null) as k_{i}" for i, key in enumerate(keys)),
         "if(rejected, partition, null) as reject_partition",
         "if(rejected, offset, null) as reject_offset",
-        f"{_newest_sql(compiled, change)} as newest",
-        "source.ts_ms as source_ms",
+        f"{_NEWEST} as newest",
+        "source_ms",
         *(f"{word} as seen_{i}" for i, word in enumerate(_words(compiled.schema_ids))),
     )
     groups = ["kind", *(f"k_{i}" for i in range(len(keys))), "reject_partition", "reject_offset"]
-    newest = F.max_by("newest", "newest.position") if _holds_map(compiled) else F.max("newest")
+    newest = F.max_by("newest", "newest.place") if _holds_map(compiled) else F.max("newest")
     return sorted_out.groupBy(*groups).agg(
         newest.alias("newest"),
         F.count(F.lit(1)).alias("messages"),
@@ -108,11 +111,11 @@ def tally(folded: DataFrame, compiled: CompiledTable) -> Tally:
     )
 
 
-def settle(folded: DataFrame, evolution: Evolution) -> DataFrame:
+def settle(folded: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:
     """Return the rows to write: `CDC_COLUMNS`, then key and row columns under their own names and types.
 
-    A delete has its key, and nulls.  Keys are never null here; the alternative in `coalesce` only tells Spark so,
-    and with it the table's schema.
+    A delete has its key, and nulls.  Keys are never null here; the alternative in `coalesce` only tells Spark
+    so, and with it the table's schema.
     """
     keys = [
         f"coalesce(cast(k_{index} as {column.spark}), {_some_value(column.spark)}) as {quote(column.name)}"
@@ -120,7 +123,7 @@ def settle(folded: DataFrame, evolution: Evolution) -> DataFrame:
     ]
     return folded.where(f"kind = '{CHANGE}'").selectExpr(
         "newest.op as _cdc_op",
-        "newest.position as _cdc_position",
+        f"{position_sql(compiled.dialect, compiled.table.epoch, 'newest.place')} as _cdc_position",
         "timestamp_millis(newest.source_ms) as _cdc_source_ts",
         "newest.schema_id as _cdc_schema_id",
         "newest.partition as _cdc_partition",
@@ -131,21 +134,10 @@ def settle(folded: DataFrame, evolution: Evolution) -> DataFrame:
 
 
 def rejected(folded: DataFrame) -> DataFrame:
-    """Return the messages that were set aside, as they were read: `partition, offset, key, value`."""
-    fields = ("partition", "offset", "key", "value")
-    return folded.where(f"kind = '{REJECTED}'").select(*(f"newest.{field}" for field in fields))
-
-
-def _newest_sql(compiled: CompiledTable, change: str) -> str:
-    """Return the struct that is compared: its first field, the position, is never equal in one partition."""
-    position = position_sql(compiled.dialect, compiled.table.epoch)
-    parts = [
-        f"if({change}, {position}, null) as position",
-        *("op", "source.ts_ms as source_ms", "schema_id", "partition", "offset"),
-        *("if(rejected, key, null) as key", "if(rejected, value, null) as value"),
-        "row",
-    ]
-    return f"struct({', '.join(parts)})"
+    """Return the places of the messages that were set aside: `partition, offset`."""
+    return folded.where(f"kind = '{REJECTED}'").selectExpr(
+        "reject_partition as partition", "reject_offset as offset"
+    )
 
 
 def _some_value(kind: SparkType) -> str:

@@ -5,7 +5,7 @@ key, by the key subject; the Hudi table's layout, by a rule.  Everything that is
 the reason.  A person's edits are never overwritten.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
@@ -16,9 +16,9 @@ from ingest import avro
 from ingest.compile.envelope import Envelope, classify, find_envelope, why_foreign
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.dialects import DIALECTS, Dialect, dialect_of
-from ingest.errors import BrokerUnreachableError, IngestError, SchemaError, UsageError
+from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
-from ingest.names import Subject, Topic
+from ingest.names import Topic
 from ingest.registry import Registry, fetch_pair, subject_of, topics_of
 from ingest.run.schemas import fetch_written, label
 from ingest.settings import Settings
@@ -102,7 +102,7 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
 def _onboard_one(registry: Registry, topic: Topic, name: str, sizes: Watermarks | None) -> Onboarded:
     try:
         return _examine(registry, topic, name, sizes)
-    except SchemaError as error:
+    except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error))
 
 

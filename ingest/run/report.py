@@ -7,7 +7,7 @@ from typing import Any, Literal
 import attrs
 
 from ingest.compile.evolve import SchemaChange
-from ingest.errors import IngestError, Retryable
+from ingest.errors import DecodeError, IngestError, Retryable
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, SchemaId, Topic
 from ingest.order.latest import Tally
@@ -73,8 +73,9 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code."""
-        return {"done": 0, "failed": IngestError.exit_code, "temporary": Retryable.exit_code}[self.outcome]
+        """The process's exit code; that of wrong settings only where nothing worse failed."""
+        codes = (one.error.exit_code for one in self.tables if one.error and one.outcome == self.outcome)
+        return min(codes, default=0)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
@@ -90,7 +91,8 @@ class RunReport:
 def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
     """Return the outcome of a table that an error stopped."""
     outcome: Outcome = "temporary" if isinstance(error, Retryable) else "failed"
-    return TableOutcome(table, topic, outcome, seconds=seconds, error=error)
+    tally = Tally(rejected=error.count) if isinstance(error, DecodeError) else Tally()
+    return TableOutcome(table, topic, outcome, tally=tally, seconds=seconds, error=error)
 
 
 def to_iso(instant: datetime | None) -> str | None:

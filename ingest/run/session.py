@@ -82,15 +82,16 @@ class Session:
     @cached_property
     def spark(self) -> "SparkSession":
         """The Spark session of this deployment, in UTC."""
-        from ingest.run.spark import session_of, start_session  # noqa: PLC0415  pyspark is an extra
+        from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
+
+        from ingest.run.spark import session_of, start_session  # noqa: PLC0415  same
 
         if self._given is not None:
             return session_of(self._given)
         spark = self.settings.spark
         jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
-        session = start_session("ingest", spark.master, spark.conf, jars)
-        self._started = True
-        return session
+        self._started = SparkSession.getActiveSession() is None
+        return start_session("ingest", spark.master, spark.conf, jars)
 
     def tables(self, names: Sequence[str] = ()) -> tuple[Table, ...]:
         """Read the table files, all or the named ones."""

@@ -41,13 +41,17 @@ JOINED: Final[Mapping[str, str]] = {
 }
 """Comma-separated settings: ours is added to what the user names."""
 
-TUNED_SQL: Final[Mapping[str, str]] = {
-    # HotSpot compiles no method above 8,000 bytes of bytecode: a wide table's generated one would be interpreted,
-    # four times slower than the split methods that Spark falls back to above this limit.
+DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
+HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
+"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
+interpreted, they are four times slower.  A JVM that we start is told to compile them."""
+
+SPLIT_METHODS: Final[Mapping[str, str]] = {
+    # Where the JVM was not told so: above this size Spark takes a slower way with smaller methods.
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
-    **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     "spark.ui.enabled": "false",
@@ -77,6 +81,8 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     _check(spark)
+    for key, value in _split_methods(spark).items():
+        spark.conf.set(key, value)
     return spark
 
 
@@ -89,7 +95,7 @@ def session_of(spark: SparkSession) -> SparkSession:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
     hadoop.set(LIST_STRUCTURE, "false")
     own = spark.newSession()
-    for key, value in {**TUNED_SQL, **MUST_HOLD_SQL}.items():
+    for key, value in {**_split_methods(spark), **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
     return own
 
@@ -127,7 +133,8 @@ def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> d
     fixed = {
         "spark.master": master,
         "spark.jars": _joined(conf.get("spark.jars", ""), *(str(jar.resolve()) for jar in jars)),
-        "spark.driver.extraJavaOptions": _java_options(conf.get("spark.driver.extraJavaOptions", "")),
+        DRIVER_OPTIONS: _java_options(conf.get(DRIVER_OPTIONS, "")),
+        EXECUTOR_OPTIONS: _compiled(conf.get(EXECUTOR_OPTIONS, "")),
     }
     return {**defaults, **session_conf(conf), **fixed}
 
@@ -140,9 +147,20 @@ def _threads(master: str) -> int:
 
 def _java_options(options: str) -> str:
     """Add our log configuration, unless the user names one."""
-    if "log4j" in options:
-        return options
-    return f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options}".strip()
+    logging = "" if "log4j" in options else f"-Dlog4j2.configurationFile={LOG4J.as_uri()} "
+    return _compiled(f"{logging}{options}".strip())
+
+
+def _compiled(options: str) -> str:
+    """Let the JVM compile huge methods, unless the user says something of them."""
+    return options if "CompileHugeMethods" in options else f"{HUGE_METHODS} {options}".strip()
+
+
+def _split_methods(spark: SparkSession) -> Mapping[str, str]:
+    """Give what a session needs whose JVMs, driver's or executors', were not told to compile huge methods."""
+    local = str(spark.sparkContext.master).startswith("local")
+    options = spark.conf.get(DRIVER_OPTIONS if local else EXECUTOR_OPTIONS, "") or ""
+    return {} if HUGE_METHODS in options else SPLIT_METHODS
 
 
 def _joined(*values: str) -> str:

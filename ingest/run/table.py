@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.evolve import evolve
 from ingest.compile.sparktype import SparkType, parse_ddl
-from ingest.compile.table import CompiledTable, Written, compile_table
-from ingest.decode.diagnosis import first_reject, unknown_ids
+from ingest.compile.table import CompiledTable, Written
+from ingest.decode.diagnosis import unknown_ids
 from ingest.decode.events import decode_events
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
@@ -28,6 +28,7 @@ from ingest.names import Partition
 from ingest.order.latest import Tally, fold, rejected, settle, tally
 from ingest.registry import Registry
 from ingest.run.keys import check_keys, refuse_keys
+from ingest.run.rejected import compile_written, explain_reject
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import fetch_by_id, fetch_written
 from ingest.settings import Settings
@@ -68,12 +69,10 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         )
     keys, values = fetch_written(run.registry, table)
     with _folded(run, table, ranges, keys, values) as (compiled, folded, counts):
-        if counts.rejected:
-            raise first_reject(rejected(folded), compiled, counts.rejected)
         present = _present(run, table)
         evolution = evolve(compiled, counts.schema_ids, present)
         check_keys(table, evolution.keys, evolution.columns, present or {})
-        rows = settle(folded, evolution)
+        rows = settle(folded, compiled, evolution)
         refuse_keys(rows, table, evolution.keys)
         run.progress(table.table, "writing")
         entry = _entry(run, table, last, ranges, counts)
@@ -102,27 +101,33 @@ def _folded(
 ) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
     """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
 
-    Only where a record names a schema that is no version of the subject, but that the registry has, is the
-    range read again.
+    The range is read again only to look at rejected records, and if these name schemas that are no versions of
+    the subject, but that the registry has.  Raises `DecodeError` for the first record that stays rejected.
     """
     run.progress(table.table, f"reading {ranges.span:,} offsets")
     kafka = run.settings.kafka
     slices = count_slices(ranges, run.spark.sparkContext.defaultParallelism)
     messages = read(run.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=slices)
     while True:
-        compiled = compile_table(table, keys, values)
+        compiled = compile_written(table, keys, values, messages)
         folded = fold(decode_events(messages, compiled), compiled)
         folded = folded.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             counts = tally(folded, compiled)
-            missing = unknown_ids(rejected(folded), compiled) if counts.rejected else ((), ())
-            more_keys, more_values = (fetch_by_id(run.registry, ids) for ids in missing)
-            if not more_keys and not more_values:
+            if not counts.rejected:
                 yield compiled, folded, counts
                 return
+            rejects = messages.join(rejected(folded), ["partition", "offset"], "left_semi")
+            more_keys, more_values = (
+                fetch_by_id(run.registry, set(ids).difference(one.schema_id for one in tried))
+                for ids, tried in zip(unknown_ids(rejects, compiled), (keys, values), strict=True)
+            )
+            if not more_keys and not more_values:
+                raise explain_reject(kafka, rejects, compiled, counts.rejected)
         finally:
             folded.unpersist()
-        keys, values = (*keys, *more_keys), (*values, *more_values)
+        # The subject's own newest key stays the last one: it names the key columns.
+        keys, values = (*more_keys, *keys), (*values, *more_values)
 
 
 def _present(run: Run, table: Table) -> dict[str, SparkType] | None:

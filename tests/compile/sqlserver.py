@@ -116,4 +116,6 @@ def compiled(
 
 def spark_types(result: CompiledTable) -> dict[str, list[str]]:
     """Return every column's variants, by the Spark type that each becomes."""
-    return {name: [str(v.mapped.spark) for v in variants] for name, variants in result.value.columns().items()}
+    return {
+        name: [str(v.mapped.spark) for v in variants] for name, variants in result.value.columns().items()
+    }

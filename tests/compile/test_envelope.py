@@ -64,7 +64,9 @@ def test_the_parts_of_an_envelope_are_found_by_name() -> None:
         ({"id": "string", "type": "string"}, False),
     ],
 )
-def test_a_signal_table_is_known_by_its_three_columns_of_text(columns: dict[str, Any], *, signal: bool) -> None:
+def test_a_signal_table_is_known_by_its_three_columns_of_text(
+    columns: dict[str, Any], *, signal: bool
+) -> None:
     """It is Debezium's own, whatever its name."""
     assert find_envelope(parsed(envelope(columns)), "v").is_signal is signal
 

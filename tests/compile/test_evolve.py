@@ -61,7 +61,13 @@ def test_a_struct_keeps_the_tables_order_of_fields() -> None:
 
 @pytest.mark.parametrize(
     ("brought", "held"),
-    [("int", "string"), ("string", "int"), ("string", "binary"), ("long", "double"), (decimal(38, 0), "decimal(38,2)")],
+    [
+        ("int", "string"),
+        ("string", "int"),
+        ("string", "binary"),
+        ("long", "double"),
+        (decimal(38, 0), "decimal(38,2)"),
+    ],
     ids=str,
 )
 def test_a_change_that_would_lose_or_falsify_stops_with_the_column(brought: Any, held: str) -> None:

@@ -27,7 +27,9 @@ DECIMALS = st.integers(1, MAX_PRECISION).flatmap(
 )
 
 
-def structs(kinds: st.SearchStrategy[SparkType], names: st.SearchStrategy[str]) -> st.SearchStrategy[SparkType]:
+def structs(
+    kinds: st.SearchStrategy[SparkType], names: st.SearchStrategy[str]
+) -> st.SearchStrategy[SparkType]:
     """Draw structs of other types."""
     return st.dictionaries(names, kinds, max_size=3).map(lambda fields: Struct(tuple(fields.items())))
 
@@ -84,8 +86,29 @@ def test_ddl_is_read_with_spaces_synonyms_and_quotes(text: str, kind: SparkType 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "int int", "array<int", "array<>", "map<int,int>", "decimal", "decimal(5)", "struct<a>", "struct<a:>"]
-    + ["struct<a:int b:int>", "struct<<:int>", "struct<a,int>", "in`t", "array", "INT", "int;", "array<int>>", "struct<a:int", "`a`", "decimal(a,b)", "1"],
+    [
+        "",
+        "int int",
+        "array<int",
+        "array<>",
+        "map<int,int>",
+        "decimal",
+        "decimal(5)",
+        "struct<a>",
+        "struct<a:>",
+        "struct<a:int b:int>",
+        "struct<<:int>",
+        "struct<a,int>",
+        "in`t",
+        "array",
+        "INT",
+        "int;",
+        "array<int>>",
+        "struct<a:int",
+        "`a`",
+        "decimal(a,b)",
+        "1",
+    ],
 )
 def test_what_is_no_type_is_refused(text: str) -> None:
     """With the text, and nothing guessed."""
@@ -181,7 +204,12 @@ def test_a_value_is_reshaped_by_sql(kind: str, target: str, sql: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("int", False), ("map<string,int>", True), ("array<struct<a:map<string,int>>>", True), ("array<int>", False)],
+    [
+        ("int", False),
+        ("map<string,int>", True),
+        ("array<struct<a:map<string,int>>>", True),
+        ("array<int>", False),
+    ],
 )
 def test_maps_are_found_at_any_depth(text: str, *, expected: bool) -> None:
     """Spark cannot compare them, so the fold must know."""

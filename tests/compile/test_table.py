@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ingest.compile.table import CompiledTable, Side, compile_table, merged_type
+from ingest.compile.table import CompiledTable, Side, compile_table
+from ingest.compile.variant import merged_type
 from ingest.errors import SchemaError
 from ingest.tables import Column
 from tests.compile.sqlserver import (
@@ -166,7 +167,10 @@ def test_the_key_comes_from_the_message_key() -> None:
     """Its columns in its order, not that of the row."""
     keys = {"region": "string", "no": "long"}
     result = compiled([{"a": "int", "no": "long", "region": "string"}], keys=keys)
-    assert [(name, str(kind)) for name, kind in result.key_columns] == [("region", "string"), ("no", "bigint")]
+    assert [(name, str(kind)) for name, kind in result.key_columns] == [
+        ("region", "string"),
+        ("no", "bigint"),
+    ]
     assert not result.key_in_row
 
 
@@ -209,7 +213,7 @@ def test_a_key_that_is_no_record_gives_no_columns(declared: tuple[str, ...]) -> 
 
 
 def test_a_key_column_written_in_two_ways_has_the_wider_type() -> None:
-    """int keys that became bigint stay the same keys."""
+    """Keys of int that became bigint stay the same keys."""
     values = [written(VALUE_ID, envelope(ID))]
     keys = [written(KEY_ID, key({"id": "int"})), written(KEY_ID + 1, key({"id": "long"}))]
     result = compile_table(table(), keys, values)

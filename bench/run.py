@@ -1,0 +1,70 @@
+"""The measurements that the README quotes: `make bench`, or `python bench/run.py NAME…`.
+
+Every figure is a ratio inside one run, or a bound, so that a busy or a slow machine does not change what it says.
+"""
+
+import sys
+from collections.abc import Callable
+
+import attrs
+import decoding
+import whole
+
+
+@attrs.frozen
+class Bench:
+    """A measurement: its function returns the figure, `bound` is what it must keep."""
+
+    measure: Callable[[], float]
+    bound: str
+    ok: Callable[[float], bool]
+    what: str
+
+
+BENCHES = {
+    "decode": Bench(
+        decoding.decode_against_bare, ">= 0.60", lambda x: x >= 0.60,
+        "decode + convert 31 columns, as share of the speed of bare from_avro",
+    ),
+    "ids": Bench(
+        decoding.four_ids_against_one, "<= 1.20", lambda x: x <= 1.20,
+        "time for four schema ids in a batch, over one",
+    ),
+    "rows": Bench(
+        whole.rows_against_upsert, ">= 0.60", lambda x: x >= 0.60,
+        "a run of 200,000 events that are rows, as share of the speed of these rows through the same upsert",
+    ),
+    "changes": Bench(
+        whole.changes_against_upsert, "shown", lambda _: True,
+        "the same for 200,000 changes of 60,000 keys, where the upsert has only the newest rows to write",
+    ),
+    "idle": Bench(
+        whole.idle_seconds, "< 3 s", lambda x: x < 3,
+        "seconds of a run that finds nothing new in 50 tables, session up",
+    ),
+    "million": Bench(
+        whole.million_events, "= 1", lambda x: x == 1,
+        "1,000,000 events in one run with a 2 GiB driver heap",
+    ),
+    "help": Bench(
+        whole.help_seconds, "< 0.5 s", lambda x: x < 0.5, "seconds until `ingest --help` has answered",
+    ),
+}  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    """Measure, print a line each, return 1 if a bound is broken."""
+    broken = 0
+    for name in names or BENCHES:
+        bench = BENCHES[name]
+        figure = bench.measure()
+        kept = bench.ok(figure)
+        broken += not kept
+        print(
+            f"{'ok ' if kept else 'NOT'} {name:8s} {figure:6.2f}  ({bench.bound})  {bench.what}", flush=True
+        )
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

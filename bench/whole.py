@@ -1,0 +1,181 @@
+"""Whole runs over the real local servers."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from events import KEY_SCHEMA, TOPIC, messages, value_schema
+from pyspark.sql import DataFrame
+
+from ingest import Session
+from ingest.compile.evolve import evolve
+from ingest.compile.table import compile_table
+from ingest.decode.events import decode_events
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.upsert import write
+from ingest.kafka.ranges import plan_ranges
+from ingest.kafka.read import read
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.local.servers import Addresses, down, up
+from ingest.order.latest import fold, settle, tally
+from ingest.run.schemas import fetch_written
+from ingest.tables import Table
+
+ROUNDS = 4
+PARTITIONS = 2
+
+
+def rows_against_upsert() -> float:
+    """Return upsert time / run time for 200,000 events of 31 columns, each a row of its own."""
+    return _run_against_upsert(keys=200_000)
+
+
+def changes_against_upsert() -> float:
+    """Return the same for changes of 60,000 keys: the upsert's rows are a quarter of the events."""
+    return _run_against_upsert(keys=60_000)
+
+
+def _run_against_upsert(*, keys: int) -> float:
+    """Compare the best rounds of both."""
+    with _deployment() as root:
+        _produce(root, [TOPIC], events=200_000, keys=keys, columns=31)
+        with Session.open(root / "ingest.toml") as session:
+            session.onboard(["bench.*"])
+            (table,) = session.tables()
+            rows, key_names = _settled(session, table)
+            times = [_round(session, table, rows, key_names, root / f"round-{n}") for n in range(ROUNDS)]
+    return min(upsert for _, upsert in times) / min(run for run, _ in times)
+
+
+def idle_seconds() -> float:
+    """Return the seconds of a run that finds nothing new in 50 tables."""
+    topics = [f"{TOPIC}{number}" for number in range(50)]
+    with _deployment() as root:
+        _produce(root, topics, events=5, keys=5, columns=4)
+        with Session.open(root / "ingest.toml") as session:
+            session.onboard(["bench.*"])
+            assert session.run().exit_code == 0
+            started = time.perf_counter()
+            report = session.run()
+            assert {one.outcome for one in report.tables} == {"idle"}
+            return time.perf_counter() - started
+
+
+def million_events() -> float:
+    """Return 1 if a run of 1,000,000 events of 11 columns commits in a JVM with a 2 GiB heap."""
+    with _deployment() as root:
+        _produce(root, [TOPIC], events=1_000_000, keys=400_000, columns=11)
+        ingest = [sys.executable, "-m", "ingest"]
+        subprocess.run([*ingest, "onboard", "bench.*"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+        report = root / "report.json"
+        code = subprocess.run([*ingest, "run", "--report", str(report)], cwd=root, check=False).returncode
+        print(json.loads(report.read_text())["tables"][0], flush=True)
+        return float(code == 0)
+
+
+def help_seconds() -> float:
+    """Return the seconds of `ingest --help`, the best of five."""
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "ingest", "--help"], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+# --- the parts ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _deployment() -> Iterator[Path]:
+    """Give a folder with settings for servers that run as long as it is open."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        root = Path(folder)
+        try:
+            addresses = up(root / "servers")
+            (root / "ingest.toml").write_text(_settings(addresses))
+            (root / "addresses.json").write_text(
+                json.dumps([addresses.bootstrap_servers, addresses.registry_url])
+            )
+            yield root
+        finally:
+            down(root / "servers")
+
+
+def _settings(addresses: Addresses) -> str:
+    return (
+        f'[registry]\nurl = "{addresses.registry_url}"\n'
+        f'[kafka]\nbootstrap_servers = "{addresses.bootstrap_servers}"\n'
+        '[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "2g"\n'
+    )
+
+
+def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: int) -> None:
+    """Register a key and a value schema for each topic, and produce the same events to all."""
+    brokers, registry = json.loads((root / "addresses.json").read_text())
+    admin = AdminClient({"bootstrap.servers": brokers})
+    created = admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in topics])
+    for future in created.values():
+        future.result()
+    client = SchemaRegistryClient({"url": registry})
+    for topic in topics:
+        key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(KEY_SCHEMA), "AVRO"))
+        value = Schema(json.dumps(value_schema(columns)), "AVRO")
+        value_id = client.register_schema(f"{topic}-value", value)
+    producer = Producer(
+        {"bootstrap.servers": brokers, "linger.ms": 50, "queue.buffering.max.messages": 200_000}
+    )
+    for key, value_bytes in messages(events, keys, columns, key_id, (value_id,)):
+        for topic in topics:
+            while True:
+                try:
+                    producer.produce(topic, key=key, value=value_bytes)
+                    break
+                except BufferError:
+                    producer.poll(0.2)
+        producer.poll(0)
+    producer.flush()
+
+
+def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
+    """Give the rows that a run would write, already decoded and folded, held in memory."""
+    kafka = session.settings.kafka
+    keys, values = fetch_written(session.registry, table)
+    compiled = compile_table(table, keys, values)
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+    ranges = plan_ranges(table.topic, None, {}, marks)
+    frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)
+    folded = fold(decode_events(frame, compiled), compiled).persist()
+    counts = tally(folded, compiled)
+    rows = settle(folded, compiled, evolve(compiled, counts.schema_ids, None)).persist()
+    rows.count()
+    folded.unpersist()
+    return rows, [name for name, _ in compiled.key_columns]
+
+
+def _round(
+    session: Session, table: Table, rows: DataFrame, keys: list[str], lake: Path
+) -> tuple[float, float]:
+    """Time a run into a new lake, then an upsert of its rows into another new table."""
+    (lake.parent / "round.toml").write_text(
+        (lake.parent / "ingest.toml").read_text() + f'[lake]\npath = "{lake}"\n'
+    )
+    fresh = Session.open(lake.parent / "round.toml", tables=session.settings.tables_dir, spark=session.spark)
+    started = time.perf_counter()
+    report = fresh.run()
+    run_s = time.perf_counter() - started
+    assert report.exit_code == 0
+    started = time.perf_counter()
+    entry = LedgerEntry("bench", table.topic, {}, {})
+    write(rows, table, str(lake / "upserted"), keys, entry, first=True)
+    upsert_s = time.perf_counter() - started
+    print(f"  run {run_s:.1f} s, upsert {upsert_s:.1f} s", flush=True)
+    return run_s, upsert_s

@@ -1,0 +1,163 @@
+"""The ways in which columns were written, each with a field of its own.
+
+Every record is decoded with the schema that wrote it, projected by name onto one reader.  A column that was
+written in several ways (int, then long; scale 2, then 4; milliseconds, then nanoseconds) has one *variant*
+for each: a field of its own in the reader, so that no value is ever read as another's type.  Names are not on
+the wire, so a writer's schema may call its fields by their variants' names (`c0`, `c1`, …).
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from ingest import avro
+from ingest.compile import sparktype
+from ingest.compile.column import Mapped, Mapper, reader_record
+from ingest.compile.sparktype import SparkType
+from ingest.dialects import Dialect
+from ingest.errors import SchemaError
+from ingest.names import SchemaId
+from ingest.tables import Column, Table
+from ingest.tables.table import RESERVED
+
+
+@attrs.frozen
+class Image:
+    """The columns of a row or of a key, as one schema has them; `label` names it in messages."""
+
+    schema_id: SchemaId
+    label: str
+    record: avro.Record
+
+
+@attrs.frozen
+class Variant:
+    """One way in which a column was written; `origin` is its name there, `field` that in the reader."""
+
+    column: str
+    origin: str
+    field: str
+    mapped: Mapped
+    writers: tuple[SchemaId, ...]
+
+
+def compile_variants(
+    table: Table, dialect: Dialect, images: Sequence[Image], root: str
+) -> tuple[Variant, ...]:
+    """Compile every column of every image, and join what was written in the same way.
+
+    `root` is the images' path in their schemas.  Raises `SchemaError` or `UnmappedTypeError`.
+    """
+    found: dict[str, list[Variant]] = {}
+    for image in images:
+        mapper = Mapper(image.label, table.types, table.columns, dialect.tick_ns)
+        for field in image.record.fields:
+            if table.columns.get(field.name, Column()).exclude:
+                continue
+            path = f"{root}.{field.name}"
+            mapped = mapper.column(field.name, field.type, path)
+            name = _check_name(target_name(table, field.name), found, image.label, path)
+            new = Variant(name, field.name, "", mapped, (image.schema_id,))
+            _check_origin(new, found.setdefault(name, []), image.label, path)
+            _add(found[name], new)
+    flat = (variant for variants in found.values() for variant in variants)
+    return tuple(attrs.evolve(variant, field=f"c{index}") for index, variant in enumerate(flat))
+
+
+def _add(variants: list[Variant], new: Variant) -> None:
+    for index, old in enumerate(variants):
+        if (old.mapped, old.origin) == (new.mapped, new.origin):
+            variants[index] = attrs.evolve(old, writers=(*old.writers, *new.writers))
+            return
+    variants.append(new)
+
+
+def _check_name(name: str, found: Mapping[str, object], label: str, path: str) -> str:
+    if name.lower().startswith(RESERVED):
+        raise SchemaError(
+            label, path, "is a name that ingest and Hudi keep for themselves",
+            f'Give it another: [columns.{name}] rename = "..."',
+        )  # fmt: skip
+    twin = next((other for other in found if other != name and other.lower() == name.lower()), None)
+    if twin:
+        raise SchemaError(
+            label, path, f"differs from '{twin}' in letter case alone; Spark cannot tell them apart",
+            f'Give one another name: [columns.{name}] rename = "..."',
+        )  # fmt: skip
+    return name
+
+
+def _check_origin(new: Variant, variants: Iterable[Variant], label: str, path: str) -> None:
+    """Refuse two columns of one row under one name; one after the other, in other versions, may have it."""
+    for old in variants:
+        if old.origin != new.origin and set(old.writers).intersection(new.writers):
+            raise SchemaError(
+                label, path,
+                f"'{new.column}' is the name of column '{old.origin}' and of column '{new.origin}'",
+                f'Give one another name: [columns.{new.origin}] rename = "..."',
+            )  # fmt: skip
+
+
+def target_name(table: Table, field: str) -> str:
+    """Return what a column of the source is called in the table."""
+    return table.columns.get(field, Column()).rename or field
+
+
+def merged_type(variants: Sequence[Variant], where: str) -> SparkType:
+    """Return the narrowest type that holds every variant.  Raises `SchemaError` where none does."""
+    merged = variants[0].mapped.spark
+    for variant in variants[1:]:
+        wider = sparktype.widest(merged, variant.mapped.spark)
+        if wider is None:
+            raise SchemaError(
+                where, f"$.{variant.column}",
+                f"was written as {merged} and as {variant.mapped.spark}, and no type holds both",
+            )  # fmt: skip
+        merged = wider
+    return merged
+
+
+# --- Avro JSON -----------------------------------------------------------------------------------
+
+
+def readers(variants: Iterable[Variant]) -> dict[str, Any]:
+    """Return what to read each variant as, by its field."""
+    return {variant.field: variant.mapped.reader for variant in variants}
+
+
+def reader_json(name: str, fields: Mapping[str, Any]) -> str:
+    """Return the JSON of a record to read with."""
+    return _json(_defined_once(reader_record(name, fields), set()))
+
+
+def wire_json(schema: avro.Schema, image: Image, variants: Sequence[Variant]) -> str:
+    """Return a writer's JSON in which every column is called as its variant; others get no reader's name."""
+    mine = {v.origin: v.field for v in variants if image.schema_id in v.writers}
+    names = {f.name: mine.get(f.name, f"x{index}") for index, f in enumerate(image.record.fields)}
+    return _json(avro.render(schema, {image.record.name: names}))
+
+
+def _defined_once(node: Any, names: set[str]) -> Any:
+    """Return a reader's JSON in which no name is defined twice, as Avro demands.
+
+    A struct gets a new name; an enum or a fixed, whose name must be its writer's, is only named.
+    """
+    match node:
+        case {"type": "enum" | "fixed", "name": name} if name in names:
+            return name
+        case {"type": "record" | "enum" | "fixed" as kind, "name": name}:
+            name = f"{name}_{len(names)}" if kind == "record" else name
+            names.add(name)
+            return {**{key: _defined_once(value, names) for key, value in node.items()}, "name": name}
+        case dict():
+            return {key: _defined_once(value, names) for key, value in node.items()}
+        case list():
+            return [_defined_once(one, names) for one in node]
+        case _:
+            return node
+
+
+def _json(node: Any) -> str:
+    return json.dumps(node, separators=(",", ":"))

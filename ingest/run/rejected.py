@@ -1,0 +1,65 @@
+"""What stops a range: its first record that cannot be read, by its place."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame
+
+from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.decode.diagnosis import first_reject
+from ingest.decode.wire import header_literal, header_sql
+from ingest.errors import DecodeError, SchemaError, UnmappedTypeError
+from ingest.kafka.read import fetch_record
+from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
+from ingest.tables import Table
+
+_ID_HEADERS: Final = frozenset({"__key_schema_id", "__value_schema_id"})
+"""Where Confluent's HeaderSchemaIdSerializer puts the schema's GUID; the payload is bare Avro then."""
+
+
+def compile_written(
+    table: Table, keys: Sequence[Written], values: Sequence[Written], messages: DataFrame
+) -> CompiledTable:
+    """Compile a table; a version that cannot be compiled stops only a range that holds a record of it.
+
+    Raises `DecodeError` for the first such record.
+    """
+    try:
+        return compile_table(table, keys, values)
+    except (SchemaError, UnmappedTypeError) as error:
+        culprit = next((one for one in values if _problem(table, keys, one) == str(error)), None)
+        others = [one for one in values if one is not culprit]
+        if culprit is None or not others:
+            raise
+        _refuse_written_by(culprit, table, messages, error)
+        return compile_written(table, keys, others, messages)
+
+
+def explain_reject(
+    kafka: KafkaSettings, rejects: DataFrame, compiled: CompiledTable, count: int
+) -> DecodeError:
+    """Return the error that names the first rejected record, and looks at its headers too."""
+    error = first_reject(rejects, compiled, count)
+    place = Topic(error.topic), Partition(error.partition), error.offset
+    record = fetch_record(kafka.bootstrap_servers, kafka.properties, *place)
+    named = sorted(_ID_HEADERS.intersection(name for name, _ in record.headers)) if record else []
+    if not named:
+        return error
+    return attrs.evolve(error, reason=f"a schema id in the header {' and '.join(named)} is not supported yet")
+
+
+def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
+    """Say why one version cannot be compiled; empty if it can."""
+    try:
+        compile_table(table, keys, (value,))
+    except (SchemaError, UnmappedTypeError) as error:
+        return str(error)
+    return ""
+
+
+def _refuse_written_by(culprit: Written, table: Table, messages: DataFrame, error: Exception) -> None:
+    written = messages.where(f"{header_sql('value')} = {header_literal(culprit.schema_id)}")
+    for first in written.select("partition", "offset").orderBy("partition", "offset").limit(1).collect():
+        raise DecodeError(table.topic, first.partition, first.offset, str(error)) from error

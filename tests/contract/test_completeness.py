@@ -1,0 +1,146 @@
+"""What must hold of every row, every dialect and every error, so that a new one is not half there."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import attrs
+import pytest
+
+from ingest import avro
+from ingest.compile.column import Mapper
+from ingest.compile.sparktype import parse_ddl
+from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TypeRow
+from ingest.dialects import DIALECTS
+from ingest.errors import IngestError
+from ingest.tables import Types
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "registry_fixtures"
+SCHEMAS = sorted(FIXTURES.glob("*/*/v*.avsc"))
+ROWS = {
+    " ".join((*key, f"{tick} ns" if tick else "")).strip(): row
+    for tick, rows in {0: TYPES, **TYPES_BY_TICK}.items()
+    for key, row in rows.items()
+}
+TEMPORAL = re.compile(r"\.time\.|(^|\.)(date|time|timestamp)", re.IGNORECASE)
+
+
+def short(path: Path) -> str:
+    """Name a schema's file."""
+    return f"{path.parent.name}/{path.stem}"
+
+
+def scalars(
+    schema: avro.Schema, path: str = "$"
+) -> Iterator[tuple[str, avro.Scalar | avro.Enum | avro.Fixed]]:
+    """Walk to the types that are no containers."""
+    match schema:
+        case avro.Scalar() | avro.Enum() | avro.Fixed():
+            yield path, schema
+        case avro.Nullable(of=inner) | avro.Array(items=inner) | avro.MapOf(values=inner):
+            yield from scalars(inner, path)
+        case avro.Union(branches=branches):
+            for branch in branches:
+                yield from scalars(branch, path)
+        case avro.Record(fields=fields):
+            for field in fields:
+                yield from scalars(field.type, f"{path}.{field.name}")
+
+
+# --- fixtures --------------------------------------------------------------------------------------
+
+
+def test_there_are_fixtures() -> None:
+    """Else the tests below would pass for nothing."""
+    assert len(SCHEMAS) > 10
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_has_a_recorded_folder(dialect: str) -> None:
+    """With schemas, messages and the rows that its source held."""
+    folder = FIXTURES / dialect
+    assert (folder / "fixture.json").is_file()
+    assert list(folder.glob("*/v*.avsc"))
+    assert list(folder.glob("messages/*.jsonl.gz"))
+    assert list(folder.glob("expected/*.json.gz"))
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=short)
+def test_every_recorded_type_is_in_the_type_table(path: Path) -> None:
+    """Under the default policies, wherever in the schema it stands."""
+    mapper = Mapper(short(path), tick_ns=DIALECTS[path.parents[1].name].tick_ns)
+    for place, kind in scalars(avro.parse(path.read_text())):
+        assert parse_ddl(str(mapper.map(kind, place).spark))
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=short)
+def test_every_recorded_schema_has_its_golden_file(path: Path) -> None:
+    """`make golden` writes them."""
+    assert path.with_suffix(".expected.json").is_file()
+
+
+# --- rows ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_every_row_names_its_source(row: TypeRow) -> None:
+    """A page that says so, by its short name."""
+    assert row.source.startswith(("AVRO", "DBZ ", "KC "))
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=name) for name, row in ROWS.items() if TEMPORAL.search(row.semantic)]
+)
+def test_every_temporal_row_has_a_unit(row: TypeRow) -> None:
+    """A number without one is a guess."""
+    assert row.unit
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_every_row_gives_a_spark_type(row: TypeRow) -> None:
+    """And SQL over the value alone."""
+    assert parse_ddl(row.spark.format(precision=38, scale=4))
+    assert "{c}" in row.sql
+    for sql in (row.sql, row.fault):
+        assert set(re.findall(r"\{(\w*)\}", sql)) <= {"c", "out"}
+        assert sql.count("(") == sql.count(")")
+
+
+def test_policies_are_complete() -> None:
+    """A type with a policy has a row for each of the values that `[types]` allows it."""
+    hints = get_type_hints(Types)
+    fallback = {("io.debezium.time.IsoTimestamp", "string", "bigint")}  # text has no number: timestamp
+    wanted = {
+        (semantic, physical, value)
+        for semantic, policy in POLICIES.items()
+        for physical in {p for s, p, _ in TYPES if s == semantic}
+        for value in get_args(hints[policy])
+    }
+    assert wanted - set(TYPES) == fallback
+    assert {semantic for semantic, _, policy in TYPES if policy} == set(POLICIES)
+
+
+# --- errors ----------------------------------------------------------------------------------------
+
+
+def error_names(base: type[IngestError]) -> set[str]:
+    """Collect the error classes that have fields."""
+    children = base.__subclasses__()
+    own = {child.__name__ for child in children if attrs.has(child)}
+    return own.union(*(error_names(child) for child in children))
+
+
+def test_every_error_is_raised_somewhere() -> None:
+    """One that nobody constructs is a promise that nobody keeps."""
+    code = "\n".join(path.read_text() for path in (ROOT / "ingest").rglob("*.py") if path.name != "errors.py")
+    assert {name for name in error_names(IngestError) if f"{name}(" not in code} == set()
+
+
+def test_golden_files_are_of_schemas_that_there_are() -> None:
+    """None is left behind by a version that went."""
+    golden = set(FIXTURES.glob("*/*/v*.expected.json"))
+    assert golden == {path.with_suffix(".expected.json") for path in SCHEMAS}
+    assert all(json.loads(path.read_text())["columns"] for path in golden)

@@ -1,0 +1,99 @@
+"""Messages as the converter writes them, encoded by fastavro, and the rows that ingest makes of them."""
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import Any
+
+import attrs
+import fastavro
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.compile.evolve import evolve
+from ingest.compile.table import CompiledTable
+from ingest.decode.events import decode_events
+from ingest.order.latest import Tally, fold, settle, tally
+from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, Json, envelope, key
+
+MESSAGE = "partition int, offset bigint, key binary, value binary"
+
+
+def encode(schema_id: int, node: Json, value: Any) -> bytes:
+    """Write a value as it is on the wire: `value` holds physical values, so logical types are put away."""
+    buffer = BytesIO(b"\x00" + schema_id.to_bytes(4, "big"))
+    buffer.seek(5)
+    fastavro.schemaless_writer(buffer, fastavro.parse_schema(without_logical_types(node)), value)
+    return buffer.getvalue()
+
+
+def without_logical_types(node: Json) -> Json:
+    """Take the annotations away that fastavro would act upon."""
+    match node:
+        case dict():
+            return {k: without_logical_types(v) for k, v in node.items() if k != "logicalType"}
+        case list():
+            return [without_logical_types(one) for one in node]
+        case _:
+            return node
+
+
+def unscaled(number: int) -> bytes:
+    """Write an integer as Java's BigInteger does: two's complement, as short as can be."""
+    return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
+
+
+def source(**fields: Any) -> dict[str, Any]:
+    """Make a source block's value."""
+    texts = dict.fromkeys(("version", "connector", "name", "db", "schema", "table"), "x")
+    position = {"commit_lsn": "00000025:00000d98:00a2", "change_lsn": None, "event_serial_no": None}
+    return {**texts, "ts_ms": 1_700_000_000_123, "snapshot": "false", "sequence": None, **position, **fields}
+
+
+def change(
+    op: str, after: Mapping[str, Any] | None, before: Mapping[str, Any] | None = None, **at: Any
+) -> dict[str, Any]:
+    """Make an envelope's value; `at` are fields of the source."""
+    return {"before": before, "after": after, "source": source(**at), "op": op, "ts_ms": 1}
+
+
+@attrs.frozen
+class Topic:
+    """The schemas of a topic, from which its messages are made."""
+
+    versions: Sequence[Mapping[str, Json]]
+    keys: Mapping[str, Json] = attrs.field(factory=lambda: ID)
+
+    def key(self, **columns: Any) -> bytes:
+        """Encode a message key."""
+        return encode(KEY_ID, key(self.keys), columns)
+
+    def value(self, event: Mapping[str, Any], version: int = 0) -> bytes:
+        """Encode an event with one version's schema."""
+        return encode(VALUE_ID + version, envelope(self.versions[version]), event)
+
+    def row(self, row: Mapping[str, Any], version: int = 0, **at: Any) -> tuple[bytes, bytes]:
+        """Encode a row that was read, with its key."""
+        return self.key(**{name: row[name] for name in self.keys}), self.value(
+            change("r", row, **at), version
+        )
+
+
+def frame(
+    spark: SparkSession,
+    messages: Sequence[tuple[bytes | None, bytes | None]],
+    offsets: Sequence[int] | None = None,
+) -> DataFrame:
+    """Make the frame that the Kafka room gives: partition 0, offsets from 100 where none are given."""
+    places = range(100, 100 + len(messages)) if offsets is None else offsets
+    rows = [(0, n, _array(k), _array(v)) for n, (k, v) in zip(places, messages, strict=True)]
+    return spark.createDataFrame(rows, MESSAGE)
+
+
+def _array(payload: bytes | None) -> bytearray | None:
+    return None if payload is None else bytearray(payload)
+
+
+def rows_of(messages: DataFrame, compiled: CompiledTable) -> tuple[Tally, DataFrame]:
+    """Take messages the whole way to the rows that would be written, as a run does."""
+    folded = fold(decode_events(messages, compiled), compiled).persist()
+    counts = tally(folded, compiled)
+    return counts, settle(folded, compiled, evolve(compiled, counts.schema_ids, None))

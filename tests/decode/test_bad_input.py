@@ -1,0 +1,268 @@
+"""Bad input: every such record is set aside, alone, and its reason says what is wrong with it."""
+
+from typing import Any
+
+import attrs
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.decode.diagnosis import first_reject, unknown_ids
+from ingest.decode.events import decode_events, explain_rejects
+from ingest.order.latest import fold, rejected, tally
+from tests.compile.sqlserver import (
+    ID,
+    KEY_ID,
+    TOPIC,
+    VALUE_ID,
+    compiled,
+    decimal,
+    envelope,
+    key,
+    nullable,
+    semantic,
+    table,
+    written,
+)
+from tests.decode.messages import Topic, change, encode, frame, rows_of, unscaled
+
+pytestmark = pytest.mark.spark
+
+ROW = {
+    "id": "int",
+    "amount": nullable(decimal(None, 2)),
+    "small": nullable(decimal(5, 2)),
+    "day": nullable(semantic("int", "io.debezium.time.Date")),
+    "at": nullable(semantic("string", "io.debezium.time.ZonedTimestamp")),
+    "clock": nullable(semantic("long", "io.debezium.time.NanoTime")),
+    "stamp": nullable(semantic("long", "io.debezium.time.MicroTimestamp")),
+    "text": nullable("string"),
+}
+SOURCE = Topic([ROW])
+FOREIGN_ID, HEARTBEAT_ID, TRANSACTION_ID, UNKNOWN_ID = VALUE_ID + 1, VALUE_ID + 2, VALUE_ID + 3, 999
+HEARTBEAT = {
+    "type": "record",
+    "name": "io.debezium.connector.common.Heartbeat",
+    "fields": [{"name": "ts_ms", "type": "long"}],
+}
+TRANSACTION = {**HEARTBEAT, "name": "io.debezium.connector.common.TransactionMetadataValue"}
+
+GOOD_KEY = SOURCE.key(id=1)
+
+
+def value(op: str = "c", *, gone: bool = False, lsn: Any = None, **columns: Any) -> bytes:
+    """Encode an event of row 1."""
+    row = {"id": 1, "text": "some text", **columns}
+    return SOURCE.value(change(op, None if gone else row, None, **(lsn or {})))
+
+
+GOOD = value()
+GUID = bytes(range(16))
+
+
+@attrs.frozen
+class Bad:
+    """A message and the reason why it is set aside."""
+
+    name: str
+    reason: str
+    value: bytes
+    key: bytes | None = GOOD_KEY
+
+
+BAD = [
+    # --- the header ------------------------------------------------------------------------------
+    Bad("empty", "value: empty payload", b""),
+    Bad("magic 1", "value: a schema GUID (magic byte 1) is not supported yet", b"\x01" + GUID + GOOD[5:]),
+    Bad("magic 1 alone", "value: a schema GUID (magic byte 1) is not supported yet", b"\x01"),
+    Bad("magic 7b", "value: magic byte 0x7B is not 0x00", b'{"json": true}'),
+    *(Bad(f"{n} bytes", f"value: {n} bytes are too few for a schema id", GOOD[:n]) for n in range(1, 5)),
+    Bad("unknown id", "value: unknown schema id 999", b"\x00" + UNKNOWN_ID.to_bytes(4, "big") + GOOD[5:]),
+    Bad("highest id", "value: unknown schema id 4294967295", b"\x00\xff\xff\xff\xff" + GOOD[5:]),
+    Bad("an id of the key", f"value: unknown schema id {KEY_ID}", GOOD_KEY),
+    # --- the payload -----------------------------------------------------------------------------
+    Bad("header only", f"value: not readable with its own schema, id {VALUE_ID}", GOOD[:5]),
+    Bad("one byte short", f"value: not readable with its own schema, id {VALUE_ID}", GOOD[:-1]),
+    Bad("half", f"value: not readable with its own schema, id {VALUE_ID}", GOOD[: len(GOOD) // 2]),
+    Bad("3 bytes more", f"value: not readable with its own schema, id {VALUE_ID}", GOOD + b"abc"),
+    Bad("8 bytes more", f"value: not readable with its own schema, id {VALUE_ID}", GOOD + b"OFFSETS!"),
+    Bad("the sentinel more", f"value: not readable with its own schema, id {VALUE_ID}", GOOD + b"OFFSE" * 2),
+    Bad(
+        "39 digits",
+        f"value: not readable with its own schema, id {VALUE_ID}",
+        value(amount=unscaled(10**38)),
+    ),
+    Bad(
+        "6 digits of 5",
+        f"value: not readable with its own schema, id {VALUE_ID}",
+        value(small=unscaled(100_000)),
+    ),
+    Bad(
+        "a foreign schema",
+        f"value: not readable with its own schema, id {FOREIGN_ID}",
+        encode(FOREIGN_ID, "string", "x"),
+    ),
+    # --- the event -------------------------------------------------------------------------------
+    Bad("op x", "value: op x is not supported", value("x")),
+    Bad("op t", "value: op t is not supported", value("t", gone=True)),
+    Bad("empty op", "value: op  is not supported", value("")),
+    *(
+        Bad(f"{op} without after", f"value: op {op} without an after image", value(op, gone=True))
+        for op in "cur"
+    ),
+    # --- the key ---------------------------------------------------------------------------------
+    Bad("null key", "key: null, so the change has no row", GOOD, None),
+    Bad("null key of a delete", "key: null, so the change has no row", value("d", gone=True), None),
+    Bad("empty key", "key: empty payload", GOOD, b""),
+    Bad("key magic", "key: magic byte 0x31 is not 0x00", GOOD, b"1"),
+    Bad("key guid", "key: a schema GUID (magic byte 1) is not supported yet", GOOD, b"\x01" + GUID),
+    Bad("key id", "key: unknown schema id 999", GOOD, b"\x00" + UNKNOWN_ID.to_bytes(4, "big") + b"\x02"),
+    Bad("key cut", f"key: not readable with its own schema, id {KEY_ID}", GOOD, GOOD_KEY[:-1]),
+    Bad("key long", f"key: not readable with its own schema, id {KEY_ID}", GOOD, GOOD_KEY + b"\x00"),
+    # --- the columns -----------------------------------------------------------------------------
+    Bad("no zoned timestamp", "value: column at is no timestamp", value(at="soon")),
+    Bad("infinity", "value: column at is no timestamp", value(at="infinity")),
+    *(
+        Bad(f"zone {zone}", "value: column at is no timestamp", value(at=f"2024-01-01T00:00:00{zone}"))
+        for zone in ("+05:60", "-19:00", "+5x:00", "Q", "+Z")
+    ),
+    *(
+        Bad(f"moment {at}", "value: column at is no timestamp", value(at=at))
+        for at in (
+            "2024-13-01T00:00:00Z",
+            "2023-02-29T00:00:00+01:00",
+            "2024-01-01T24:00:00Z",
+            "",
+            "Z",
+            "+01:00",
+        )
+    ),
+    Bad("a late day", "value: column day is no date", value(day=2_932_897)),
+    Bad("an early day", "value: column day is no date", value(day=-719_163)),
+    Bad("an endless day", "value: column day is no date", value(day=2**31 - 1)),
+    Bad("a late stamp", "value: column stamp is no timestamp_ntz", value(stamp=253_402_300_800_000_000)),
+    Bad("an endless stamp", "value: column stamp is no timestamp_ntz", value(stamp=2**63 - 1)),
+    Bad("before midnight", "value: column clock is no string", value(clock=-1)),
+    Bad("after midnight", "value: column clock is no string", value(clock=86_400_000_000_001)),
+    # --- the position ----------------------------------------------------------------------------
+    Bad("serial", "value: source.event_serial_no is no position", value(lsn={"event_serial_no": -1})),
+    Bad("lsn", "value: source.commit_lsn is no position", value(lsn={"commit_lsn": "0" * 23})),
+]
+GOOD_MESSAGES = [(GOOD_KEY, GOOD), (GOOD_KEY, value("d", gone=True)), (GOOD_KEY, None)]
+
+
+@pytest.fixture(scope="module")
+def compiled_table() -> CompiledTable:
+    """Compile the row's schema among others that records of the topic may have."""
+    values = [
+        written(VALUE_ID, envelope(ROW)),
+        written(FOREIGN_ID, "string"),
+        written(HEARTBEAT_ID, HEARTBEAT),
+        written(TRANSACTION_ID, TRANSACTION),
+    ]
+    return compile_table(table(), [written(KEY_ID, key(ID))], values)
+
+
+@pytest.fixture(scope="module")
+def messages(spark: SparkSession) -> DataFrame:
+    """Put every bad message into one frame, among good ones."""
+    return frame(spark, [*((bad.key, bad.value) for bad in BAD), *GOOD_MESSAGES])
+
+
+@pytest.fixture(scope="module")
+def judged(messages: DataFrame, compiled_table: CompiledTable) -> list[bool]:
+    """Judge them all in one pass."""
+    rows = decode_events(messages, compiled_table).select("rejected", "offset").orderBy("offset").collect()
+    return [row.rejected for row in rows]
+
+
+@pytest.fixture(scope="module")
+def reasons(messages: DataFrame, compiled_table: CompiledTable) -> list[str | None]:
+    """Explain them all in one pass."""
+    rows = explain_rejects(messages, compiled_table).select("reason", "offset").orderBy("offset").collect()
+    return [row.reason for row in rows]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)), ids=lambda number: BAD[number].name)
+def test_a_bad_record_is_set_aside_with_its_reason(
+    number: int, judged: list[bool], reasons: list[str | None]
+) -> None:
+    """In words that name what was found."""
+    assert (judged[number], reasons[number]) == (True, BAD[number].reason)
+
+
+def test_the_good_records_beside_them_are_not(judged: list[bool], reasons: list[str | None]) -> None:
+    """A bad record spoils itself alone."""
+    assert judged[len(BAD) :] == [False] * len(GOOD_MESSAGES)
+    assert reasons[len(BAD) : len(BAD) + 2] == [None, None]
+
+
+def test_they_are_counted_and_their_places_kept(messages: DataFrame, compiled_table: CompiledTable) -> None:
+    """Each by its own; and what names an unknown schema is looked up again."""
+    folded = fold(decode_events(messages, compiled_table), compiled_table).persist()
+    counts = tally(folded, compiled_table)
+    assert counts.rejected == len(BAD)
+    assert counts.read == len(BAD) + len(GOOD_MESSAGES)
+    places = sorted(tuple(row) for row in rejected(folded).collect())
+    assert places == [(0, 100 + n) for n in range(len(BAD))]
+    rejects = messages.join(rejected(folded), ["partition", "offset"], "left_semi")
+    keys, values = unknown_ids(rejects, compiled_table)
+    assert (set(keys), set(values)) == ({UNKNOWN_ID}, {KEY_ID, UNKNOWN_ID, 2**32 - 1})
+
+
+CLOSER = {
+    "header only": r"\(5 bytes\)",
+    "one byte short": rf"\({len(GOOD) - 1} bytes\)",
+    "half": rf"\({len(GOOD) // 2} bytes\)",
+    "3 bytes more": r"3 bytes are left over",
+    "39 digits": r"a value is beyond what its type holds",
+    "a foreign schema": r"its schema is no change event",
+    "key cut": r"\(5 bytes\)",
+    "key long": r"1 bytes are left over",
+}
+
+
+@pytest.mark.parametrize("name", CLOSER)
+def test_the_first_record_set_aside_is_named_and_looked_at(
+    name: str, spark: SparkSession, compiled_table: CompiledTable
+) -> None:
+    """Topic, partition, offset, how many there are, and what the bytes say."""
+    bad = next(one for one in BAD if one.name == name)
+    rejects = spark.createDataFrame(
+        [(3, 71, bad.key, bad.value), (3, 99, b"", b"")],
+        "partition int, offset bigint, key binary, value binary",
+    )
+    error = first_reject(rejects, compiled_table, 2)
+    assert (error.topic, error.partition, error.offset, error.count) == (TOPIC, 3, 71, 2)
+    with pytest.raises(type(error), match=f"{bad.reason}: .*{CLOSER[name]}"):
+        raise error
+
+
+def test_what_is_beside_changes_is_counted_and_not_rejected(
+    spark: SparkSession, compiled_table: CompiledTable
+) -> None:
+    """Tombstones, heartbeats and transactions in a data topic, whatever their keys."""
+    messages = [
+        (GOOD_KEY, GOOD),
+        *((k, None) for k in (GOOD_KEY, None, b"", b"\x01")),
+        *((None, encode(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": n})) for n in range(3)),
+        (b"junk", encode(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})),
+        (None, value("m", gone=True)),
+    ]
+    counts, rows = rows_of(frame(spark, messages), compiled_table)
+    assert counts.ignored == {"tombstone": 4, "heartbeat": 3, "transaction": 1, "message": 1}
+    assert (counts.upserted, counts.deleted, counts.superseded, counts.rejected) == (1, 0, 0, 0)
+    assert counts.read == len(messages)
+    assert [row.id for row in rows.select("id").collect()] == [1]
+    assert set(counts.schema_ids) >= {VALUE_ID}
+
+
+def test_a_key_without_a_value_for_a_column_is_set_aside(spark: SparkSession) -> None:
+    """A nullable key column that is null names no row."""
+    keys = {"id": "int", "k": nullable("int")}
+    topic = Topic([{**keys}], keys=keys)
+    frame_ = frame(spark, [topic.row({"id": 1, "k": None}), topic.row({"id": 1, "k": 2})])
+    (row,) = (
+        explain_rejects(frame_, compiled(topic.versions, keys=keys)).where("reason is not null").collect()
+    )
+    assert (row.offset, row.reason) == (100, "key: column k is null")

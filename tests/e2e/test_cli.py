@@ -1,0 +1,265 @@
+"""The command line as a user has it: a process, its output, its exit code, its files."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from ingest.local.servers import Addresses
+from tests.e2e.events import Change, Topic, envelope_schema, key_schema, make_topics, nullable
+
+ROOT = Path(__file__).parents[2]
+JARS = ROOT / "jars" / "lib"
+COMMANDS = (
+    ["onboard"], ["run"], ["status"], ["schema", "show"], ["offsets", "show"], ["offsets", "set"],
+    ["local", "up"], ["local", "down"], ["local", "status"], ["local", "load"],
+)  # fmt: skip
+COLUMNS = {"id": "int", "v": nullable("string")}
+REPORT_KEYS = {"run_id", "started_at", "finished_at", "outcome", "tables"}
+TABLE_KEYS = {
+    *("table", "outcome", "instant", "topic", "offsets", "read", "applied", "superseded", "ignored"),
+    *("rejected", "schema_ids", "schema_changes", "max_source_ts", "seconds", "error"),
+}  # fmt: skip
+
+
+@attrs.frozen
+class Shell:
+    """Runs commands in a folder."""
+
+    folder: Path
+
+    def __call__(self, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run `ingest`, and check its exit code."""
+        return self.run([sys.executable, "-m", "ingest", *command], code)
+
+    def run(self, command: Sequence[str], code: int) -> subprocess.CompletedProcess[str]:
+        """Run any command without what the caller's environment says of ingest."""
+        environment = {key: text for key, text in os.environ.items() if not key.startswith("INGEST_")}
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"  # as activated
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL, timeout=240,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done
+
+
+@pytest.fixture
+def ingest(tmp_path: Path) -> Shell:
+    """Give a shell in an empty folder."""
+    return Shell(tmp_path)
+
+
+# --- without servers ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_shows_an_example_and_fits(ingest: Shell, command: list[str]) -> None:
+    """Every command tells how it is used, in 100 columns."""
+    shown = ingest(*command, "--help").stdout
+
+    assert f"Example: ingest {' '.join(command)}" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 100
+
+
+def test_the_command_line_starts_light() -> None:
+    """Help and mistakes need neither Spark nor Kafka nor what draws tables."""
+    script = "import sys, ingest.cli.app; print([m for m in sys.argv[1:] if m in sys.modules])"
+    heavy = ["pyspark", "confluent_kafka", "rich", "structlog", "typed_settings", "ingest.run"]
+
+    done = subprocess.run([sys.executable, "-c", script, *heavy], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+MISTAKES = {
+    "nonsense": (["nonsense"], 'Unknown command "nonsense"'),
+    "option": (["run", "--bogus"], "Unknown option: --bogus. See `ingest run --help`."),
+    "number": (["run", "--max-offsets", "many"], "--max-offsets"),
+    "zero": (["run", "--max-offsets", "0"], "--max-offsets"),
+    "report": (["run", "--report", "."], "--report .: is a folder"),
+    "no_pattern": (["onboard"], "needs a pattern"),
+    "no_tables": (["run"], "tables does not exist. Make table files with `ingest onboard`"),
+    "no_file": (["run", "--settings", "x.toml"], "x.toml: is not a file"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_in_one_line(ingest: Shell, name: str) -> None:
+    """Exit code 2, nothing on standard output, no traceback."""
+    command, words = MISTAKES[name]
+
+    done = ingest(*command, code=2)
+
+    assert done.stdout == ""
+    assert done.stderr.startswith("ingest: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("ingest.toml", "[registry]\nurll = 'x'\n", "ingest.toml: registry.urll: "),
+        ("ingest.toml", "[run]\nparallel_tables = 'x'\n", "ingest.toml: run.parallel_tables: "),
+        ("tables/t.toml", 'table = "t"\ntopic = "t"\ncolour = 1\n', "tables/t.toml: colour: unknown key"),
+        ("tables/t.toml", 'table = "t"\n[', "tables/t.toml: is no TOML"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(ingest: Shell, file: str, text: str, words: str) -> None:
+    """Settings and table files alike: exit code 2, before anything is started."""
+    path = ingest.folder / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+    assert words in ingest("run", code=2).stderr
+
+
+def test_a_traceback_is_for_debug(ingest: Shell) -> None:
+    """With --debug the same line comes after it; so does what nobody foresaw."""
+    usual = ingest("run", code=2).stderr
+    debug = ingest("run", "--debug", code=2).stderr
+
+    assert "Traceback" not in usual
+    assert debug.startswith("Traceback")
+    assert debug.endswith(usual)
+    (ingest.folder / "file").touch()
+    for part, schema in {
+        "key": key_schema("s.t", {"id": "int"}),
+        "value": envelope_schema("s.t", COLUMNS),
+    }.items():
+        path = ingest.folder / "registry" / f"s.t-{part}" / "v1.avsc"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(schema))
+    surprise = ingest("onboard", "*", "--registry", "registry", "--tables", "file", code=1).stderr
+    assert surprise.startswith("ingest: FileExistsError: ")
+    assert surprise.count("\n") == 1
+
+
+@pytest.mark.servers
+def test_an_address_out_of_reach_is_temporary(ingest: Shell) -> None:
+    """Exit code 75, one line that names it."""
+    done = ingest("onboard", "*", "--registry", "http://127.0.0.1:1", code=75)
+
+    assert done.stderr.startswith("ingest: registry http://127.0.0.1:1: ")
+    assert done.stderr.count("\n") == 1
+
+
+# --- a deployment ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def topics(ingest: Shell, servers: Addresses, request: pytest.FixtureRequest) -> dict[str, Topic]:
+    """Write settings, and fill two topics: 60 changes of customers, one of orders."""
+    (ingest.folder / "ingest.toml").write_text(
+        f'[registry]\nurl = "{servers.registry_url}"\n'
+        f'[kafka]\nbootstrap_servers = "{servers.bootstrap_servers}"\n'
+        '[spark]\nmaster = "local[2]"\n'
+    )
+    prefix = f"cli{abs(hash(request.node.name))}.testDB.dbo"
+    made = make_topics(servers, {f"{prefix}.{name}": COLUMNS for name in ("customers", "orders")})
+    made["customers"].send(*(Change("c", {"id": i, "v": "ä"}, at=i) for i in range(60)))
+    made["orders"].send(Change("c", {"id": 1, "v": "b"}, at=1))
+    return made
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Read the table files."""
+    return {path.name: path.read_text() for path in (folder / "tables").glob("*")}
+
+
+@pytest.mark.servers
+def test_onboarding_keeps_what_a_person_wrote(ingest: Shell, topics: dict[str, Topic]) -> None:
+    """A dry run writes nothing, a second time nothing more; schemas are shown as JSON."""
+    pattern = topics["customers"].name.replace("customers", "*")
+    command = ("onboard", pattern, "--name", "{table}")
+
+    dry = ingest(*command, "--dry-run").stdout
+    assert "customers" in dry
+    assert not (ingest.folder / "tables").exists()
+    assert {one["state"] for one in json.loads(ingest(*command, "--json").stdout)} == {"new"}
+    path = ingest.folder / "tables" / "customers.toml"
+    path.write_text(path.read_text().replace("buckets = 2", "buckets = 1 # small"))
+    before = files(ingest.folder)
+
+    again = json.loads(ingest(*command, "--json").stdout)
+
+    assert {one["table"]: (one["state"], one["key"]) for one in again} == {
+        "customers": ("unchanged", ["id"]),
+        "orders": ("unchanged", ["id"]),
+    }
+    assert files(ingest.folder) == before
+    shown = json.loads(ingest("schema", "show", f"{topics['orders'].name}-value", "--json").stdout)
+    assert (shown["subject"], shown["version"]) == (f"{topics['orders'].name}-value", 1)
+    assert [(one["name"], one["spark"]) for one in shown["columns"]] == [("id", "int"), ("v", "string")]
+    missing = ingest("onboard", "nowhere.*", code=2).stderr
+    assert "nowhere.*" in missing
+
+
+def identity(table: dict[str, Any]) -> bool:
+    """Tell whether a report accounts for what was read."""
+    applied = table["applied"]["upserted"] + table["applied"]["deleted"]
+    return bool(
+        table["read"] == applied + table["superseded"] + sum(table["ignored"].values()) + table["rejected"]
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_a_run_reports_what_it_did(ingest: Shell, topics: dict[str, Topic]) -> None:
+    """Standard output is the report, and the file too; then text until idle, and a status that agrees."""
+    ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
+
+    done = ingest("run", "--max-offsets", "50", "--report", "out/r.json", "--json")
+
+    report = json.loads(done.stdout)
+    assert report == json.loads((ingest.folder / "out" / "r.json").read_text())
+    assert report.keys() == REPORT_KEYS
+    assert report["outcome"] == "done"
+    customers, orders = report["tables"]
+    assert customers.keys() == orders.keys() == TABLE_KEYS
+    assert customers["offsets"] == {"from": {"0": 0}, "to": {"0": 50}}
+    assert customers["schema_ids"] == [topics["customers"].last_id]
+    assert customers["max_source_ts"] == "2023-11-14T22:14:09Z"
+    assert identity(customers)
+    assert done.stderr == ""
+
+    text = ingest("run", "--report", "r2.json").stdout
+    assert "1 committed, 1 idle" in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+    second = {one["table"]: one for one in json.loads((ingest.folder / "r2.json").read_text())["tables"]}
+    assert (second["customers"]["read"], second["orders"]["outcome"]) == (10, "idle")
+    assert all(one.keys() == TABLE_KEYS and identity(one) for one in second.values())
+
+    status = {one["table"]: one for one in json.loads(ingest("status", "--json").stdout)}
+    for name, one in second.items():
+        assert (status[name]["lag"], status[name]["offsets"]) == (0, one["offsets"]["to"])
+    assert status["customers"]["instant"] == second["customers"]["instant"]
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> None:
+    """The application file takes the same arguments; a table that fails gives the same exit code."""
+    ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
+    topics["orders"].produce([(None, b"\7")])
+    submit = [
+        "spark-submit",
+        *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
+        *("--jars", ",".join(str(jar) for jar in sorted(JARS.glob("*.jar")))),
+        str(ROOT / "ingest" / "__main__.py"),
+    ]
+
+    ingest.run([*submit, "run", "--report", "r.json"], 1)
+
+    report = json.loads((ingest.folder / "r.json").read_text())
+    customers, orders = report["tables"]
+    assert (customers["outcome"], customers["applied"]["upserted"]) == ("committed", 60)
+    assert (orders["outcome"], orders["rejected"]) == ("failed", 1)
+    assert f"{topics['orders'].name}-0-1: value: magic byte 0x07" in orders["error"]
