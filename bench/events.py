@@ -128,8 +128,9 @@ def _value(rng: random.Random, kind: Any, i: int) -> Any:
 def _source(number: int) -> dict[str, Any]:
     lsn = f"{number >> 16:08x}:{number & 0xFFFF:08x}:0003"
     return {
-        "version": "2.1.4.Final", "connector": "sqlserver", "name": "bench", "ts_ms": 1_700_000_000_000 + number,
-        "snapshot": "false", "db": "db", "sequence": None, "schema": "dbo", "table": "wide",
+        "version": "2.1.4.Final", "connector": "sqlserver", "name": "bench",
+        "ts_ms": 1_700_000_000_000 + number, "snapshot": "false",
+        "db": "db", "sequence": None, "schema": "dbo", "table": "wide",
         "change_lsn": lsn, "commit_lsn": lsn, "event_serial_no": 1,
     }  # fmt: skip
 

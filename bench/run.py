@@ -1,6 +1,7 @@
 """The measurements that the README quotes: `make bench`, or `python bench/run.py NAME…`.
 
-Every figure is a ratio inside one run, or a bound, so that a busy or a slow machine does not change what it says.
+Every figure is a ratio inside one run, or a bound, so that a busy or a slow machine does not change what it
+says.
 """
 
 import sys

@@ -16,17 +16,17 @@ class IngestError(Exception):
     exit_code: ClassVar[int] = 1
 
 
-class Final(IngestError):
+class Final(IngestError):  # noqa: N818  a kind of error, which its children name
     """Would fail again unchanged: exit code 1."""
 
 
-class Misuse(IngestError):
+class Misuse(IngestError):  # noqa: N818  same
     """Wrong usage or settings: exit code 2."""
 
     exit_code: ClassVar[int] = 2
 
 
-class Retryable(IngestError):
+class Retryable(IngestError):  # noqa: N818  same
     """Temporary: broker, registry or storage out of reach, table locked.  Exit code 75."""
 
     exit_code: ClassVar[int] = 75
@@ -319,5 +319,5 @@ class LocalServerError(Final):
 
 
 def _sentences(*parts: str) -> str:
-    """Joins the parts that are there, each as a sentence."""
+    """Join the parts that are there, each as a sentence."""
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.errors import LocalServerError
 from ingest.artifacts import Artifacts, find_artifacts
+from ingest.errors import LocalServerError
 
 
 def test_a_checkouts_jars_are_its_own() -> None:

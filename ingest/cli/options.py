@@ -15,7 +15,7 @@ Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Print JS
 
 
 def _option(text: str) -> Parameter:
-    return Parameter(help=text, group=_DEPLOYMENT, show_default=False)
+    return Parameter(help=text, group=_DEPLOYMENT, show_default=False, negative=())
 
 
 @Parameter(name="*")
@@ -30,8 +30,7 @@ class Deployment:
     registry: Annotated[str | None, _option("Registry URL, or a folder of schemas.")] = None
     bootstrap_servers: Annotated[str | None, _option("Kafka brokers, host:port, comma separated.")] = None
     lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
-    debug: Annotated[bool, Parameter(negative=(), show_default=False, group=_DEPLOYMENT,
-                                     help="Log everything; show a traceback with an error.")] = False  # fmt: skip
+    debug: Annotated[bool, _option("Log everything; show a traceback with an error.")] = False
 
     def open(self) -> "Session":
         """Open the deployment, with its secrets masked in the log."""

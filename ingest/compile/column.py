@@ -113,7 +113,7 @@ class Mapper:
         """Look a row up: by `connect.name`, else `logicalType`, else the bare physical type."""
         semantic = notes.semantic
         policy = {"time": self.types.time, "nanos": self.types.nanos}.get(POLICIES.get(semantic, ""), "")
-        policy = "timestamp" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
+        policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
         key = (semantic, physical, policy)
         row = (TYPES_BY_TICK[self.tick_ns].get(key) if self.tick_ns else None) or TYPES.get(key)
         if row is None:

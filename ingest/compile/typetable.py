@@ -166,7 +166,8 @@ _ROWS = (
     TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     # --- timestamps with a zone: an instant -----------------------------------------------------
-    TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp", fault=_UNPARSED,
+    TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp",
+            fault=f"{_UNPARSED} or substring({{c}}, 5, 1) != '-'",  # Spark gives a bare time today's date
             sql="try_cast({c} as timestamp)", unit="ISO-8601 timestamp with offset",
             loses=f"the offset, and {_BELOW_MICRO}", source=f"{_DBZ_TIME}.ZonedTimestamp"),
     # --- numbers -------------------------------------------------------------------------------

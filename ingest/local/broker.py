@@ -9,8 +9,8 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from ingest.errors import LocalServerError
 from ingest.artifacts import broker_classpath
+from ingest.errors import LocalServerError
 from ingest.local.ports import LOOPBACK, choose_port, listens
 
 JAVA_AT_LEAST: Final = 17

@@ -5,8 +5,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Final
 
-from ingest.errors import LocalServerError
 from ingest.artifacts import registry_home
+from ingest.errors import LocalServerError
 from ingest.local.ports import LOOPBACK, choose_port, listens
 
 API: Final = "/apis/ccompat/v7"

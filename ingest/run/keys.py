@@ -17,7 +17,7 @@ def check_keys(
     columns: Sequence[TargetColumn],
     present: Mapping[str, SparkType],
 ) -> None:
-    """Refuse types that cannot be a record key or a partition, and changes that would give old rows new keys."""
+    """Refuse types that are no record key or partition, and changes that would give old rows new keys."""
     for key in keys:
         reason = unsafe_key_type(str(key.spark))
         if reason:

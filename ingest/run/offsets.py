@@ -21,7 +21,7 @@ from ingest.tables import Table
 
 @attrs.frozen
 class TableStatus:
-    """A table's last commit against its topic.  `lag` is in offsets, None where the topic's end is unknown."""
+    """A table's last commit against its topic.  `lag` is in offsets, None where the topic has no end."""
 
     table: str
     topic: Topic

@@ -1,8 +1,8 @@
 """Registry subjects become table files.
 
-For each topic with a value subject: what it is, by its schema; the connector, by the source block's record; the
-key, by the key subject; the Hudi table's layout, by a rule.  Everything that is no data topic is left out, with
-the reason.  A person's edits are never overwritten.
+For each topic with a value subject: what it is, by its schema; the connector, by the source block's record;
+the key, by the key subject; the Hudi table's layout, by a rule.  What is no data topic is left out, with the
+reason.  A person's edits are never overwritten.
 """
 
 from collections.abc import Sequence

@@ -25,7 +25,7 @@ def fetch_versions(registry: Registry, subject: Subject) -> tuple[Written, ...]:
 
 
 def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Written, ...]:
-    """Fetch the schemas of ids that belong to no version of the subject; ids unknown to the registry are left out."""
+    """Fetch schemas by id that are no versions of the subject; what the registry lacks is left out."""
     found = []
     for schema_id in schema_ids:
         try:

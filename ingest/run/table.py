@@ -1,7 +1,7 @@
 """One run of one table: the one place that sees every room.
 
-From the offsets in the table's last commit to the ends seen at the start: read the messages, decode each with its
-writer's schema, keep the newest change of each key, fit it to the table, commit rows and offsets together.
+From the offsets in the table's last commit to the ends seen at the start: read the messages, decode each
+with its writer's schema, keep the newest change of each key, fit it to the table, commit rows and offsets.
 """
 
 import time
@@ -101,8 +101,8 @@ def _folded(
 ) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
     """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
 
-    The range is read again only to look at rejected records, and if these name schemas that are no versions of
-    the subject, but that the registry has.  Raises `DecodeError` for the first record that stays rejected.
+    The range is read again only to look at rejected records, and if these name schemas that are no versions
+    of the subject, but that the registry has.  Raises `DecodeError` for the first record that stays rejected.
     """
     run.progress(table.table, f"reading {ranges.span:,} offsets")
     kafka = run.settings.kafka

@@ -91,8 +91,11 @@ def _column_type(_: Any, attribute: "attrs.Attribute[str | None]", value: str | 
 
 
 def _own_name(_: Any, attribute: "attrs.Attribute[str | None]", value: str | None) -> None:
-    if value is not None and (not value.strip() or value.lower().startswith(RESERVED)):
-        allowed = "a name that does not begin with " + " or ".join(RESERVED)
+    if value is not None and (_NAME.fullmatch(value) is None or value.lower().startswith(RESERVED)):
+        allowed = (
+            "letters, digits and '_', no digit first, and a name that does not begin with "
+            + " or ".join(RESERVED)
+        )
         raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
 
 

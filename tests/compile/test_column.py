@@ -241,7 +241,7 @@ NANO = dbz("long", "NanoTimestamp")
         (NANO, {"nanos": "bigint"}, "bigint", ""),
         (NANO, {"nanos": "string"}, "string", ""),
         (dbz("string", "IsoTimestamp"), {"nanos": "string"}, "string", ""),
-        (dbz("string", "IsoTimestamp"), {"nanos": "bigint"}, "timestamp_ntz", MICRO),
+        (dbz("string", "IsoTimestamp"), {"nanos": "bigint"}, "string", ""),
         (dbz("long", "MicroTimestamp"), {"nanos": "string"}, "timestamp_ntz", ""),
     ],
     ids=str,

@@ -8,10 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
-from tests.conftest_spark import outer_spark, spark
 from tests.e2e.deployment import Deployment
-
-__all__ = ["outer_spark", "spark"]
 
 _NUMBERS = count(1)
 

@@ -1,4 +1,4 @@
-"""A deployment in a temporary folder, run through the Python API over the suite's servers and Spark session."""
+"""A deployment in a temporary folder, run by the Python API over the suite's servers and Spark session."""
 
 from collections.abc import Sequence
 from pathlib import Path

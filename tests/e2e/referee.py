@@ -1,6 +1,6 @@
 """The database's own final rows, as a judge that shares no code with the product.
 
-A corpus holds them as text in SQL Server's own spelling; a Hudi table's rows are brought to the same spelling.
+A corpus holds them as text in SQL Server's spelling; both sides are brought to the same Python values.
 """
 
 import gzip
@@ -56,7 +56,7 @@ def differences(expected: Rows, found: Rows) -> list[str]:
 
 
 def _columns(frame: DataFrame) -> list[str]:
-    """Select the row's own columns; an instant as microseconds, so that no zone of this process touches it."""
+    """Select the row's columns; an instant as microseconds, so that no zone of this process touches it."""
     return [
         f"unix_micros(`{name}`) as `{name}`" if kind == "timestamp" else f"`{name}`"
         for name, kind in frame.dtypes
@@ -75,7 +75,7 @@ def _reader(kind: str) -> Callable[[str], Any]:
 
 
 def _time(text: str) -> str:
-    """A time of day, with the digits that Debezium's type for it carries: ms, µs or ns."""
+    """Read a time of day, with the digits that Debezium's type for it carries: ms, µs or ns."""
     clock, _, digits = text.partition(".")
     width = 3 if len(digits) <= 3 else 6 if len(digits) <= 6 else 9
     return f"{clock}.{digits:0<{width}}"
@@ -88,7 +88,7 @@ def _wall_clock(text: str) -> datetime:
 
 
 def _instant(text: str) -> int:
-    """A datetimeoffset, `local ±hh:mm`, as microseconds since 1970 in UTC."""
+    """Read a datetimeoffset, `local ±hh:mm`, as microseconds since 1970 in UTC."""
     local, _, offset = text.rpartition(" ")
     sign = -1 if offset[0] == "-" else 1
     shift = sign * timedelta(hours=int(offset[1:3]), minutes=int(offset[4:6]))

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
+from ingest.cli.app import call
 from ingest.local.servers import Addresses
 from tests.e2e.events import Change, Topic, envelope_schema, key_schema, make_topics, nullable
 
@@ -59,11 +60,21 @@ def ingest(tmp_path: Path) -> Shell:
 # --- without servers ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_help_shows_an_example_and_fits(ingest: Shell, command: list[str]) -> None:
-    """Every command tells how it is used, in 100 columns."""
-    shown = ingest(*command, "--help").stdout
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in an empty folder, without what the caller's environment says of ingest."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("INGEST_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
 
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_shows_an_example_and_fits(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command tells how it is used, in 100 columns."""
+    assert call([*command, "--help"]) == 0
+
+    shown = capsys.readouterr().out
     assert f"Example: ingest {' '.join(command)}" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
 
@@ -78,66 +89,79 @@ def test_the_command_line_starts_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-MISTAKES = {
-    "nonsense": (["nonsense"], 'Unknown command "nonsense"'),
-    "option": (["run", "--bogus"], "Unknown option: --bogus. See `ingest run --help`."),
-    "number": (["run", "--max-offsets", "many"], "--max-offsets"),
-    "zero": (["run", "--max-offsets", "0"], "--max-offsets"),
-    "report": (["run", "--report", "."], "--report .: is a folder"),
-    "no_pattern": (["onboard"], "needs a pattern"),
-    "no_tables": (["run"], "tables does not exist. Make table files with `ingest onboard`"),
-    "no_file": (["run", "--settings", "x.toml"], "x.toml: is not a file"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_in_one_line(ingest: Shell, name: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("nonsense", 'Unknown command "nonsense"'),
+        ("run --bogus", "Unknown option: --bogus. See `ingest run --help`."),
+        ("run --max-offsets many", "--max-offsets"),
+        ("run --max-offsets 0", "--max-offsets"),
+        ("run --report .", "--report .: is a folder"),
+        ("onboard", "needs a pattern"),
+        ("schema show s-value --settings x.toml", "x.toml: is not a file"),
+        ("schema show s-value", "registry.url: is not set"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(
+    here: Path, line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2, nothing on standard output, no traceback."""
-    command, words = MISTAKES[name]
+    assert here.is_dir()
+    assert call(line.split()) == 2
 
-    done = ingest(*command, code=2)
-
-    assert done.stdout == ""
-    assert done.stderr.startswith("ingest: ")
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("ingest: ")
+    assert words in shown.err
+    assert shown.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "words"),
+    ("text", "words"),
     [
-        ("ingest.toml", "[registry]\nurll = 'x'\n", "ingest.toml: registry.urll: "),
-        ("ingest.toml", "[run]\nparallel_tables = 'x'\n", "ingest.toml: run.parallel_tables: "),
-        ("tables/t.toml", 'table = "t"\ntopic = "t"\ncolour = 1\n', "tables/t.toml: colour: unknown key"),
-        ("tables/t.toml", 'table = "t"\n[', "tables/t.toml: is no TOML"),
+        ("[registry]\nurll = 'x'\n", "ingest.toml: registry.urll: "),
+        ("[run]\nparallel_tables = 'x'\n", "ingest.toml: run.parallel_tables: "),
+        ("[", "ingest.toml: not TOML"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_key(ingest: Shell, file: str, text: str, words: str) -> None:
-    """Settings and table files alike: exit code 2, before anything is started."""
-    path = ingest.folder / file
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
+def test_wrong_settings_are_named_by_file_and_key(
+    here: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, before anything is asked."""
+    (here / "ingest.toml").write_text(text)
 
-    assert words in ingest("run", code=2).stderr
+    assert call(["schema", "show", "s-value"]) == 2
+    assert words in capsys.readouterr().err
 
 
-def test_a_traceback_is_for_debug(ingest: Shell) -> None:
-    """With --debug the same line comes after it; so does what nobody foresaw."""
-    usual = ingest("run", code=2).stderr
-    debug = ingest("run", "--debug", code=2).stderr
+def test_a_wrong_table_file_is_named_with_its_key(ingest: Shell) -> None:
+    """A run stops before Spark starts: exit code 2."""
+    (ingest.folder / "tables").mkdir()
+    (ingest.folder / "tables" / "t.toml").write_text('table = "t"\ntopic = "t"\ncolour = 1\n')
 
+    done = ingest("run", code=2)
+
+    assert "tables/t.toml: colour: unknown key" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_traceback_is_for_debug(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --debug the same line comes after it; what nobody foresaw is told in a line too."""
+    assert call(["schema", "show", "s-value"]) == 2
+    usual = capsys.readouterr().err
+    assert call(["schema", "show", "s-value", "--debug"]) == 2
+    debug = capsys.readouterr().err
     assert "Traceback" not in usual
     assert debug.startswith("Traceback")
     assert debug.endswith(usual)
-    (ingest.folder / "file").touch()
-    for part, schema in {
-        "key": key_schema("s.t", {"id": "int"}),
-        "value": envelope_schema("s.t", COLUMNS),
-    }.items():
-        path = ingest.folder / "registry" / f"s.t-{part}" / "v1.avsc"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(schema))
-    surprise = ingest("onboard", "*", "--registry", "registry", "--tables", "file", code=1).stderr
+
+    schemas = {"key": key_schema("s.t", {"id": "int"}), "value": envelope_schema("s.t", COLUMNS)}
+    for part, schema in schemas.items():
+        (here / "registry" / f"s.t-{part}").mkdir(parents=True)
+        (here / "registry" / f"s.t-{part}" / "v1.avsc").write_text(json.dumps(schema))
+    (here / "file").touch()
+    assert call(["onboard", "*", "--registry", "registry", "--tables", "file"]) == 1
+    surprise = capsys.readouterr().err
     assert surprise.startswith("ingest: FileExistsError: ")
     assert surprise.count("\n") == 1
 

@@ -13,9 +13,6 @@ from ingest.hudi.present import present
 from ingest.hudi.upsert import write
 from ingest.names import Instant, Partition, Subject, Topic
 from ingest.tables import Subjects, Table, Target
-from tests.conftest_spark import outer_spark, spark
-
-__all__ = ["outer_spark", "spark"]
 
 
 def entry_of(run: int) -> LedgerEntry:
