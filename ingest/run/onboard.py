@@ -17,6 +17,7 @@ from ingest.compile.envelope import Envelope, classify, find_envelope, why_forei
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.dialects import DIALECTS, Dialect, dialect_of
 from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
+from ingest.hudi.layout import choose_target
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
 from ingest.registry import Registry, fetch_pair, subject_of, topics_of
@@ -64,9 +65,8 @@ def onboard(
     Raises `UsageError` where nothing matches, or two topics would become one table.
     """
     topics = _matching(registry, patterns)
-    names = {topic: table_name(topic, name) if name else table_name(topic) for topic in topics}
     sizes = _sizes(settings, topics)
-    found = [_onboard_one(registry, topic, names[topic], sizes) for topic in topics]
+    found = [_onboard_one(registry, topic, name, sizes) for topic in topics]
     made = {one.topic: one.table.table for one in found if one.table}
     for shared, twins in clashes(made).items():
         raise UsageError(
@@ -99,14 +99,14 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
         return None
 
 
-def _onboard_one(registry: Registry, topic: Topic, name: str, sizes: Watermarks | None) -> Onboarded:
+def _onboard_one(registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None) -> Onboarded:
     try:
         return _examine(registry, topic, name, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error))
 
 
-def _examine(registry: Registry, topic: Topic, name: str, sizes: Watermarks | None) -> Onboarded:
+def _examine(registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None) -> Onboarded:
     pair = fetch_pair(registry, topic)
     where = label(pair.value)
     *references, text = registry.with_references(pair.value)
@@ -126,7 +126,7 @@ def _examine(registry: Registry, topic: Topic, name: str, sizes: Watermarks | No
     if pair.key is None:
         return Onboarded(topic, "left out", f"no subject {subject_of(topic, 'key')}: a table needs a key")
     table = Table(
-        table=name,
+        table=table_name(topic, name) if name else table_name(topic),
         topic=topic,
         dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that table files allow
         subjects=Subjects(key=pair.key.subject, value=pair.value.subject),
@@ -138,8 +138,6 @@ def _describe(
     registry: Registry, table: Table, dialect: Dialect, envelope: Envelope, sizes: Watermarks | None
 ) -> Onboarded:
     """Complete the table with what its key and its size ask for, and see that it compiles."""
-    from ingest.hudi.options import choose_target  # noqa: PLC0415  reaches pyspark
-
     keys, values = fetch_written(registry, table)
     table = attrs.evolve(table, columns=_lossless_keys(keys[-1].schema))
     compiled = compile_table(table, keys, values)

@@ -30,10 +30,12 @@ def compile_written(
         return compile_table(table, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
         culprit = next((one for one in values if _problem(table, keys, one) == str(error)), None)
-        others = [one for one in values if one is not culprit]
-        if culprit is None or not others:
+        if culprit is None:
             raise
         _refuse_written_by(culprit, table, messages, error)
+        others = [one for one in values if one is not culprit]
+        if not others:
+            raise
         return compile_written(table, keys, others, messages)
 
 

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from ingest.errors import TableFileError
-from ingest.hudi.options import choose_target, hudi_options
+from ingest.hudi.layout import choose_target
+from ingest.hudi.options import hudi_options
 from ingest.names import Subject, Topic
 from ingest.tables import Subjects, Table, Target
 
