@@ -16,6 +16,7 @@ setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only 
 
 # What a cache holds is not fetched again: uv and Maven are asked offline first.
 .venv/.stamp: requirements.lock pyproject.toml
+	@echo ".venv: what requirements.lock pins ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@ls $(CACHE)/uv-$(UV_VERSION)-*.whl >/dev/null 2>&1 || $(BIN)/pip download -q --no-deps -d $(CACHE) uv==$(UV_VERSION)
 	@$(BIN)/pip install -q --no-index --no-deps --find-links $(CACHE) uv==$(UV_VERSION)
@@ -28,6 +29,7 @@ jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
 jars/%/.stamp: jars/pom.xml
+	@echo "jars/$*: what jars/pom.xml pins ..."
 	@rm -rf jars/$*
 	@$(MVN) -o -P $(PROFILE) package >/dev/null 2>&1 || $(MVN) -P $(PROFILE) package
 	@touch $@

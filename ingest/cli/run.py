@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -70,13 +70,16 @@ def _write(path: Path, report: "RunReport") -> None:
 
 
 def _show(report: "RunReport") -> None:
+    from ingest.run.report import Outcome  # noqa: PLC0415  light start
+
     numbers = ("read", "upserted", "deleted", "superseded", "ignored", "seconds")
     print_table(("table", "outcome", *numbers), [_row(one) for one in report.tables], right=numbers)
     _show_changes(report)
     print_text()
     outcomes = Counter(one.outcome for one in report.tables)
     seconds = (report.finished_at - report.started_at).total_seconds()
-    print_text(f"{', '.join(f'{n:,} {outcome}' for outcome, n in outcomes.items())} in {seconds:.1f} s")
+    told = [f"{outcomes[one]:,} {one}" for one in get_args(Outcome) if outcomes[one]]
+    print_text(f"{', '.join(told)} in {seconds:.1f} s")
 
 
 def _row(one: "TableOutcome") -> tuple[object, ...]:

@@ -5,9 +5,13 @@ there, whatever the log level.  Machine-readable output therefore never shares s
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
+from types import FrameType
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -79,11 +83,32 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
     builder = SparkSession.builder.appName(app_name)
     for key, value in settled.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with _without_interruption():
+        spark = builder.getOrCreate()
     _check(spark)
     for key, value in _split_methods(spark).items():
         spark.conf.set(key, value)
     return spark
+
+
+@contextmanager
+def _without_interruption() -> Iterator[None]:
+    """Hold Ctrl-C back until the JVM has started.
+
+    pyspark's `launch_gateway` removes, when interrupted, the folder that the starting JVM writes its port to;
+    the JVM then never reads the pipe whose end would end it, and stays for ever.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[FrameType | None] = []
+    before = signal.signal(signal.SIGINT, lambda _, frame: held.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        signal.raise_signal(signal.SIGINT)
 
 
 def session_of(spark: SparkSession) -> SparkSession:
