@@ -54,9 +54,12 @@ SPLIT_METHODS: Final[Mapping[str, str]] = {
     # Where the JVM was not told so: above this size Spark takes a slower way with smaller methods.
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
-DEFAULTS: Final[Mapping[str, str]] = {
-    # A batch is held between counting and writing it: compressing it costs a tenth of a run, and saves little.
+TUNED_SQL: Final[Mapping[str, str]] = {
+    # A batch is held between counting and writing: compressing it costs a tenth of a run and saves little.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+DEFAULTS: Final[Mapping[str, str]] = {
+    **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     "spark.ui.enabled": "false",
@@ -64,8 +67,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
 }
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
-    # A batch is held between counting and writing it: compressing it costs a tenth of a run, and saves little.
-    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
@@ -123,7 +124,7 @@ def session_of(spark: SparkSession) -> SparkSession:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
     hadoop.set(LIST_STRUCTURE, "false")
     own = spark.newSession()
-    for key, value in {**_split_methods(spark), **MUST_HOLD_SQL}.items():
+    for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
     return own
 
