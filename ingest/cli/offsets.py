@@ -10,7 +10,7 @@ from ingest.cli.output import claim_stdout, print_json, print_table, print_text
 if TYPE_CHECKING:
     from ingest.run.offsets import TableStatus
 
-app = App(name="offsets", help="The Kafka offsets that a table's last commit holds.")
+app = App(name="offsets", sort_key=5, help="The Kafka offsets that a table's last commit holds.")
 
 
 @app.command

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ingest.cli.options import Deployment, Json
-from ingest.cli.output import print_error, print_json, print_table, print_text, some
+from ingest.cli.output import print_error, print_json, print_table, print_text, show_progress, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,8 @@ def onboard(
 
     if not patterns:
         raise UsageError("onboard needs a pattern over topic names", "All topics: ingest onboard '*'")
-    with deployment.open() as session:
+    with deployment.open() as session, show_progress() as progress:
+        progress("", f"reading the schemas of {session.registry.url}")
         found = session.onboard(patterns, name=name, dry_run=dry_run)
     if json:
         print_json([_to_json(one) for one in found])

@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from ingest.cli.options import Deployment, Json
 from ingest.cli.output import print_error, print_json, print_table, print_text
 
-app = App(name="schema", help="The schemas of a registry, as ingest reads them.")
+app = App(name="schema", sort_key=4, help="The schemas of a registry, as ingest reads them.")
 
 
 @app.command

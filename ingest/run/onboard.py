@@ -23,7 +23,7 @@ from ingest.names import Topic
 from ingest.registry import Registry, fetch_pair, subject_of, topics_of
 from ingest.run.schemas import fetch_written, label
 from ingest.settings import Settings
-from ingest.tables import Column, Key, Subjects, Table, Target, clashes, merge, render, table_name
+from ingest.tables import Column, Key, Subjects, Table, Target, clashes, merge, read, render, table_name
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
@@ -66,7 +66,7 @@ def onboard(
     """
     topics = _matching(registry, patterns)
     sizes = _sizes(settings, topics)
-    found = [_onboard_one(registry, topic, name, sizes) for topic in topics]
+    found = [_onboard_one(settings, registry, topic, name, sizes) for topic in topics]
     made = {one.topic: one.table.table for one in found if one.table}
     for shared, twins in clashes(made).items():
         raise UsageError(
@@ -99,14 +99,18 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
         return None
 
 
-def _onboard_one(registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None) -> Onboarded:
+def _onboard_one(
+    settings: Settings, registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None
+) -> Onboarded:
     try:
-        return _examine(registry, topic, name, sizes)
+        return _examine(settings, registry, topic, name, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error))
 
 
-def _examine(registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None) -> Onboarded:
+def _examine(
+    settings: Settings, registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None
+) -> Onboarded:
     pair = fetch_pair(registry, topic)
     where = label(pair.value)
     *references, text = registry.with_references(pair.value)
@@ -131,7 +135,12 @@ def _examine(registry: Registry, topic: Topic, name: str | None, sizes: Watermar
         dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that table files allow
         subjects=Subjects(key=pair.key.subject, value=pair.value.subject),
     )
-    return _describe(registry, table, dialect, envelope, sizes)
+    path = settings.tables_dir / f"{table.table}.toml"
+    said = read(path).columns if path.exists() else {}
+    try:
+        return _describe(registry, attrs.evolve(table, columns=said), dialect, envelope, sizes)
+    except (SchemaError, UnmappedTypeError) as error:
+        return Onboarded(topic, "failed", str(error), table=table)  # with a file to mend it in
 
 
 def _describe(
@@ -139,7 +148,7 @@ def _describe(
 ) -> Onboarded:
     """Complete the table with what its key and its size ask for, and see that it compiles."""
     keys, values = fetch_written(registry, table)
-    table = attrs.evolve(table, columns=_lossless_keys(keys[-1].schema))
+    table = attrs.evolve(table, columns=_lossless_keys(keys[-1].schema) | table.columns)
     compiled = compile_table(table, keys, values)
     names = tuple(name for name, _ in compiled.key_columns)
     size = sizes.found.get(table.topic) if sizes else None
@@ -183,8 +192,11 @@ def _doubts(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> li
             f"{', '.join(filled)}: nullable with a default; the producer's converter may have written the "
             "default where the source holds null"
         )
-    lossy = {v.column: v.mapped.loses for v in compiled.value.variants if v.mapped.loses}
-    doubts += [f"{name}: loses {what}" for name, what in lossy.items()]
+    lossy: dict[str, list[str]] = {}
+    for variant in compiled.value.variants:
+        if variant.mapped.loses:
+            lossy.setdefault(variant.mapped.loses, []).append(variant.column)
+    doubts += [f"{', '.join(dict.fromkeys(names))}: loses {what}" for what, names in lossy.items()]
     semantics = {v.mapped.semantic for v in compiled.value.variants}
     guards = [g.text for g in dialect.guards if not g.semantics or semantics.intersection(g.semantics)]
     return [*doubts, *guards]
@@ -210,4 +222,4 @@ def _write(settings: Settings, one: Onboarded, *, dry_run: bool) -> Onboarded:
     if not dry_run and state != "unchanged":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(after, encoding="utf-8")
-    return attrs.evolve(one, state=state, path=path)
+    return attrs.evolve(one, state="failed" if one.state == "failed" else state, path=path)

@@ -222,4 +222,16 @@ def test_a_table_that_cannot_be_read_fails_alone(folder: Folder) -> None:
     assert odd.state == "failed"
     assert "srv.db.dbo.odd-value v1" in odd.reason
     assert "$.after.x: 'io.debezium.data.geometry.Blob' carried as 'bytes'" in odd.reason
-    assert list(folder.files) == ["srv_db_dbo_good.toml"]
+
+
+def test_a_failed_tables_file_is_where_it_is_mended(folder: Folder) -> None:
+    """A column that a person excludes in the file no longer stops its table, and the edit stays."""
+    folder.add("srv.db.dbo.odd", table_of({**ROW, "x": semantic("bytes", "io.debezium.data.geometry.Blob")}))
+    assert folder.onboard("*")["srv.db.dbo.odd"].state == "failed"
+    path = folder.root / "tables" / "srv_db_dbo_odd.toml"
+    mended = path.read_text() + "\n[columns.x]\nexclude = true  # nobody needs it\n"
+    path.write_text(mended)
+
+    assert folder.onboard("*")["srv.db.dbo.odd"].state == "unchanged"
+
+    assert path.read_text() == mended
