@@ -46,22 +46,13 @@ _MICROS_NTZ = "cast(timestamp_micros({micros}) as timestamp_ntz)"  # the run's s
 
 
 def _clock(of_second: str, digits: int) -> str:
-    """Return SQL for `HH:mm:ss.f…` of a count `{c}` of which `of_second` make a second.
-
-    All figures as one number, HHmmssf…, behind a 1 that keeps the zeros; then cut: one conversion to text.
-    """
-    hours = f"{{c}} div (3600 * {of_second})"
-    minutes = f"{{c}} div (60 * {of_second})"
-    seconds = f"{{c}} div {of_second}"
-    figures = (
-        f"cast((((100L + {hours}) * 100 + ({minutes}) % 60) * 100 + ({seconds}) % 60) * {10**digits}"
-        f" + {{c}} % {of_second} as string)"
-    )
-    parts = ((2, 2, ":"), (4, 2, ":"), (6, 2, "."), (8, digits, ""))
-    cut = [
-        f"substring({figures}, {at}, {size})" + (f", '{sign}'" if sign else "") for at, size, sign in parts
-    ]
-    return f"concat({', '.join(cut)})"
+    """Return SQL for `HH:mm:ss.f…` of a count `{c}` of which `of_second` make a second."""
+    part = "lpad(cast({value} as string), {width}, '0')"
+    hours = part.format(value=f"{{c}} div (3600 * {of_second})", width=2)
+    minutes = part.format(value=f"({{c}} div (60 * {of_second})) % 60", width=2)
+    seconds = part.format(value=f"({{c}} div {of_second}) % 60", width=2)
+    fraction = part.format(value=f"{{c}} % {of_second}", width=digits)
+    return f"concat({hours}, ':', {minutes}, ':', {seconds}, '.', {fraction})"
 
 
 def _nanos_text(nanos: str) -> str:
