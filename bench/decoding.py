@@ -27,8 +27,10 @@ def decode_against_bare() -> float:
     """Return bare time / our time, of the best rounds: the share of bare speed that is left."""
     spark = _spark()
     frame = _frame(spark, (2,))
-    wire = json.dumps(value_schema(COLUMNS))
-    bare = frame.select(from_avro(F.expr("substring(value, 6)"), wire, {"mode": "PERMISSIVE"}))
+    sides = {"key": KEY_SCHEMA, "value": value_schema(COLUMNS)}
+    bare = frame.select(
+        *(from_avro(F.expr(f"substring({side}, 6)"), json.dumps(schema)) for side, schema in sides.items())
+    )
     ours = decode_events(frame, _compiled((2,)))
     best_bare, best_ours = _best(bare, ours)
     return best_bare / best_ours
