@@ -16,16 +16,6 @@ from ingest.compile.variant import Variant
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 
-# What ingest itself adds: before the row's columns, so that those added later stay behind the first ones.
-CDC_COLUMNS: tuple[tuple[str, str], ...] = (
-    ("_cdc_op", "string"),
-    ("_cdc_position", "string"),
-    ("_cdc_source_ts", "timestamp"),
-    ("_cdc_schema_id", "int"),
-    ("_cdc_partition", "int"),
-    ("_cdc_offset", "bigint"),
-)
-
 
 @attrs.frozen
 class TargetColumn:

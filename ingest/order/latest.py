@@ -1,7 +1,7 @@
 """The fold: one row a key, the newest, and beside those one row for whatever was only counted.
 
 One shuffle gives all that a run needs to know: the rows to write, how many messages stand behind them, which
-schemas wrote them, and every rejected record with its bytes.
+schemas wrote them, and the place of every rejected record.
 """
 
 from collections.abc import Sequence
@@ -112,8 +112,9 @@ def tally(folded: DataFrame, compiled: CompiledTable) -> Tally:
 
 
 def settle(folded: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:
-    """Return the rows to write: `CDC_COLUMNS`, then key and row columns under their own names and types.
+    """Return the rows to write: the `_cdc_` columns, then key and row columns by their own names.
 
+    The `_cdc_` columns come first, so that columns added later stay behind those from the start.
     A delete has its key, and nulls.  Keys are never null here; the alternative in `coalesce` only tells Spark
     so, and with it the table's schema.
     """

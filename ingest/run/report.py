@@ -1,6 +1,5 @@
 """What a run did, as values, and as the JSON of the contract."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ import attrs
 from ingest.compile.evolve import SchemaChange
 from ingest.errors import DecodeError, IngestError, Retryable
 from ingest.kafka.ranges import TopicRanges
-from ingest.names import Instant, SchemaId, Topic
+from ingest.names import Instant, Topic
 from ingest.order.latest import Tally
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
@@ -105,8 +104,3 @@ def to_iso(instant: datetime | None) -> str | None:
 
 def _by_text(offsets: dict[Any, int]) -> dict[str, int]:
     return {str(partition): offset for partition, offset in sorted(offsets.items())}
-
-
-def schema_ids_text(ids: Sequence[SchemaId]) -> str:
-    """Return ids for a person."""
-    return ", ".join(str(one) for one in ids) or "-"
