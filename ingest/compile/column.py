@@ -7,13 +7,16 @@ import attrs
 
 from ingest import avro
 from ingest.compile import sparktype
-from ingest.compile.sparktype import ArrayOf, MapOf, Simple, SparkType, Struct, parse_ddl, quote
-from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TypeRow
+from ingest.compile.decimal import declared_sql, is_number_text, plain_sql, shape_of
+from ingest.compile.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct, parse_ddl, quote
+from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.compile.unavailable import unavailable_sql
 from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, Types
 
-UNKNOWN_PRECISION = 64
-"""What Confluent's and Apicurio's converters write for a decimal without a precision."""
+_VENDOR_NAMES = ("cdc.data.Decimal", "cdc.data.timestamp")
+"""Names that CDL puts behind a vendor's package, which varies."""
+_OUTSIDE = "infinity, and dates outside the years 1 to 9999 (null)"
 
 
 @attrs.frozen
@@ -21,7 +24,8 @@ class Mapped:
     """A compiled type.
 
     `reader` is the Avro JSON (without the null branch) to decode with; `sql` makes the Spark value of the
-    decoded one, `{c}`; `fault` is SQL that is true where it cannot, or empty where it always can.
+    decoded one, `{c}`; `fault` is SQL that is true where it cannot, or empty where it always can;
+    `unavailable` is SQL that is true for a value that the source did not send, or empty where it always does.
     """
 
     semantic: str
@@ -32,6 +36,7 @@ class Mapped:
     fault: str = ""
     unit: str = ""
     loses: str = ""
+    unavailable: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -59,6 +64,10 @@ class Mapper:
     types: Types = Types()
     columns: Mapping[str, Column] = attrs.Factory(dict)
     tick_ns: int | None = None
+    placeholder: str = ""
+    """What stands for unavailable values; empty where the source has none."""
+    durations: bool = False
+    """Whether times of day are durations."""
 
     def column(self, name: str, schema: avro.Schema, path: str) -> Mapped:
         """Compile one column of the row image, under its own policies."""
@@ -67,9 +76,14 @@ class Mapper:
             self.types,
             time=rule.time or self.types.time,
             nanos=rule.nanos or self.types.nanos,
+            beyond=rule.beyond or self.types.beyond,
         )
         mapped = attrs.evolve(self, types=policies).map(avro.not_null(schema), path)
-        return mapped if rule.type is None else self._declare(mapped, rule.type, path)
+        if rule.type is not None:
+            mapped = self._declare(mapped, rule.type, path)
+        if not self.placeholder or not mapped.is_plain:
+            return mapped
+        return attrs.evolve(mapped, unavailable=unavailable_sql(schema, self.placeholder))
 
     def map(self, schema: avro.Schema, path: str) -> Mapped:
         """Compile a type.  Raises `UnmappedTypeError` with its path."""
@@ -78,8 +92,8 @@ class Mapper:
                 return self._scalar(physical, notes, path)
             case avro.Enum() | avro.Fixed():
                 return self._named(schema, path)
-            case avro.Array(items=items):
-                return self._array(items, path)
+            case avro.Array():
+                return self._array(schema, path)
             case avro.MapOf(values=values):
                 return self._map(values, path)
             case avro.Record():
@@ -93,63 +107,75 @@ class Mapper:
 
     def _scalar(self, physical: str, notes: avro.Notes, path: str) -> Mapped:
         row = self._row(notes, physical, path)
-        reader: Any = physical
-        spark = row.spark
         if row.logical == "decimal":
-            precision, scale = self._decimal(notes, path)
-            spark = spark.format(precision=precision, scale=scale)
-            reader = {
-                "type": physical,
-                "logicalType": "decimal",
-                "precision": precision,
-                "scale": scale,
-            }
-        elif row.logical:
-            reader = {"type": physical, "logicalType": row.logical}
-        kind = parse_ddl(spark)
-        return Mapped(notes.semantic, physical, kind, reader, row.sql, row.fault, row.unit, row.loses)
+            return self._decimal(physical, notes, path)
+        reader = {"type": physical, "logicalType": row.logical} if row.logical else physical
+        return self._of_row(row, reader)
+
+    def _of_row(self, row: TypeRow, reader: Any) -> Mapped:
+        """Make what a row says, with its policy for what Spark's dates do not hold."""
+        mapped = Mapped(
+            row.semantic, row.physical, parse_ddl(row.spark), reader, row.sql, row.fault, row.unit, row.loses
+        )
+        if not row.beyond:
+            return mapped
+        if self.types.beyond == "null":
+            inside = f"not coalesce({row.beyond}, false)"
+            fault = row.fault and f"{inside} and ({row.fault})"
+            loses = " and ".join(filter(None, (row.loses, _OUTSIDE)))
+            return attrs.evolve(mapped, sql=f"if({inside}, {row.sql}, null)", fault=fault, loses=loses)
+        return attrs.evolve(mapped, fault=" or ".join(filter(None, (row.beyond, row.fault))))
 
     def _row(self, notes: avro.Notes, physical: str, path: str) -> TypeRow:
         """Look a row up: by `connect.name`, else `logicalType`, else the bare physical type."""
         semantic = notes.semantic
+        semantic = next((name for name in _VENDOR_NAMES if semantic.endswith(f".{name}")), semantic)
         policy = {"time": self.types.time, "nanos": self.types.nanos}.get(POLICIES.get(semantic, ""), "")
         policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
         key = (semantic, physical, policy)
-        row = (TYPES_BY_TICK[self.tick_ns].get(key) if self.tick_ns else None) or TYPES.get(key)
+        special = [TYPES_BY_TICK[self.tick_ns]] if self.tick_ns else []
+        special += [TYPES_OF_DURATIONS] if self.durations else []
+        row = next((rows[key] for rows in (*special, TYPES) if key in rows), None)
         if row is None:
             raise UnmappedTypeError(self.where, path, semantic, physical)
         return row
 
-    def _decimal(self, notes: avro.Notes, path: str) -> tuple[int, int]:
-        """Return precision and scale; the scale is the parameter's, not the annotation's.
-
-        A decimal of unknown precision gets all 38 digits; a value with more cannot be decoded.
-        """
-        text = notes.parameter("scale")
-        scale = notes.scale or 0 if text is None else int(text)
-        declared = notes.parameter("connect.decimal.precision")
-        precision = int(declared) if declared else notes.precision
-        if precision is None or (not declared and precision == UNKNOWN_PRECISION):
-            precision = sparktype.MAX_PRECISION
-        digits = max(precision, scale)
-        if scale < 0 or digits > sparktype.MAX_PRECISION:
-            raise SchemaError(
-                self.where,
-                path,
-                f"a decimal({precision},{scale}) does not fit Spark's 38 digits",
-                "Exclude the column, or set the connector's decimal.handling.mode to string",
-            )
-        return digits, scale
+    def _decimal(self, physical: str, notes: avro.Notes, path: str) -> Mapped:
+        """Compile a decimal: by Spark's decoder, or from its bytes where Avro knows no such decimal."""
+        shape, semantic = shape_of(notes), notes.semantic
+        if shape.fits and shape.scale >= 0:
+            target = shape.target
+            reader = {
+                "type": physical,
+                "logicalType": "decimal",
+                "precision": target.precision,
+                "scale": target.scale,
+            }
+            return Mapped(semantic, physical, target, reader)
+        text = plain_sql(shape.scale)
+        if shape.fits:
+            sql, fault = declared_sql(text, shape.target)
+            return Mapped(semantic, physical, shape.target, physical, sql, fault)
+        if self.types.decimals == "string":
+            unit = f"decimal({shape.precision},{shape.scale}), in plain notation"
+            return Mapped(semantic, physical, Simple("string"), physical, text, unit=unit)
+        raise SchemaError(
+            self.where,
+            path,
+            f"a decimal({shape.precision},{shape.scale}) does not fit Spark's 38 digits",
+            'Exclude the column, or keep it as text: [types] decimals = "string"',
+        )
 
     def _named(self, schema: avro.Enum | avro.Fixed, path: str) -> Mapped:
         physical = _physical(schema)
         row = self._row(schema.notes, physical, path)
         return Mapped(schema.notes.semantic, physical, parse_ddl(row.spark), avro.render(schema))
 
-    def _array(self, items: avro.Schema, path: str) -> Mapped:
-        item = self.map(items, f"{path}[]")
+    def _array(self, array: avro.Array, path: str) -> Mapped:
+        self._check_structure(array.notes, "array", path)
+        item = self.map(array.items, f"{path}[]")
         return Mapped(
-            "",
+            array.notes.connect_name,
             "array",
             ArrayOf(item.spark),
             {"type": "array", "items": _nullable(item.reader)},
@@ -158,6 +184,14 @@ class Mapper:
             item.unit,
             item.loses,
         )
+
+    def _check_structure(self, notes: avro.Notes, physical: str, path: str) -> TypeRow | None:
+        """Look up what a structure's own name means; names of the connectors' without a row are errors."""
+        name = notes.connect_name
+        row = TYPES.get((name, physical, "")) if name else None
+        if row is None and name.startswith(("io.debezium.data.", "io.debezium.time.", "org.apache.kafka.")):
+            raise UnmappedTypeError(self.where, path, name, physical)
+        return row
 
     def _map(self, values: avro.Schema, path: str) -> Mapped:
         value = self.map(values, f"{path}{{}}")
@@ -173,13 +207,14 @@ class Mapper:
         )
 
     def _record(self, record: avro.Record, path: str) -> Mapped:
-        if record.notes.connect_name.startswith(("io.debezium.data.", "io.debezium.time.")):
-            raise UnmappedTypeError(self.where, path, record.notes.connect_name, "record")
+        row = self._check_structure(record.notes, "record", path)
+        if row and row.spark:
+            return self._of_row(row, reader_record("Struct", {f.name: _reader_of(f) for f in record.fields}))
         fields = {f.name: self.map(f.type, f"{path}.{f.name}") for f in record.fields}
         parts = ", ".join(f"'{n}', {m.convert('{c}.' + quote(n))}" for n, m in fields.items())
         faults = [m.fails("{c}." + quote(n)) for n, m in fields.items() if m.fault]
         return Mapped(
-            "",
+            row.semantic if row else "",
             "record",
             Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
             reader_record("Struct", {n: m.reader for n, m in fields.items()}),
@@ -194,6 +229,9 @@ class Mapper:
         target = parse_ddl(declared)
         if target == Simple("string") and mapped.physical in ("string", "enum"):
             return attrs.evolve(mapped, spark=target, sql="{c}", fault="", loses="")
+        if isinstance(target, Decimal) and is_number_text(mapped.semantic, mapped.spark):
+            sql, fault = declared_sql(mapped.sql, target)
+            return attrs.evolve(mapped, spark=target, sql=sql, fault=fault)
         if sparktype.widest(mapped.spark, target) != target:
             raise SchemaError(
                 self.where,
@@ -203,6 +241,11 @@ class Mapper:
             )
         sql = sparktype.reshape(mapped.sql, mapped.spark, target)
         return attrs.evolve(mapped, spark=target, sql=sql)
+
+
+def _reader_of(field: avro.Field) -> Any:
+    """Return what a field of a structure with a meaning is read as: its bare physical type."""
+    return _physical(avro.not_null(field.type))
 
 
 def _physical(schema: avro.Schema) -> str:

@@ -7,7 +7,6 @@ import attrs
 from ingest import avro
 from ingest.compile.column import Mapper
 from ingest.compile.envelope import classify, find_envelope
-from ingest.dialects import dialect_of
 from ingest.errors import SchemaError, UnmappedTypeError
 
 
@@ -50,8 +49,14 @@ def describe(schema: avro.Schema, label: str) -> Description:
     kind = classify(schema)
     if kind == "data":
         envelope = find_envelope(schema, label)
-        dialect = dialect_of(envelope.source_record)
-        mapper = Mapper(label, tick_ns=dialect.tick_ns if dialect else None)
+        dialect = envelope.dialect
+        if envelope.form == "document":
+            line = ColumnLine(
+                "doc", "string", nullable=True, semantic="io.debezium.data.Json", spark="string"
+            )
+            return Description("change events", envelope.dialect.name if envelope.dialect else "", (line,))
+        tick_ns, durations = (dialect.tick_ns, dialect.has_durations) if dialect else (None, False)
+        mapper = Mapper(label, tick_ns=tick_ns, durations=durations)
         lines = _lines(mapper, envelope.row, "$.after")
         return Description("change events", dialect.name if dialect else "", lines)
     if isinstance(schema, avro.Record):

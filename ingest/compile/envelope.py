@@ -1,14 +1,24 @@
-"""What a value schema is: a data envelope with its parts, or one of the other records of a connector."""
+"""What a value schema is: change events in one of four forms, or one of the other records of a connector."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
 
 from ingest import avro
+from ingest.dialects import CDL, RECORD, Dialect, dialect_of, dialect_of_flat
 from ingest.errors import SchemaError
 
 Kind = Literal["data", "heartbeat", "transaction", "schema-change", "message", "notification", "foreign"]
 """What a value schema is; `foreign` is neither a change event nor anything known beside one."""
+
+Form = Literal["debezium", "document", "flattened", "cdl", "record"]
+"""How a change event is laid out.
+
+`debezium`: records before and after, source, op · `document`: the same with documents as JSON text ·
+`flattened`: the row itself, what is left of the rest in fields with `__` (ExtractNewRecordState) · `cdl`:
+CDL's own JSON, with data, before and unique · `record`: any record, as it is.
+"""
 
 # Full names of the records that share a broker with data but are none
 # (debezium: common/…/HeartbeatImpl, pipeline/txmetadata, HistorizedRelationalDatabaseSchema, notification).
@@ -22,21 +32,39 @@ _OTHER_RECORDS: tuple[tuple[str, Kind], ...] = (
     (".Notification", "notification"),
 )
 
-_PARTS = ("before", "after", "source", "op")
+_PARTS = ("after", "source", "op")
+_CDL_PARTS = ("OPERATION", "data", "TABLE_NAME", "transaction")
+_FLAT = "__"
+"""What `add.fields` puts before a name (Debezium's default of add.fields.prefix)."""
+_SOURCE = "source_"
+_ADDED = frozenset(
+    (
+        *("deleted", "op", "ts_ms", "ts_us", "ts_ns", "version", "connector", "name", "snapshot", "db"),
+        *("transaction_id", "transaction_total_order", "transaction_data_collection_order"),
+        *("sequence", "schema", "table", "change_lsn", "commit_lsn", "event_serial_no"),
+        *("txId", "lsn", "xmin", "origin", "origin_lsn", "scn", "commit_scn", "start_scn", "lcr_position"),
+        *("rs_id", "ssn", "redo_thread", "user_name", "redo_sql", "row_id", "commit_ts_ms", "start_ts_ms"),
+        *("txSeq", "server_id", "gtid", "file", "pos", "row", "thread", "query"),
+        *("rs", "collection", "ord", "h", "tord", "lsid", "txnNumber", "wallTime"),
+    )
+)
+"""What `add.fields` may take over: fields of the envelope and of the connectors' source blocks."""
 
 
 @attrs.frozen
 class Envelope:
-    """The parts of a data envelope: the row image, the source block, what stands beside them."""
+    """The parts of a change event; `row` holds the columns (none for documents)."""
 
+    form: Form
     record: avro.Record
     row: avro.Record
-    source: avro.Record
-
-    @property
-    def source_record(self) -> str:
-        """Full name of the source block's record."""
-        return self.source.name
+    dialect: Dialect | None
+    source_record: str = ""
+    """Full name of the source block's record; empty where there is none."""
+    fields: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    """Where source fields are: name in the source block, name of the root's field; of a flattened row."""
+    unique: avro.Record | None = None
+    """The record that holds the key columns, where the value has one (CDL)."""
 
     @property
     def is_signal(self) -> bool:
@@ -51,16 +79,60 @@ def classify(schema: avro.Schema) -> Kind:
     """Return what a value schema is, by its name and its parts."""
     if not isinstance(schema, avro.Record):
         return "foreign"
-    if all(schema.field(part) for part in _PARTS):
+    if all(schema.field(part) for part in _PARTS) or all(schema.field(part) for part in _CDL_PARTS):
         return "data"
-    return next((kind for suffix, kind in _OTHER_RECORDS if schema.name.endswith(suffix)), "foreign")
+    known = next((kind for suffix, kind in _OTHER_RECORDS if schema.name.endswith(suffix)), None)
+    return known or ("data" if _is_flattened(schema) else "foreign")
 
 
 def find_envelope(schema: avro.Schema, where: str) -> Envelope:
-    """Find the parts of a data envelope, by name.  Raises `SchemaError` naming what is missing."""
+    """Find the parts of a change event, by name.  Raises `SchemaError` naming what is missing."""
     if not isinstance(schema, avro.Record) or classify(schema) != "data":
         raise SchemaError(where, "$", why_foreign(schema), "Onboard topics of change events")
-    return Envelope(schema, _record(schema, "after", where), _record(schema, "source", where))
+    unique = _record(schema, "unique", where) if schema.field("unique") else None
+    if schema.field("OPERATION"):
+        return Envelope("cdl", schema, _record(schema, "data", where), CDL, unique=unique)
+    if not schema.field("source"):
+        return _flattened(schema)
+    source = _record(schema, "source", where)
+    dialect = CDL if schema.field("message_version") else dialect_of(source.name)
+    if dialect and dialect.is_document:
+        return Envelope("document", schema, avro.Record(schema.name, ()), dialect, source.name)
+    row = _record(schema, "after", where)
+    return Envelope("debezium", schema, row, dialect, source.name, unique=unique)
+
+
+def plain_record(schema: avro.Schema, where: str) -> Envelope:
+    """Take any record as a row.  Raises `SchemaError` for what is none."""
+    if not isinstance(schema, avro.Record):
+        raise SchemaError(where, "$", "is no record, so it has no columns")
+    return Envelope("record", schema, schema, RECORD)
+
+
+def _flattened(schema: avro.Record) -> Envelope:
+    found = _flat_fields(schema)
+    columns = tuple(field for field in schema.fields if not _is_added(field.name))
+    return Envelope(
+        "flattened", schema, avro.Record(schema.name, columns), dialect_of_flat(found), fields=found
+    )
+
+
+def _is_flattened(schema: avro.Record) -> bool:
+    """Tell whether a record is a row with an operation and a source position, so that it has an order."""
+    found = _flat_fields(schema)
+    return bool({"op", "deleted"}.intersection(found)) and dialect_of_flat(found) is not None
+
+
+def _flat_fields(schema: avro.Record) -> dict[str, str]:
+    """Return the metadata fields of a flattened row, by their name without prefix; the source's own win."""
+    names = [field.name for field in schema.fields if _is_added(field.name)]
+    ordered = sorted(names, key=lambda name: name.startswith(_FLAT + _SOURCE))
+    return {name.removeprefix(_FLAT).removeprefix(_SOURCE): name for name in ordered}
+
+
+def _is_added(name: str) -> bool:
+    """Tell metadata from a column of the table's own that begins like it."""
+    return name.startswith(_FLAT) and name.removeprefix(_FLAT).removeprefix(_SOURCE) in _ADDED
 
 
 def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
@@ -76,7 +148,13 @@ def why_foreign(schema: avro.Schema) -> str:
     if not isinstance(schema, avro.Record):
         return "is no record, so no change event"
     names = [field.name for field in schema.fields]
+    if {"specversion", "type", "source", "data"} <= {name.lower() for name in names}:
+        return f"{schema.name} is a CloudEvents envelope, which is not supported: use the connector's own"
     missing = [part for part in _PARTS if part not in names]
-    flattened = any(name.startswith("__") for name in names)
-    hint = "; it looks flattened (ExtractNewRecordState), which is not supported" if flattened else ""
+    hint = ""
+    if any(name.startswith(_FLAT) for name in names):
+        hint = (
+            "; it looks flattened (ExtractNewRecordState), and lacks what its order is made of: "
+            "add.fields = op, source.ts_ms and the source position (lsn and sequence, commit_lsn, scn, …)"
+        )
     return f"{schema.name} has no {', '.join(missing)}: it is no change event{hint}"

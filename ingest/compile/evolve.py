@@ -76,6 +76,11 @@ def evolve(
         for name, variants in compiled.value.columns(seen).items()
         if name not in key_names
     )
+    derived = tuple(
+        TargetColumn(one.name, _fit(table, one.name, one.spark, held.get(one.name)))
+        for one in compiled.derived
+    )
+    columns = (*columns, *derived)
     changes = () if present is None else tuple(_changes((*keys, *columns), present))
     return Evolution(keys, columns, changes)
 

@@ -5,24 +5,30 @@ the Kafka offset decides between events of one position.  A fold compares *place
 keeps the *position*, the same as text of fixed width that compares bytewise: `epoch.rank.term.….term.offset`.
 """
 
-from ingest.dialects import Dialect
+from collections.abc import Sequence
+
+from ingest.compile.event import EventForm
+from ingest.dialects import Dialect, Term
 
 _OFFSET_DIGITS = 19
 _EPOCH_DIGITS = 4
 
 
-def place_sql(dialect: Dialect, event: str) -> str:
-    """Return SQL for the place of an event (a struct with `op` and `source`) at `offset`; no part is null."""
-    terms = [term.sort.replace("{c}", f"{event}.source.{term.field}") for term in dialect.terms]
-    parts = [dialect.rank.replace("{event}", event), *terms, "offset"]
-    fields = [f"'p{index}', {part}" for index, part in enumerate(parts)]
+def terms_of(dialect: Dialect, form: EventForm) -> tuple[Term, ...]:
+    """Return the position's terms: none where deletes have no position, so that Kafka's order decides."""
+    return () if form.tombstone_deletes else dialect.terms
+
+
+def place_sql(dialect: Dialect, form: EventForm) -> str:
+    """Return SQL for the place of an event at `offset`; no part is null."""
+    terms = [form.resolve(term.sort) for term in terms_of(dialect, form)]
+    rank = form.resolve(dialect.rank) if terms or not dialect.terms else "'1'"
+    fields = [f"'p{index}', {part}" for index, part in enumerate([rank, *terms, "offset"])]
     return f"named_struct({', '.join(fields)})"
 
 
-def position_sql(dialect: Dialect, epoch: int, place: str) -> str:
+def position_sql(terms: Sequence[Term], epoch: int, place: str) -> str:
     """Return SQL for the position of a place."""
-    terms = [
-        term.text.replace("{c}", f"{place}.p{index}") for index, term in enumerate(dialect.terms, start=1)
-    ]
-    offset = f"lpad(cast({place}.p{len(terms) + 1} as string), {_OFFSET_DIGITS}, '0')"
-    return f"concat_ws('.', '{epoch:0{_EPOCH_DIGITS}d}', {place}.p0, {', '.join([*terms, offset])})"
+    texts = [term.text.replace("{c}", f"{place}.p{index}") for index, term in enumerate(terms, start=1)]
+    offset = f"lpad(cast({place}.p{len(texts) + 1} as string), {_OFFSET_DIGITS}, '0')"
+    return f"concat_ws('.', '{epoch:0{_EPOCH_DIGITS}d}', {place}.p0, {', '.join([*texts, offset])})"

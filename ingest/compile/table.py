@@ -7,8 +7,11 @@ import attrs
 
 from ingest import avro
 from ingest.compile.column import reader_record
-from ingest.compile.envelope import Envelope, Kind, classify, find_envelope
-from ingest.compile.sparktype import SparkType
+from ingest.compile.document import Derived, compile_document, derived_columns, document_key
+from ingest.compile.envelope import Envelope, Kind, classify, find_envelope, plain_record
+from ingest.compile.event import EventForm, form_of
+from ingest.compile.position import terms_of
+from ingest.compile.sparktype import Simple, SparkType
 from ingest.compile.variant import (
     Image,
     Variant,
@@ -19,7 +22,7 @@ from ingest.compile.variant import (
     target_name,
     wire_json,
 )
-from ingest.dialects import DIALECTS, Dialect
+from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
 from ingest.tables import Table
@@ -27,30 +30,41 @@ from ingest.tables import Table
 
 @attrs.frozen
 class Written:
-    """A schema that records were written with: `label` names it in messages."""
+    """A schema that records were written with: `label` names it in messages.
+
+    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema.
+    """
 
     schema_id: SchemaId
     label: str
     schema: avro.Schema
+    frame: bytes = b""
 
 
 @attrs.frozen
 class Writer:
-    """How to decode what one schema wrote; `wire` is its JSON, empty for what is not decoded."""
+    """How to decode what one schema wrote.
+
+    `wire` is its Avro JSON, empty for what is not decoded; `names` gives the reader's field of each column,
+    for bytes that name their fields.
+    """
 
     schema_id: SchemaId
     label: str
     kind: Kind
     wire: str = ""
+    names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    frame: bytes = b""
 
 
 @attrs.frozen
 class Side:
-    """The keys or the values of a topic."""
+    """The keys or the values of a topic; `images` are the reader's fields that hold columns ("": itself)."""
 
     writers: tuple[Writer, ...]
     variants: tuple[Variant, ...]
     reader: str
+    images: tuple[str, ...] = ("",)
 
     def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[Variant, ...]]:
         """Return the variants of each column that these schemas (all, if None) wrote, in order."""
@@ -62,22 +76,54 @@ class Side:
         return found
 
 
+_NO_KEYS = Side((), (), reader_json("K", {}))
+_PLACE = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
+"""The key of a table that keeps every change: its place in the topic."""
+
+
 @attrs.frozen
 class CompiledTable:
     """All that the later rooms need of one table."""
 
     table: Table
     dialect: Dialect
+    form: EventForm
     key: Side
     value: Side
     key_columns: tuple[tuple[str, SparkType], ...]
     key_in_row: bool
     """Whether the key is taken from the row image instead of the message key."""
+    derived: tuple[Derived, ...] = ()
+    """Columns made of a document."""
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
         """The ids of the value schemas."""
         return tuple(writer.schema_id for writer in self.value.writers)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of the position."""
+        return terms_of(self.dialect, self.form)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every change is a row of its own."""
+        return self.table.target.mode == "append"
+
+    @property
+    def row_variants(self) -> tuple[Variant, ...]:
+        """The variants that the row image gives: all but those of a message key's columns."""
+        in_message = not self.key_in_row and not self.keeps_all
+        keys = {name for name, _ in self.key_columns} if in_message else set()
+        return tuple(variant for variant in self.value.variants if variant.column not in keys)
+
+    @property
+    def may_be_partial(self) -> bool:
+        """Whether an event may lack values of its row, so that an older one has to give them."""
+        if self.keeps_all:
+            return False
+        return self.dialect.is_document or any(variant.mapped.unavailable for variant in self.row_variants)
 
 
 def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:
@@ -87,25 +133,34 @@ def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Writte
     schema's label and the field's path.
     """
     dialect = DIALECTS[table.dialect]
-    envelopes = {
-        written.schema_id: find_envelope(written.schema, written.label)
-        for written in values
-        if classify(written.schema) == "data"
-    }
+    envelopes = _envelopes(dialect, values)
     if not envelopes:
-        label = values[-1].label if values else str(table.subjects.value)
+        label = values[-1].label if values else f"topic {table.topic}"
         raise SchemaError(label, "$", "is no change event", "Onboard topics of change events")
     _check_sources(dialect, values, envelopes)
+    newest = next(envelopes[one.schema_id] for one in reversed(values) if one.schema_id in envelopes)
+    form = form_of(newest, dialect)
+    derived = derived_columns(table) if dialect.is_document else ()
+    if table.target.mode == "append":
+        value = _compile_values(table, form, values, envelopes, ())
+        return CompiledTable(table, dialect, form, _NO_KEYS, value, _PLACE, key_in_row=False, derived=derived)
     in_message = _message_key(keys)
-    key_names = table.key.columns or in_message
+    key_names = table.key.columns or in_message or _unique_key(newest)
     if not key_names:
         raise _no_key(table, keys)
     key_in_row = set(key_names) != set(in_message)
     key = _compile_keys(table, dialect, keys)
-    value = _compile_values(table, dialect, values, envelopes, key_names if key_in_row else ())
-    held = value if key_in_row else key
-    columns = _key_columns(table, held, key_names)
-    return CompiledTable(table, dialect, key, value, columns, key_in_row)
+    value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
+    columns = _key_columns(table, value if key_in_row else key, key_names)
+    return CompiledTable(table, dialect, form, key, value, columns, key_in_row, derived)
+
+
+def _envelopes(dialect: Dialect, values: Sequence[Written]) -> dict[SchemaId, Envelope]:
+    """Return the envelopes of the schemas that wrote changes; any record is one where records are plain."""
+    if dialect == RECORD:
+        return {one.schema_id: plain_record(one.schema, one.label) for one in values}
+    found = [one for one in values if classify(one.schema) == "data"]
+    return {one.schema_id: find_envelope(one.schema, one.label) for one in found}
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -117,6 +172,10 @@ def _message_key(keys: Sequence[Written]) -> tuple[str, ...]:
     return tuple(field.name for field in newest.fields) if isinstance(newest, avro.Record) else ()
 
 
+def _unique_key(envelope: Envelope) -> tuple[str, ...]:
+    return tuple(field.name for field in envelope.unique.fields) if envelope.unique else ()
+
+
 def _no_key(table: Table, keys: Sequence[Written]) -> SchemaError:
     todo = "Name the columns that are unique: [key] columns = [...]"
     if keys:
@@ -126,12 +185,16 @@ def _no_key(table: Table, keys: Sequence[Written]) -> SchemaError:
 
 
 def _compile_keys(table: Table, dialect: Dialect, keys: Sequence[Written]) -> Side:
-    images = [Image(w.schema_id, w.label, w.schema) for w in keys if isinstance(w.schema, avro.Record)]
+    written = [one for one in keys if isinstance(one.schema, avro.Record)]
+    images = [Image(w.schema_id, w.label, w.schema) for w in written if isinstance(w.schema, avro.Record)]
     variants = compile_variants(table, dialect, images, "$")
+    if dialect.is_document:
+        variants = document_key(variants)
     writers = tuple(
-        Writer(image.schema_id, image.label, "data", wire_json(image.record, image, variants))
-        for image in images
-    )
+        Writer(one.schema_id, one.label, "data", wire_json(image.record, image, variants),
+               image.fields(variants), one.frame)
+        for one, image in zip(written, images, strict=True)
+    )  # fmt: skip
     return Side(writers, variants, reader_json("K", readers(variants)))
 
 
@@ -159,43 +222,65 @@ def _key_columns(table: Table, side: Side, names: Sequence[str]) -> tuple[tuple[
 def _check_sources(
     dialect: Dialect, values: Sequence[Written], envelopes: Mapping[SchemaId, Envelope]
 ) -> None:
+    forms = {envelope.form for envelope in envelopes.values()}
     for written in values:
         envelope = envelopes.get(written.schema_id)
-        if envelope and envelope.source_record != dialect.source_record:
+        if envelope is None:
+            continue
+        if len(forms) > 1:
+            problem = f"the topic holds events of several forms: {', '.join(sorted(forms))}"
+            raise SchemaError(written.label, "$", problem, "Give each form a topic of its own")
+        if envelope.source_record and envelope.dialect != dialect:
             raise SchemaError(
                 written.label,
                 "$.source",
-                f"is a {envelope.source_record}, not {dialect.title}'s {dialect.source_record}",
+                f"is a {envelope.source_record}, not one of {dialect.title}",
                 "Set the table file's dialect to the connector that writes this topic",
             )
 
 
 def _compile_values(
     table: Table,
-    dialect: Dialect,
+    form: EventForm,
     values: Sequence[Written],
     envelopes: Mapping[SchemaId, Envelope],
     key_in_row: Sequence[str],
 ) -> Side:
+    dialect = DIALECTS[table.dialect]
     images = {
         written.schema_id: Image(written.schema_id, written.label, envelopes[written.schema_id].row)
         for written in values
         if written.schema_id in envelopes
     }
-    variants = compile_variants(table, dialect, tuple(images.values()), "$.after")
+    if dialect.is_document:
+        variants = compile_document(tuple(images))
+    else:
+        path = f"$.{form.row_field}" if form.row_field else "$"
+        variants = compile_variants(table, dialect, tuple(images.values()), path)
     writers = tuple(_value_writer(written, images.get(written.schema_id), variants) for written in values)
-    source: dict[str, Any] = {term.field: term.avro for term in dialect.terms}
-    parts: dict[str, Any] = {
-        "after": reader_record("Row", readers(variants)),
-        "source": reader_record("Source", {**source, "ts_ms": "long"}),
-        "op": "string",
-    }
-    if key_in_row:
-        names = {target_name(table, name) for name in key_in_row}
-        parts["before"] = reader_record("Before", readers(v for v in variants if v.column in names))
-    return Side(writers, variants, reader_json("Event", parts))
+    row = readers(variants) if not dialect.is_document else {}
+    names = {target_name(table, name) for name in key_in_row}
+    held = readers(v for v in variants if v.column in names)
+    parts, fields = _images(form, row, row if table.target.mode == "append" else held)
+    return Side(writers, variants, reader_json("Event", {**parts, **form.parts}), fields)
+
+
+def _images(
+    form: EventForm, row: Mapping[str, Any], key: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the reader's fields that hold columns: the row's, and where the key is in them, older ones."""
+    if not form.row_field:
+        return dict(row), ("",)
+    images = {form.row_field: reader_record("Row", row)} if row else {}
+    if key:
+        others = [one for one in (form.before_field, form.unique_field) if one]
+        images |= {field: reader_record(field.capitalize(), key) for field in others}
+    return images, tuple(images)
 
 
 def _value_writer(written: Written, image: Image | None, variants: Sequence[Variant]) -> Writer:
-    wire = wire_json(written.schema, image, variants) if image else ""
-    return Writer(written.schema_id, written.label, classify(written.schema), wire)
+    kind: Kind = classify(written.schema) if image is None else "data"
+    if image is None:
+        return Writer(written.schema_id, written.label, kind, frame=written.frame)
+    wire = wire_json(written.schema, image, variants)
+    return Writer(written.schema_id, written.label, kind, wire, image.fields(variants), written.frame)

@@ -4,6 +4,8 @@ A row is found by (semantic, physical, policy).  `spark` is the type in the tabl
 logical type under which Spark's own decoder already gives a better value than the bare physical one;
 `sql` turns that value, `{c}`, into the `spark` type; `fault` is SQL that is true for a value which the
 type cannot hold (`{out}` is what `sql` made of it): such a record is set aside, never stored as if true.
+`beyond` is true for infinity and for years outside 1 to 9999: a fault too, or null by policy.  A row of a
+record or an array without a `spark` type keeps the structure.
 
 Sources: DBZ = debezium `io.debezium.time.*` / `io.debezium.data.*` javadoc and the connector pages' tables of
 data type mappings; KC = kafka connect `org.apache.kafka.connect.data.*`; AVRO = Avro 1.11 specification.
@@ -27,6 +29,7 @@ class TypeRow:
     unit: str = ""
     loses: str = ""
     policy: str = ""
+    beyond: str = ""
     source: str = ""
 
 
@@ -71,6 +74,7 @@ _BEYOND_DATE = "{c} not between date'0001-01-01' and date'9999-12-31'"
 _BEYOND_NTZ = (
     "{c} not between timestamp_ntz'0001-01-01 00:00:00' and timestamp_ntz'9999-12-31 23:59:59.999999'"
 )
+_BEYOND_TEXT = "left({c}, 1) in ('-', '+', 'i')"  # -infinity, infinity, -0043-03-15T…, +10000-01-01T…
 _UNPARSED = "{c} is not null and {out} is null"
 _NO_ZONE = "replace({c}, 'Z', '')"  # isostring's Z means "no zone"
 
@@ -89,14 +93,15 @@ _ROWS = (
     TypeRow("", "fixed", "binary", source="AVRO"),
     TypeRow("", "enum", "string", source="AVRO"),
     # --- dates ---------------------------------------------------------------------------------
-    TypeRow("io.debezium.time.Date", "int", "date", logical="date", fault=_BEYOND_DATE,
+    TypeRow("io.debezium.time.Date", "int", "date", logical="date", beyond=_BEYOND_DATE,
             unit="days since 1970-01-01", source=f"{_DBZ_TIME}.Date"),
-    TypeRow("org.apache.kafka.connect.data.Date", "int", "date", logical="date", fault=_BEYOND_DATE,
+    TypeRow("org.apache.kafka.connect.data.Date", "int", "date", logical="date", beyond=_BEYOND_DATE,
             unit="days since 1970-01-01", source="KC Date"),
-    TypeRow("date", "int", "date", logical="date", fault=_BEYOND_DATE,
+    TypeRow("date", "int", "date", logical="date", beyond=_BEYOND_DATE,
             unit="days since 1970-01-01", source="AVRO date"),
     TypeRow("io.debezium.time.IsoDate", "string", "date", sql=f"try_cast({_NO_ZONE} as date)",
-            fault=_UNPARSED, unit="ISO-8601 date, Z means no zone", source=f"{_DBZ_TIME}.IsoDate"),
+            fault=_UNPARSED, beyond=_BEYOND_TEXT, unit="ISO-8601 date, Z means no zone",
+            source=f"{_DBZ_TIME}.IsoDate"),
     # --- times of day --------------------------------------------------------------------------
     TypeRow("io.debezium.time.Time", "int", "string", sql=_clock("1000", 3), policy="string",
             fault=_outside_day("1000"), unit="ms since midnight", source=f"{_DBZ_TIME}.Time"),
@@ -132,15 +137,15 @@ _ROWS = (
             unit="ISO-8601 time with offset", source=f"{_DBZ_TIME}.ZonedTime"),
     # --- timestamps without a zone: wall clock --------------------------------------------------
     TypeRow("io.debezium.time.Timestamp", "long", "timestamp_ntz", logical="local-timestamp-millis",
-            fault=_BEYOND_NTZ, unit="ms since 1970-01-01, no zone",
+            beyond=_BEYOND_NTZ, unit="ms since 1970-01-01, no zone",
             source=f"{_DBZ_TIME}.Timestamp"),
-    TypeRow("org.apache.kafka.connect.data.Timestamp", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+    TypeRow("org.apache.kafka.connect.data.Timestamp", "long", "timestamp_ntz", beyond=_BEYOND_NTZ,
             logical="local-timestamp-millis", unit="ms since 1970-01-01, no zone",
             source="KC Timestamp"),
-    TypeRow("timestamp-millis", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+    TypeRow("timestamp-millis", "long", "timestamp_ntz", beyond=_BEYOND_NTZ,
             logical="local-timestamp-millis", unit="ms since 1970-01-01, no zone",
             source="AVRO timestamp-millis, as Connect's Timestamp is annotated"),
-    TypeRow("io.debezium.time.MicroTimestamp", "long", "timestamp_ntz", fault=_BEYOND_NTZ,
+    TypeRow("io.debezium.time.MicroTimestamp", "long", "timestamp_ntz", beyond=_BEYOND_NTZ,
             logical="local-timestamp-micros", unit="µs since 1970-01-01, no zone",
             source=f"{_DBZ_TIME}.MicroTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
@@ -152,26 +157,60 @@ _ROWS = (
             sql=_nanos_text("{c}"), unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
-            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", fault=_UNPARSED, loses=_BELOW_MICRO,
+            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", fault=_UNPARSED, beyond=_BEYOND_TEXT,
+            loses=_BELOW_MICRO,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     # --- timestamps with a zone: an instant -----------------------------------------------------
     TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp",
             fault=f"{_UNPARSED} or substring({{c}}, 5, 1) != '-'",  # Spark gives a bare time today's date
-            sql="try_cast({c} as timestamp)", unit="ISO-8601 timestamp with offset",
+            sql="try_cast({c} as timestamp)", unit="ISO-8601 timestamp with offset", beyond=_BEYOND_TEXT,
             loses=f"the offset, and {_BELOW_MICRO}", source=f"{_DBZ_TIME}.ZonedTimestamp"),
+    TypeRow("cdc.data.timestamp", "string", "timestamp_ntz", fault=_UNPARSED,
+            sql="if({c} rlike '^-?[0-9]+$', "
+            "cast(timestamp_millis(try_cast({c} as bigint)) as timestamp_ntz), "
+            "try_cast({c} as timestamp_ntz))",
+            unit="timestamp, or ms since 1970-01-01", source="CDL com.*.cdc.data.timestamp"),
     # --- numbers -------------------------------------------------------------------------------
     TypeRow("org.apache.kafka.connect.data.Decimal", "bytes", "decimal({precision},{scale})",
             logical="decimal", source="KC Decimal"),
     TypeRow("decimal", "bytes", "decimal({precision},{scale})", logical="decimal",
             source="AVRO decimal"),
+    TypeRow("io.debezium.data.VariableScaleDecimal", "record", "string",
+            sql="ingest_plain_decimal({c}.scale, {c}.value)", unit="a number, in plain notation",
+            source="DBZ io.debezium.data.VariableScaleDecimal"),
+    TypeRow("cdc.data.Decimal", "string", "string", unit="a number",
+            source="CDL com.*.cdc.data.Decimal"),
+    TypeRow("io.debezium.time.Year", "int", "int", unit="year", source=f"{_DBZ_TIME}.Year"),
+    # --- durations -----------------------------------------------------------------------------
+    TypeRow("io.debezium.time.Interval", "string", "string", unit="ISO-8601 duration",
+            source=f"{_DBZ_TIME}.Interval"),
+    TypeRow("io.debezium.time.MicroDuration", "long", "bigint",
+            unit="µs; a month counts as 30.4375 days", source=f"{_DBZ_TIME}.MicroDuration"),
+    TypeRow("io.debezium.time.NanoDuration", "long", "bigint",
+            unit="ns; a month counts as 30.4375 days", source=f"{_DBZ_TIME}.NanoDuration"),
+    # --- structures that stay as they are --------------------------------------------------------
+    *(TypeRow(f"io.debezium.data.geometry.{name}", "record", "", unit="well-known binary, and its SRID",
+              source=f"DBZ io.debezium.data.geometry.{name}")
+      for name in ("Point", "Geometry", "Geography", "Circle", "Line")),
+    *(TypeRow(f"io.debezium.data.{name}", "array", "", source=f"DBZ io.debezium.data.{name}")
+      for name in ("FloatVector", "DoubleVector")),
+    TypeRow("io.debezium.data.SparseDoubleVector", "record", "",
+            source="DBZ io.debezium.data.SparseDoubleVector"),
+    *(TypeRow(f"io.debezium.time.Structured{name}", "record", "", unit="parts",
+              source=f"{_DBZ_TIME}.Structured{name}")
+      for name in ("Date", "Time", "Timestamp", "ZonedTime", "ZonedTimestamp", "Duration")),
     # --- text and bytes with a meaning ----------------------------------------------------------
     TypeRow("io.debezium.data.Xml", "string", "string", source="DBZ io.debezium.data.Xml"),
     TypeRow("io.debezium.data.Json", "string", "string", source="DBZ io.debezium.data.Json"),
     TypeRow("io.debezium.data.Uuid", "string", "string", source="DBZ io.debezium.data.Uuid"),
     TypeRow("uuid", "string", "string", source="AVRO uuid"),
     TypeRow("io.debezium.data.Enum", "string", "string", source="DBZ io.debezium.data.Enum"),
+    TypeRow("io.debezium.data.EnumSet", "string", "string", unit="values, by commas",
+            source="DBZ io.debezium.data.EnumSet"),
+    TypeRow("io.debezium.data.Ltree", "string", "string", source="DBZ io.debezium.data.Ltree"),
+    TypeRow("io.debezium.data.Tsvector", "string", "string", source="DBZ io.debezium.data.Tsvector"),
     TypeRow("io.debezium.data.Bits", "bytes", "binary", unit="little-endian bit set",
             source="DBZ io.debezium.data.Bits"),
 )  # fmt: skip
@@ -197,6 +236,28 @@ _ROWS_100NS = (
             source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
 )  # fmt: skip
 
+# What a source whose times of day are durations (MySQL: -838:59:59 to 838:59:59) allows beyond these rows.
+_LONGEST_S = 838 * 3600 + 59 * 60 + 60
+
+
+def _duration(of_second: str, digits: int) -> str:
+    """Return SQL for `[-]HH:mm:ss.f…` of a count `{c}`, with as many digits of hours as it takes."""
+    clock = _clock(of_second, digits)
+    hours, rest = clock.index("concat(") + len("concat("), clock.index(", ':', lpad")
+    whole = f"cast({{c}} div (3600 * {of_second}) as string)"
+    unsigned = f"concat(if(length({whole}) < 2, {clock[hours:rest]}, {whole}){clock[rest:]}"
+    return f"concat(if({{c}} < 0, '-', ''), {unsigned.replace('{c}', 'abs({c})')})"
+
+
+_ROWS_OF_DURATIONS = tuple(
+    TypeRow(f"io.debezium.time.{name}", physical, "string", sql=_duration(of_second, digits), policy="string",
+            fault=f"abs({{c}}) > {_LONGEST_S} * {of_second}", unit=f"{unit}, which may be negative",
+            source=f"{_DBZ_TIME}.{name}; MySQL TIME")
+    for name, physical, of_second, digits, unit in (
+        ("Time", "int", "1000", 3, "ms"), ("MicroTime", "long", "1000000L", 6, "µs"),
+    )
+)  # fmt: skip
+
 TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})
 """Every row by (semantic, physical, policy)."""
 
@@ -204,6 +265,9 @@ TYPES_BY_TICK = MappingProxyType(
     {100: MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_100NS})}
 )
 """Rows that take the place of those in `TYPES` for a source with that tick, in nanoseconds."""
+
+TYPES_OF_DURATIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_DURATIONS})
+"""Rows that take the place of those in `TYPES` for a source whose times of day are durations."""
 
 POLICIES = MappingProxyType(
     {

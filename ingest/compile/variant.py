@@ -31,6 +31,10 @@ class Image:
     label: str
     record: avro.Record
 
+    def fields(self, variants: "Iterable[Variant]") -> dict[str, str]:
+        """Return the reader's field of each column, by its name in this schema."""
+        return {v.origin: v.field for v in variants if self.schema_id in v.writers}
+
 
 @attrs.frozen
 class Variant:
@@ -52,7 +56,14 @@ def compile_variants(
     """
     found: dict[str, list[Variant]] = {}
     for image in images:
-        mapper = Mapper(image.label, table.types, table.columns, dialect.tick_ns)
+        mapper = Mapper(
+            image.label,
+            table.types,
+            table.columns,
+            dialect.tick_ns,
+            table.types.placeholder if dialect.has_placeholders else "",
+            dialect.has_durations,
+        )
         for field in image.record.fields:
             if table.columns.get(field.name, Column()).exclude:
                 continue
@@ -134,7 +145,7 @@ def reader_json(name: str, fields: Mapping[str, Any]) -> str:
 
 def wire_json(schema: avro.Schema, image: Image, variants: Sequence[Variant]) -> str:
     """Return a writer's JSON in which every column is called as its variant; others get no reader's name."""
-    mine = {v.origin: v.field for v in variants if image.schema_id in v.writers}
+    mine = image.fields(variants)
     names = {f.name: mine.get(f.name, f"x{index}") for index, f in enumerate(image.record.fields)}
     return _json(avro.render(schema, {image.record.name: names}))
 

@@ -2,7 +2,7 @@
 
 import json
 
-from pyspark.sql import Column
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
@@ -19,8 +19,8 @@ Avro's binary has no length of its own; without this, trailing bytes would be ac
 _OPTIONS = {"mode": "PERMISSIVE", "datetimeRebaseMode": "CORRECTED"}
 
 
-def decode_side(side: Side, column: str) -> Column:
-    """Return the decoded record of a binary column, as struct `value`, `tail`.
+def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:
+    """Add the decoded record of a binary column, as struct `value`, `tail`.
 
     Null where the header names no schema of this side; a struct of nulls where the payload is not a record
     of its schema (that is what PERMISSIVE makes of it), see `is_whole`.
@@ -32,7 +32,7 @@ def decode_side(side: Side, column: str) -> Column:
         if writer.wire:
             matches = F.expr(f"{header_sql(column)} = {header_literal(writer.schema_id)}")
             decoded = decoded.when(matches, from_avro(payload, _framed(writer.wire), options))
-    return decoded
+    return messages.withColumn(name, decoded)
 
 
 def is_whole(decoded: str) -> str:

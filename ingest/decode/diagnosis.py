@@ -8,13 +8,14 @@ import fastavro
 from pyspark.sql import DataFrame
 
 from ingest.compile.table import CompiledTable, Side
+from ingest.decode.embedded import frame_sql, sql_literal
 from ingest.decode.events import UNREADABLE, explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql
 from ingest.errors import DecodeError
 from ingest.names import SchemaId
 
-_MOST_IDS = 100
-"""Unknown ids that are looked up at the most: rubbish bytes name a new one in every record."""
+_MOST_SCHEMAS = 100
+"""Unknown schemas that are looked up at the most: rubbish bytes name a new one in every record."""
 
 
 def unknown_ids(
@@ -22,6 +23,17 @@ def unknown_ids(
 ) -> tuple[tuple[SchemaId, ...], tuple[SchemaId, ...]]:
     """Return the schema ids that rejected keys and values name and that the compiled table lacks."""
     return _unknown(rejects, "key", compiled.key), _unknown(rejects, "value", compiled.value)
+
+
+def unknown_frames(rejects: DataFrame, column: str, side: Side) -> tuple[bytes, ...]:
+    """Return, for each schema that rejected messages hold and that the side lacks, one message of its own.
+
+    A message stands for its schema: an empty payload behind the frame.
+    """
+    known = ", ".join(sql_literal(writer.frame.decode()) for writer in side.writers) or "''"
+    frames = rejects.selectExpr(f"{frame_sql(column)} as frame").where(f"frame not in ({known})")
+    rows = frames.distinct().limit(_MOST_SCHEMAS).collect()
+    return tuple(f"{row.frame}null}}".encode() for row in sorted(rows))
 
 
 def first_reject(rejects: DataFrame, compiled: CompiledTable, count: int) -> DecodeError:
@@ -32,7 +44,8 @@ def first_reject(rejects: DataFrame, compiled: CompiledTable, count: int) -> Dec
     if UNREADABLE in reason:
         column = reason.partition(":")[0]
         side = compiled.value if column == "value" else compiled.key
-        reason = f"{reason}: {_explain_bytes(bytes(row[column]), side)}"
+        explain = _explain_avro if compiled.table.format == "avro" else _explain_json
+        reason = f"{reason}: {explain(bytes(row[column]), side)}"
     return DecodeError(compiled.table.topic, row.partition, row.offset, reason, count)
 
 
@@ -43,13 +56,13 @@ def _unknown(rejects: DataFrame, column: str, side: Side) -> tuple[SchemaId, ...
         rejects.where(f"{framed} and {header_sql(column)} not in ({known})")
         .selectExpr(f"cast({written_id_sql(column)} as bigint) as id")
         .distinct()
-        .limit(_MOST_IDS)
+        .limit(_MOST_SCHEMAS)
         .collect()
     )
     return tuple(SchemaId(row.id) for row in sorted(rows))
 
 
-def _explain_bytes(payload: bytes, side: Side) -> str:
+def _explain_avro(payload: bytes, side: Side) -> str:
     """Decode one payload on the driver, to hear what is wrong with it."""
     schema_id = struct.unpack(">I", payload[1:HEADER_BYTES])[0]
     wire = next((w.wire for w in side.writers if w.schema_id == schema_id and w.wire), "")
@@ -62,3 +75,11 @@ def _explain_bytes(payload: bytes, side: Side) -> str:
         return f"{type(error).__name__} {error}".strip() + f" ({len(payload)} bytes)"
     left = len(payload) - HEADER_BYTES - body.tell()
     return f"{left} bytes are left over" if left else "a value is beyond what its type holds"
+
+
+def _explain_json(payload: bytes, _: Side) -> str:
+    try:
+        json.loads(payload)
+    except ValueError as error:
+        return f"{error} ({len(payload)} bytes)"
+    return "a field is of another type than its schema says, or beyond what the type holds"

@@ -7,26 +7,28 @@ Given `partition, offset, key, value`; returned, one row for each message:
 | `kind` | `change`, or what is counted and ignored: `tombstone`, `heartbeat`, … |
 | `rejected` | whether it is a change that has to be set aside |
 | `partition`, `offset` | where in the topic it is |
-| `schema_id` | the schema that wrote the value |
+| `writer` | the schema that wrote the value, by its number among the compiled ones |
 | `op`, `place`, `source_ms` | operation, place in the order (a struct), and source time of a change |
 | `k` | struct of the key columns, by name |
 | `row` | struct of the row image's variants, by their field; nulls for a delete |
+| `partial` | whether the row lacks values that an older one has to give |
 
 The bytes stay behind: copying them beside what was made of them costs as much as the conversions.  Who needs
 those of a rejected record reads it again.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.compile.event import CHANGE
 from ingest.compile.position import place_sql
+from ingest.compile.row import partial_sql, place_of, row_fields
 from ingest.compile.sparktype import reshape
 from ingest.compile.table import CompiledTable
 from ingest.compile.variant import Variant
-from ingest.decode.confluent import decode_side, is_whole
+from ingest.decode.format import format_of
 from ingest.decode.rejects import Check, reason_sql, rejected_sql
-from ingest.decode.route import CHANGE, event_checks, kind_sql
-from ingest.decode.wire import framing_checks, header_sql, schema_id_sql, written_id_sql
+from ingest.decode.route import event_checks, kind_sql, op_sql
 
 _MESSAGE = ("partition", "offset", "key", "value")
 
@@ -37,36 +39,37 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     Two projections: one decodes, the other does all the rest.  What the latter says twice Spark does once
     (subexpression elimination), as long as it stands under no condition.
     """
-    kind = kind_sql(compiled.value)
-    decoded = messages.select(
-        "partition", "offset", F.expr(header_sql("value")).alias("header"), *_decoded(compiled)
-    )
+    kind = kind_sql(compiled)
+    partial = [f"{partial_sql(compiled)} as partial"] if compiled.may_be_partial else []
+    decoded = _decoded(messages, compiled)
     return decoded.selectExpr(
         f"{kind} as kind",
         f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))} as rejected",
         "partition",
         "offset",
-        f"{schema_id_sql('header', compiled.schema_ids)} as schema_id",
-        "event.value.op as op",
-        f"{place_sql(compiled.dialect, 'event.value')} as place",
-        "event.value.source.ts_ms as source_ms",
+        "writer",
+        f"{op_sql(compiled)} as op",
+        f"{place_sql(compiled.dialect, compiled.form)} as place",
+        f"{compiled.form.source_ms} as source_ms",
         f"{_struct([(name, _key(compiled, name)) for name, _ in compiled.key_columns])} as k",
-        f"{_struct([(v.field, v.mapped.convert(_image(v))) for v in _row_variants(compiled)])} as row",
+        f"{_struct(row_fields(compiled))} as row",
+        *partial,
     )
 
 
 def explain_rejects(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Say of messages that `decode_events` rejected why: `partition, offset, key, value, reason`."""
-    decoded = messages.select(*_MESSAGE, *_decoded(compiled))
-    return decoded.selectExpr(*_MESSAGE, f"{reason_sql(_checks(compiled))} as reason")
+    decoded = _decoded(messages, compiled)
+    checks = [*_framing_checks(compiled), *_checks(compiled)]
+    return decoded.selectExpr(*_MESSAGE, f"{reason_sql(checks)} as reason")
 
 
-def _decoded(compiled: CompiledTable) -> tuple[Column, Column]:
+def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Decode both sides; Spark keeps their projection apart, since the next one uses both many times."""
-    return (
-        decode_side(compiled.value, "value").alias("event"),
-        decode_side(compiled.key, "key").alias("keyed"),
-    )
+    form = format_of(compiled)
+    numbered = messages.select(*_MESSAGE, F.expr(form.writer(compiled.value, "value")).alias("writer"))
+    with_event = form.decode(numbered, compiled.value, "value", "event")
+    return form.decode(with_event, compiled.key, "key", "keyed")
 
 
 def _struct(parts: list[tuple[str, str]]) -> str:
@@ -74,18 +77,10 @@ def _struct(parts: list[tuple[str, str]]) -> str:
     return f"named_struct({', '.join(fields)})"  # Spark knows no struct without fields
 
 
-def _image(variant: Variant) -> str:
-    return f"event.value.after.{variant.field}"
-
-
-def _row_variants(compiled: CompiledTable) -> list[Variant]:
-    """Return the variants that the row image gives: all but those of a message key's columns."""
-    keys = {name for name, _ in compiled.key_columns} if not compiled.key_in_row else set()
-    return [variant for variant in compiled.value.variants if variant.column not in keys]
-
-
 def _key(compiled: CompiledTable, name: str) -> str:
     """Return SQL for a key column: from the message key, or from the row image (before it, if deleted)."""
+    if compiled.keeps_all:
+        return name.removeprefix("_cdc_")
     kind = dict(compiled.key_columns)[name]
     values = [
         reshape(variant.mapped.convert(place), variant.mapped.spark, kind)
@@ -95,9 +90,14 @@ def _key(compiled: CompiledTable, name: str) -> str:
 
 
 def _key_places(compiled: CompiledTable, name: str) -> dict[str, Variant]:
-    side = compiled.value if compiled.key_in_row else compiled.key
-    images = ("event.value.after", "event.value.before") if compiled.key_in_row else ("keyed.value",)
-    return {f"{image}.{variant.field}": variant for image in images for variant in side.columns()[name]}
+    if compiled.keeps_all:
+        return {}
+    if not compiled.key_in_row:
+        return {f"keyed.value.{variant.field}": variant for variant in compiled.key.columns()[name]}
+    # What names the key apart from the row comes first, then the row, then the row before.
+    images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
+    variants = compiled.value.columns()[name]
+    return {f"{compiled.form.at(image)}.{v.field}": v for image in images for v in variants}
 
 
 # --- checks ------------------------------------------------------------------------------------
@@ -105,32 +105,43 @@ def _key_places(compiled: CompiledTable, name: str) -> dict[str, Variant]:
 
 def _checks(compiled: CompiledTable) -> list[Check]:
     """Return every reason to set a change aside, the most basic first."""
-    value_ids = [writer.schema_id for writer in compiled.value.writers]
     return [
-        *framing_checks("value", value_ids),
-        _unreadable("value", "event"),
-        *event_checks(),
-        *([] if compiled.key_in_row else _key_checks(compiled)),
-        *(_null_key(compiled, name) for name, _ in compiled.key_columns),
+        _unreadable(compiled, "value", "event"),
+        *event_checks(compiled),
+        *_key_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
         *_position_checks(compiled),
     ]
 
 
+def _framing_checks(compiled: CompiledTable) -> list[Check]:
+    """Return what can be wrong before a record is decoded: only looked at for the better reason."""
+    form = format_of(compiled)
+    value = form.checks(compiled.value, "value")
+    null = Check("key is null", "'key: null, so the change has no row'", implied=True)
+    keyed = not compiled.key_in_row and not compiled.keeps_all
+    return [*value, *([null, *form.checks(compiled.key, "key")] if keyed else [])]
+
+
 UNREADABLE = "not readable with its own schema"
 """How the reason reads that a look at the bytes can say more of."""
 
 
-def _unreadable(column: str, decoded: str) -> Check:
-    reason = f"concat('{column}: {UNREADABLE}, id ', {written_id_sql(column)})"
-    return Check(f"not {is_whole(decoded)}", reason)
+def _unreadable(compiled: CompiledTable, column: str, decoded: str) -> Check:
+    whole = format_of(compiled).is_whole(decoded)
+    condition = f"not {whole}"
+    if column == "value" and compiled.form.tombstone_deletes:
+        condition = f"writer is not null and {condition}"
+    label = format_of(compiled).label(column)
+    return Check(condition, f"concat('{column}: {UNREADABLE}', {label})")
 
 
 def _key_checks(compiled: CompiledTable) -> list[Check]:
-    key_ids = [writer.schema_id for writer in compiled.key.writers]
-    null = Check("key is null", "'key: null, so the change has no row'", implied=True)
-    return [null, *framing_checks("key", key_ids), _unreadable("key", "keyed")]
+    if compiled.keeps_all:
+        return []
+    nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns]
+    return nulls if compiled.key_in_row else [_unreadable(compiled, "key", "keyed"), *nulls]
 
 
 def _null_key(compiled: CompiledTable, name: str) -> Check:
@@ -139,22 +150,24 @@ def _null_key(compiled: CompiledTable, name: str) -> Check:
 
 def _key_moves(compiled: CompiledTable) -> list[Check]:
     """Return the check of an update that changes a declared key: it would leave the old row behind."""
-    if not compiled.key_in_row:
+    form = compiled.form
+    if not compiled.key_in_row or form.before_field not in compiled.value.images:
         return []
+    before, after = form.at(form.before_field), form.at(form.row_field)
     moved = [
-        f"event.value.before.{v.field} != event.value.after.{v.field}"
+        f"{before}.{v.field} != {after}.{v.field}"
         for name, _ in compiled.key_columns
         for v in compiled.value.columns()[name]
     ]
-    condition = f"event.value.op = 'u' and ({' or '.join(moved)})"
+    condition = f"{op_sql(compiled)} = 'u' and ({' or '.join(moved)})"
     return [Check(condition, "'value: the update changes a key column that the table file declares'")]
 
 
 def _conversion_checks(compiled: CompiledTable) -> list[Check]:
-    places = {_image(variant): variant for variant in _row_variants(compiled)}
+    places = {place_of(compiled, variant): variant for variant in compiled.row_variants}
     for name, _ in compiled.key_columns:
         places |= _key_places(compiled, name)
-    return [
+    columns = [
         Check(
             variant.mapped.fails(place),
             f"'{'key' if place.startswith('keyed') else 'value'}: "
@@ -163,13 +176,17 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
         for place, variant in places.items()
         if variant.mapped.fault
     ]
+    document = compiled.form.at(compiled.form.row_field)
+    derived = [
+        Check(one.fault.replace("{doc}", document), f"'value: column {one.name} is no {one.spark}'")
+        for one in compiled.derived
+        if one.fault
+    ]
+    return [*columns, *derived]
 
 
 def _position_checks(compiled: CompiledTable) -> list[Check]:
+    faults = [(term.name, compiled.form.resolve(term.fault)) for term in compiled.terms]
     return [
-        Check(
-            term.fault.replace("{c}", f"event.value.source.{term.field}"),
-            f"'value: source.{term.field} is no position'",
-        )
-        for term in compiled.dialect.terms
+        Check(fault, f"'value: source.{name} is no position'") for name, fault in faults if fault != "false"
     ]

@@ -1,45 +1,59 @@
 """What a message is: a change of a row, or something beside changes that is counted and ignored."""
 
-from ingest.compile.table import Side
+from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
+from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
-from ingest.decode.wire import header_literal
-
-CHANGE = "change"
-TOMBSTONE = "tombstone"
 
 OPS = ("c", "u", "d", "r")
 """The operations that change a row (every connector's documentation, field `op`)."""
 
 
-def kind_sql(values: Side) -> str:
-    """Return SQL for the kind of a message, over its `header` (null without a value) and decoded `event`.
+def kind_sql(compiled: CompiledTable) -> str:
+    """Return SQL for the kind of a message, over its `writer` (null without a value) and decoded `event`.
 
-    A tombstone repeats for Kafka's compaction what the delete before it said: it changes nothing.  What a
-    foreign schema wrote counts as a change that cannot be read, so that it is set aside.
+    A tombstone repeats for Kafka's compaction what the delete before it said: it changes nothing, unless the
+    form has no other deletes.  What a foreign schema wrote counts as a change that cannot be read, so that it
+    is set aside.
     """
+    form = compiled.form
+    nothing = CHANGE if form.tombstone_deletes else TOMBSTONE
     others = [
-        f"when header = {header_literal(w.schema_id)} then '{w.kind}'"
-        for w in values.writers
-        if w.kind not in ("data", "foreign")
+        f"when writer = {index} then '{writer.kind}'"
+        for index, writer in enumerate(compiled.value.writers)
+        if writer.kind not in ("data", "foreign")
     ]
-    branches = [
-        f"when header is null then '{TOMBSTONE}'",
-        *others,
-        "when event.value.op = 'm' then 'message'",
-    ]
+    beside = [f"when {form.op} = '{op}' then '{kind}'" for op, kind in _other_ops(compiled).items()]
+    heartbeat = [f"when {form.heartbeat} then 'heartbeat'"] if form.heartbeat else []
+    branches = [f"when writer is null then '{nothing}'", *others, *heartbeat, *beside]
     return f"case {' '.join(branches)} else '{CHANGE}' end"
 
 
-def event_checks() -> list[Check]:
+def op_sql(compiled: CompiledTable) -> str:
+    """Return SQL for the operation of a change."""
+    form = compiled.form
+    return f"if(writer is null, 'd', {form.op})" if form.tombstone_deletes else form.op
+
+
+def _other_ops(compiled: CompiledTable) -> dict[str, str]:
+    """Return the operations that are no change of a row; a truncate that must stop the run is not here."""
+    refused = compiled.table.target.truncate == "fail"
+    ops = {"m": "message", **compiled.dialect.other_ops}
+    return {op: kind for op, kind in ops.items() if not (refused and kind == TRUNCATE)}
+
+
+def event_checks(compiled: CompiledTable) -> list[Check]:
     """Return the checks of events that are read, but are no change of a row."""
-    ops = ", ".join(f"'{op}'" for op in OPS)
-    return [
+    op = op_sql(compiled)
+    ops = ", ".join(f"'{one}'" for one in OPS)
+    checks = [
         Check(
-            f"not coalesce(event.value.op in ({ops}), false)",
-            "concat('value: op ', coalesce(event.value.op, 'null'), ' is not supported')",
-        ),
-        Check(
-            "event.value.op != 'd' and event.value.after is null",
-            "concat('value: op ', event.value.op, ' without an after image')",
-        ),
+            f"not coalesce({op} in ({ops}), false)",
+            f"concat('value: op ', coalesce({op}, 'null'), ' is not supported')",
+        )
     ]
+    if compiled.form.row_field:
+        image = compiled.form.at(compiled.form.row_field)
+        told = "('c', 'r')" if compiled.dialect.is_document else "('c', 'u', 'r')"
+        reason = f"concat('value: op ', {op}, ' without an after image')"
+        checks.append(Check(f"{op} in {told} and {image} is null", reason))
+    return checks

@@ -1,11 +1,10 @@
-"""The bytes around a record: magic byte, schema id, payload.
+"""The bytes around an Avro record: magic byte, schema id, payload.
 
 Confluent's framing: a byte 0, four bytes of schema id, the Avro binary of one record.
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
 """
 
-from collections.abc import Iterable
-
+from ingest.compile.table import Side, Written
 from ingest.decode.rejects import Check
 from ingest.names import SchemaId
 
@@ -27,19 +26,25 @@ def header_literal(schema_id: SchemaId) -> str:
     return f"X'00{schema_id:08X}'"
 
 
-def schema_id_sql(header: str, schema_ids: Iterable[SchemaId]) -> str:
-    """Return SQL for the id in a header, if it is one of these, else null."""
-    branches = " ".join(f"when {header_literal(one)} then {one}" for one in schema_ids)
-    return f"case {header} {branches or 'when null then null'} end"
+def written_by(written: Written, column: str) -> str:
+    """Return SQL that is true for bytes that a schema wrote."""
+    return f"{header_sql(column)} = {header_literal(written.schema_id)}"
 
 
-def framing_checks(column: str, known: Iterable[SchemaId]) -> list[Check]:
+def writer_sql(side: Side, column: str) -> str:
+    """Return SQL for the number of the writer among a side's; -1 for another, null for no bytes at all."""
+    branches = [f"when {header_literal(w.schema_id)} then {index}" for index, w in enumerate(side.writers)]
+    known = f"case {header_sql(column)} {' '.join(branches)} else -1 end" if branches else "-1"
+    return f"if({column} is null, null, {known})"
+
+
+def framing_checks(side: Side, column: str) -> list[Check]:
     """Return the checks of bytes that do not begin with the header of a known schema.
 
     Such bytes decode to nothing, so that the check of the decoded record implies all of these.
     """
     first = f"substring({column}, 1, 1)"
-    literals = ", ".join(header_literal(schema_id) for schema_id in known) or "null"
+    literals = ", ".join(header_literal(writer.schema_id) for writer in side.writers) or "null"
     size = f"length({column})"
     texts = [
         (f"{size} = 0", f"'{column}: empty payload'"),
@@ -52,6 +57,11 @@ def framing_checks(column: str, known: Iterable[SchemaId]) -> list[Check]:
         ),
     ]
     return [Check(condition, reason, implied=True) for condition, reason in texts]
+
+
+def label_sql(column: str) -> str:
+    """Return SQL for how a reason names the schema of a binary column."""
+    return f"concat(', id ', {written_id_sql(column)})"
 
 
 def written_id_sql(column: str) -> str:

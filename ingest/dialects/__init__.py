@@ -1,16 +1,31 @@
 """The connectors that `ingest` knows, by name and by the record that their events' `source` is."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
-from ingest.dialects.dialect import Dialect, Term
+from ingest.dialects.cdl import CDL
+from ingest.dialects.dialect import Dialect, Guard, Term
+from ingest.dialects.mongodb import MONGODB
+from ingest.dialects.mysql import MYSQL
+from ingest.dialects.oracle import ORACLE
+from ingest.dialects.postgres import POSTGRES
+from ingest.dialects.record import RECORD
 from ingest.dialects.sqlserver import SQLSERVER
 
-__all__ = ["DIALECTS", "Dialect", "Term", "dialect_of"]
+__all__ = ["CDL", "DIALECTS", "RECORD", "Dialect", "Guard", "Term", "dialect_of", "dialect_of_flat"]
 
-DIALECTS = MappingProxyType({dialect.name: dialect for dialect in (SQLSERVER,)})
+DIALECTS = MappingProxyType(
+    {one.name: one for one in (SQLSERVER, ORACLE, MONGODB, POSTGRES, MYSQL, CDL, RECORD)}
+)
 """Every connector by its name in table files."""
 
 
 def dialect_of(source_record: str) -> Dialect | None:
     """Return the connector whose events have a `source` of that record name."""
-    return next((d for d in DIALECTS.values() if d.source_record == source_record), None)
+    return next((d for d in DIALECTS.values() if source_record in d.source_records), None)
+
+
+def dialect_of_flat(source_fields: Iterable[str]) -> Dialect | None:
+    """Return the connector whose flattened rows hold these source fields."""
+    present = set(source_fields)
+    return next((d for d in DIALECTS.values() if present.intersection(d.flat_signs)), None)

@@ -1,19 +1,27 @@
-"""What connectors differ in, as values.  A new connector is one `Dialect` and one line in `DIALECTS`."""
+"""What connectors differ in, as values.  A new connector is one `Dialect` and one line in `DIALECTS`.
+
+In the SQL of a dialect `{s.<field>}` stands for a field of the source block, and `{op}` for the operation.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import attrs
+
+SourceType = str
+"""The Avro type that a source field is read as: `string`, `long` or `int`."""
 
 
 @attrs.frozen
 class Term:
-    """One part of the position, made of a source field.
+    """One part of the position.
 
-    `sort` makes a value that compares in source order, and is never null, from the field, `{c}`; `text` makes
-    text of fixed width that compares bytewise in the same order from that value.  `fault` is true for a field
-    that has no place in the order.
+    `sort` makes a value that compares in source order, and is never null, from source fields; `text` makes
+    text of fixed width that compares bytewise in the same order from that value, `{c}`.  `fault` is true for
+    source fields that have no place in the order.
     """
 
-    field: str
-    avro: str
+    name: str
     sort: str
     text: str
     fault: str
@@ -33,15 +41,29 @@ class Dialect:
 
     name: str
     title: str
-    source_record: str
-    """Full name of the record that `source` is."""
+    source_records: tuple[str, ...]
+    """Full names of the record that `source` is."""
+    source: Mapping[str, SourceType] = attrs.field(hash=False)
+    """The fields of the source block that the position is made of, and what they are read as."""
     terms: tuple[Term, ...]
-    """The source position, most significant part first."""
+    """The source position, most significant part first; the Kafka offset follows."""
     rank: str
-    """SQL over `{event}.op` and `{event}.source.<field>`: one digit, the snapshot rank, before all terms."""
+    """SQL: one digit, the snapshot rank, before all terms."""
     topic_parts: tuple[tuple[str, ...], ...]
     """What the dotted parts of a topic name are, by their number."""
+    flat_signs: tuple[str, ...] = ()
+    """Source fields that tell a flattened row of this connector from others' (`__lsn`, `__commit_scn`, …)."""
+    other_ops: Mapping[str, str] = attrs.field(default=MappingProxyType({}), hash=False)
+    """Operations beside c, u, d and r, and the kind of event that each is; others are set aside."""
     tick_ns: int | None = None
     """The smallest unit of the source's timestamps, where every value is a multiple of it."""
+    has_placeholders: bool = False
+    """Whether values that an update did not touch may come as a placeholder."""
+    has_durations: bool = False
+    """Whether a time of day is a duration, which may be negative or longer than a day."""
+    is_document: bool = False
+    """Whether a row is one document, as JSON text, with a key of JSON text."""
+    has_infinity: bool = False
+    """Whether dates may lie outside the years 1 to 9999, or be infinite."""
     guards: tuple[Guard, ...] = ()
     documentation: str = ""

@@ -8,20 +8,20 @@ _NULL_LSN = "00000000:00000000:0000"
 
 
 def _lsn(field: str) -> Term:
-    width = len(_NULL_LSN)
+    width, c = len(_NULL_LSN), f"{{s.{field}}}"
     return Term(
-        field=field,
-        avro="string",
-        sort=f"if(length({{c}}) = {width}, {{c}}, lpad(coalesce({{c}}, '{_NULL_LSN}'), {width}, '0'))",
+        name=field,
+        sort=f"if(length({c}) = {width}, {c}, lpad(coalesce({c}, '{_NULL_LSN}'), {width}, '0'))",
         text="{c}",
-        fault=f"length({{c}}) > {width}",
+        fault=f"length({c}) > {width}",
     )
 
 
 SQLSERVER = Dialect(
     name="sqlserver",
     title="SQL Server",
-    source_record="io.debezium.connector.sqlserver.Source",
+    source_records=("io.debezium.connector.sqlserver.Source",),
+    source={"commit_lsn": "string", "change_lsn": "string", "event_serial_no": "long"},
     # Commit LSN, change LSN, then the number inside the pair: SQL Server may log an update as delete and
     # insert at one change LSN, and a key change comes as d (1) and c (2)
     # (debezium: sqlserver/SqlServerOffsetContext.java; documentation: event_serial_no).
@@ -29,19 +29,20 @@ SQLSERVER = Dialect(
         _lsn("commit_lsn"),
         _lsn("change_lsn"),
         Term(
-            field="event_serial_no",
-            avro="long",
-            sort="coalesce({c}, 0L)",
+            name="event_serial_no",
+            sort="coalesce({s.event_serial_no}, 0L)",
             text="lpad(cast({c} as string), 19, '0')",
-            fault="{c} < 0",
+            fault="{s.event_serial_no} < 0",
         ),
     ),
     # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming goes on strictly
     # after it: the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was read
     # before the log had any LSN must be put below everything.
-    rank="if({event}.op = 'r' and {event}.source.commit_lsn is null, '0', '1')",
+    rank="if({op} = 'r' and {s.commit_lsn} is null, '0', '1')",
     topic_parts=(("server", "schema", "table"), ("server", "database", "schema", "table")),
+    flat_signs=("commit_lsn",),
     tick_ns=100,
+    has_placeholders=True,
     guards=(
         Guard(
             "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "

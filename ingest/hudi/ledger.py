@@ -41,6 +41,8 @@ class LedgerEntry:
     counters: Mapping[str, int] = attrs.Factory(dict)
     kind: Literal["run", "set-offsets"] = "run"
     note: str = ""
+    max_source_ms: int | None = None
+    """The newest source time of any change applied so far, in ms since 1970 (UTC)."""
     instant: Instant | None = None
 
 
@@ -75,6 +77,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "schema_ids": json.dumps(entry.schema_ids),
         "counters": json.dumps(dict(entry.counters), sort_keys=True),
         "note": entry.note,
+        "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
     }
     return {PREFIX + key: value for key, value in values.items()}
 
@@ -121,6 +124,7 @@ def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntr
         counters=json.loads(values[PREFIX + "counters"]),
         kind=kind,
         note=values[PREFIX + "note"],
+        max_source_ms=int(newest) if (newest := values.get(PREFIX + "max_source_ms")) else None,
         instant=instant,
     )
 

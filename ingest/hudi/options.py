@@ -38,6 +38,8 @@ OWNED: Final[Mapping[str, str]] = {
     # A changed partition column moves the row; deletes, which carry no partition column, find it.
     "hoodie.simple.index.update.partition.path": "true",
 }
+KEEPS_DELETES: Final[Mapping[str, str]] = {"hoodie.payload.delete.marker": "none"}
+"""A table that keeps every change keeps deletes too: as rows."""
 OWNED_PREFIXES: Final = (
     "hoodie.table.",
     "hoodie.index.",
@@ -76,6 +78,7 @@ def hudi_options(table: Table, key_columns: Sequence[str], *, first: bool) -> di
         **_tuned(table),
         **table.hudi,
         **OWNED,
+        **(KEEPS_DELETES if table.target.mode == "append" else {}),
         **_identity(table, key_columns),
         **_index(table, key_columns),
         "hoodie.datasource.write.operation": table.target.first_load if first else "upsert",

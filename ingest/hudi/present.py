@@ -1,7 +1,9 @@
 """The table's schema as it stands: what the next batch must fit."""
 
+from collections.abc import Sequence
+
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.cause import root_cause
@@ -30,6 +32,18 @@ def present(spark: SparkSession, path: str) -> tuple[tuple[str, str, bool], ...]
         (field.name(), field.dataType().catalogString(), field.nullable())
         for field in convert(schema.get()).fields()
     )
+
+
+def read_columns(spark: SparkSession, path: str, columns: Sequence[str]) -> DataFrame:
+    """Read columns of the table as it stands; those that it lacks are left out."""
+    rows = spark.read.format("hudi").load(path)
+    held = set(rows.columns)
+    return rows.select(*(f"`{name}`" for name in columns if name in held))
+
+
+def count_rows(spark: SparkSession, path: str) -> int:
+    """Count the table's rows."""
+    return spark.read.format("hudi").load(path).count()
 
 
 def record_keys(spark: SparkSession, path: str) -> tuple[str, ...]:

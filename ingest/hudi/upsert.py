@@ -33,7 +33,8 @@ def write(
     an empty one commits the entry.  Raise WriteError, or a Retryable, when nothing was committed.
     """
     options = hudi_options(table, key_columns, first=first) | commit_metadata(entry)
-    if options["hoodie.datasource.write.operation"] == "bulk_insert":
+    bulk = options["hoodie.datasource.write.operation"] == "bulk_insert"
+    if bulk and table.target.mode == "upsert":
         frame = frame.where(frame[OP] != DELETE)  # it would store deletes as rows
     spark = frame.sparkSession
     try:

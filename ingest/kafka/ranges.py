@@ -50,6 +50,10 @@ class TopicRanges:
         """Count the offsets: an upper bound of the records."""
         return sum(one.end - one.start for one in self.ranges)
 
+    def spans(self) -> dict[Partition, tuple[int, int]]:
+        """Give first offset and exclusive end of each partition."""
+        return {one.partition: (one.start, one.end) for one in self.ranges}
+
     def start_offsets(self) -> dict[Partition, int]:
         """Give the first offset of each partition."""
         return {one.partition: one.start for one in self.ranges}

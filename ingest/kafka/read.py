@@ -31,7 +31,7 @@ RECORD_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.1
 
 
-_ONE_RECORD: Final = {
+ONE_BY_ONE: Final = {
     "group_id": "ingest",  # librdkafka wants one; nothing is ever committed to it
     "enable_auto_commit": False,
     "enable_partition_eof": True,
@@ -95,7 +95,7 @@ def fetch_record(
 ) -> RawRecord | None:
     """Fetch the one committed record at this place; None when there is none (any more)."""
     connection = Connection.within(bootstrap_servers, properties, timeout_s)
-    consumer = connection.open(Consumer, **_ONE_RECORD)
+    consumer = connection.open(Consumer, **ONE_BY_ONE)
     try:
         consumer.assign([TopicPartition(topic, partition, offset)])
         message = _next_message(consumer, connection)
@@ -103,6 +103,11 @@ def fetch_record(
         consumer.close()
     if message is None or message.offset() != offset:
         return None
+    return raw_record(message)
+
+
+def raw_record(message: Message) -> RawRecord:
+    """Take what a message holds."""
     _, timestamp_ms = message.timestamp()
     headers = cast("list[tuple[str, bytes | None]] | None", message.headers())
     return RawRecord(

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import attrs
 
 from ingest.errors import UsageError
 from ingest.local.cut import Rewriting, Selection, cut, place, rest, select
-from ingest.local.fixture import read_messages, read_recording
+from ingest.local.fixture import Recording, read_messages, read_recording
 from ingest.local.subjects import register_schemas
 from ingest.local.topics import connect, create_topics, produce, read_ends
 from ingest.names import Topic
+
+HEARTBEATS: Final = "__debezium-heartbeat."
+"""Debezium's `topic.heartbeat.prefix`, as it is by default."""
 
 
 @attrs.frozen
@@ -50,10 +54,13 @@ class LoadOptions:
     limit: int | None = None
 
     def new_name(self, name: str) -> str:
-        """Give a topic or a subject its new prefix."""
-        if self.rename and name.startswith(self.rename[0]):
-            return self.rename[1] + name.removeprefix(self.rename[0])
-        return name
+        """Give a topic or a subject its new prefix; Debezium's heartbeats have it behind their own."""
+        if self.rename is None:
+            return name
+        old, new = self.rename
+        heartbeats = HEARTBEATS if name.startswith(HEARTBEATS) else ""
+        rest_of_name = name.removeprefix(heartbeats)
+        return heartbeats + new + rest_of_name.removeprefix(old) if rest_of_name.startswith(old) else name
 
 
 def load(
@@ -63,10 +70,14 @@ def load(
     options: LoadOptions = LoadOptions(),
     progress: Callable[[Topic], None] = lambda _: None,
 ) -> Loaded:
-    """Register a folder's schemas and produce those of its messages that the topics do not hold yet."""
+    """Register a folder's schemas and produce those of its messages that the topics do not hold yet.
+
+    A recording of JSON has no schemas: nothing is asked of the registry.
+    """
     _check(options)
     recording = read_recording(folder)
     chosen = select(recording, options.topics, options.versions)
+    _check_versions(recording, options)
     _check_rename(chosen, options)
     admin = connect(bootstrap_servers)
     ids = register_schemas(chosen.schemas, registry_url.rstrip("/"), options.new_name)
@@ -94,6 +105,11 @@ def _check(options: LoadOptions) -> None:
     ):
         if number is not None and number < least:
             raise UsageError(f"{flag} {number} is too small: {least} is the least")
+
+
+def _check_versions(recording: Recording, options: LoadOptions) -> None:
+    if options.versions is not None and not recording.schemas:
+        raise UsageError(f"--versions: {recording.folder} has no schemas, its messages hold their own")
 
 
 def _check_rename(chosen: Selection, options: LoadOptions) -> None:

@@ -20,6 +20,8 @@ def register_schemas(
     schemas: Sequence[RecordedSchema], registry_url: str, rename: Callable[[str], str]
 ) -> dict[SchemaId, SchemaId]:
     """Register schemas under renamed subjects; returns the registry's id for each recorded id."""
+    if not schemas:
+        return {}
     with SchemaRegistryClient({"url": registry_url, **CLIENT}) as client:
         return {
             schema.id: _register(client, schema, registry_url, rename) for schema in order_schemas(schemas)

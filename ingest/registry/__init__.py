@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ingest.errors import SettingsError
+from ingest.registry.absent import AbsentRegistry
 from ingest.registry.folder import FolderRegistry
 from ingest.registry.lookup import Registry, fetch_pair
 from ingest.registry.subject import (
@@ -34,11 +35,13 @@ __all__ = [
 
 
 def open_registry(settings: RegistrySettings) -> Registry:
-    """Open the registry of a deployment: a folder for `file:` or a folder's path, else a live one."""
+    """Open the registry of a deployment: a folder for `file:` or a folder's path, else a live one.
+
+    One that is not set refuses every question, with `SettingsError`: JSON topics ask none.
+    """
     url = settings.url.strip()
     if not url:
-        todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
-        raise SettingsError("settings", "registry.url", "is not set", todo)
+        return AbsentRegistry()
     folder = Path(url.removeprefix("file:").removeprefix("//"))
     if url.startswith("file:") or ("://" not in url and folder.is_dir()):
         if not folder.is_dir():

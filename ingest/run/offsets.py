@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
@@ -10,24 +11,31 @@ from pyspark.sql import SparkSession
 from ingest.errors import IngestError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import history as read_history
-from ingest.hudi.present import record_keys
+from ingest.hudi.present import count_rows, record_keys
 from ingest.hudi.upsert import record
 from ingest.kafka.ranges import Watermark
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
+from ingest.run.report import to_iso
 from ingest.settings import Settings
 from ingest.tables import Table
 
 
 @attrs.frozen
 class TableStatus:
-    """A table's last commit against its topic.  `lag` is in offsets, None where the topic has no end."""
+    """A table's last commit against its topic.
+
+    `lag` is in offsets, None where the topic has no end; `source_lag_s` in seconds, from the newest change
+    that the table holds until now, 0 where nothing is left to read, None where no change told its time.
+    """
 
     table: str
     topic: Topic
     path: str
     last: LedgerEntry | None
     lag: int | None
+    rows: int | None = None
+    source_lag_s: float | None = None
     error: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -42,6 +50,9 @@ class TableStatus:
             "note": last.note if last else None,
             "offsets": _by_text(last.next_offsets) if last else {},
             "lag": self.lag,
+            "rows": self.rows,
+            "source_lag_s": self.source_lag_s,
+            "max_source_ts": to_iso(_moment(last.max_source_ms)) if last else None,
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
             "error": self.error or None,
@@ -72,7 +83,27 @@ def _status(
     lag = None
     if marks is not None:
         lag = sum(mark.end - done.get(partition, mark.begin) for partition, mark in marks.items())
-    return TableStatus(table.table, table.topic, path, last, lag, str(error) if error else "")
+    return TableStatus(
+        table.table,
+        table.topic,
+        path,
+        last,
+        lag,
+        rows=count_rows(spark, path) if last else None,
+        source_lag_s=_source_lag_s(last, lag),
+        error=str(error) if error else "",
+    )
+
+
+def _source_lag_s(last: LedgerEntry | None, lag: int | None) -> float | None:
+    newest = _moment(last.max_source_ms) if last else None
+    if newest is None or lag is None:
+        return None
+    return round(max(0.0, (datetime.now(UTC) - newest).total_seconds()), 1) if lag else 0.0
+
+
+def _moment(millis: int | None) -> datetime | None:
+    return None if millis is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
 
 
 def move_offsets(settings: Settings, spark: SparkSession, table: Table, to: str) -> TableStatus:

@@ -1,29 +1,28 @@
-"""Registry subjects become table files.
+"""Topics become table files.
 
-For each topic with a value subject: what it is, by its schema; the connector, by the source block's record;
-the key, by the key subject; the Hudi table's layout, by a rule.  What is no data topic is left out, with the
-reason.  A person's edits are never overwritten.
+For each topic: what it is, by its schema; the connector, by the source block's record; the key, by the key's
+schema; the Hudi table's layout, by a rule.  What is no data topic is left out, with the reason.  A person's
+edits are never overwritten.
 """
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
 import attrs
 
 from ingest import avro
-from ingest.compile.envelope import Envelope, classify, find_envelope, why_foreign
-from ingest.compile.table import CompiledTable, compile_table
-from ingest.dialects import DIALECTS, Dialect, dialect_of
+from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
+from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.dialects import DIALECTS, Dialect
 from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
 from ingest.hudi.layout import choose_target
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
-from ingest.registry import Registry, fetch_pair, subject_of, topics_of
-from ingest.run.schemas import fetch_written, label
+from ingest.registry import Registry, subject_of
+from ingest.run.topics import Found, find_held, find_registered, held_topics, registered_topics
 from ingest.settings import Settings
-from ingest.tables import Column, Key, Subjects, Table, Target, clashes, merge, read, render, table_name
+from ingest.tables import Column, Format, Key, Table, Target, Types, clashes, merge, read, render, table_name
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
@@ -34,6 +33,8 @@ _LEFT_OUT = {
     "message": "logical messages, no table's changes",
     "notification": "the connector's notifications, no table's changes",
 }
+_HEARTBEATS = "cdc_heartbeat"
+"""CDL's heartbeats are changes of a table of that name, in any case."""
 
 
 @attrs.frozen
@@ -52,21 +53,36 @@ class Onboarded:
     doubts: tuple[str, ...] = ()
 
 
+@attrs.frozen
+class Wish:
+    """What a person asks of onboarding beside the topics.
+
+    A template of names, the messages' format, a schema for bare ones, and whether every change is to be kept.
+    """
+
+    name: str | None = None
+    format: Format = "avro"
+    schema: Path | None = None
+    append: bool = False
+
+
 def onboard(
     settings: Settings,
     registry: Registry,
     patterns: Sequence[str],
+    wish: Wish = Wish(),
     *,
-    name: str | None = None,
     dry_run: bool = False,
 ) -> tuple[Onboarded, ...]:
     """Onboard every topic that matches one of the globs; with `dry_run` nothing is written.
 
-    Raises `UsageError` where nothing matches, or two topics would become one table.
+    Topics of Avro are those of the registry; JSON has the broker's.  Raises `UsageError` where nothing
+    matches, or two topics would become one table.
     """
-    topics = _matching(registry, patterns)
+    is_avro = wish.format == "avro"
+    topics = registered_topics(registry, patterns) if is_avro else held_topics(settings.kafka, patterns)
     sizes = _sizes(settings, topics)
-    found = [_onboard_one(settings, registry, topic, name, sizes) for topic in topics]
+    found = [_onboard_one(settings, registry, topic, wish, sizes) for topic in topics]
     made = {one.topic: one.table.table for one in found if one.table}
     for shared, twins in clashes(made).items():
         raise UsageError(
@@ -74,18 +90,6 @@ def onboard(
             "Give them names that differ, with --name",
         )
     return tuple(one if one.table is None else _write(settings, one, dry_run=dry_run) for one in found)
-
-
-def _matching(registry: Registry, patterns: Sequence[str]) -> tuple[Topic, ...]:
-    known = topics_of(registry.subjects())
-    topics = tuple(topic for topic in known if any(fnmatchcase(topic, one) for one in patterns))
-    if not topics:
-        listed = ", ".join(known[:5]) + (", …" if len(known) > len(known[:5]) else "")
-        raise UsageError(
-            f"no topic of registry {registry.url} matches {' '.join(patterns)}",
-            f"Its topics are: {listed}" if known else "It has no value subject at all",
-        )
-    return topics
 
 
 def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
@@ -100,61 +104,90 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
 
 
 def _onboard_one(
-    settings: Settings, registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None
+    settings: Settings, registry: Registry, topic: Topic, wish: Wish, sizes: Watermarks | None
 ) -> Onboarded:
     try:
-        return _examine(settings, registry, topic, name, sizes)
+        is_avro = wish.format == "avro"
+        found = find_registered(registry, topic) if is_avro else find_held(settings.kafka, topic, wish.schema)
+        return _examine(settings, found, wish, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error))
 
 
-def _examine(
-    settings: Settings, registry: Registry, topic: Topic, name: str | None, sizes: Watermarks | None
-) -> Onboarded:
-    pair = fetch_pair(registry, topic)
-    where = label(pair.value)
-    *references, text = registry.with_references(pair.value)
-    schema = avro.parse(text, references, where=where)
-    kind = classify(schema)
-    if kind in _LEFT_OUT:
-        return Onboarded(topic, "left out", _LEFT_OUT[kind])
-    if kind == "foreign":
-        return Onboarded(topic, "left out", why_foreign(schema))
-    envelope = find_envelope(schema, where)
-    dialect = dialect_of(envelope.source_record)
-    if envelope.is_signal:
-        return Onboarded(topic, "left out", "Debezium's signal table")
-    if dialect is None:
-        known = ", ".join(sorted(DIALECTS))
-        return Onboarded(topic, "left out", f"{envelope.source_record}: not supported yet (only {known})")
-    if pair.key is None:
-        return Onboarded(topic, "left out", f"no subject {subject_of(topic, 'key')}: a table needs a key")
+def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | None) -> Onboarded:
+    topic = found.topic
+    if not found.values:
+        return Onboarded(topic, "left out", "without a schema in its messages: give one with --schema FILE")
+    reason = _why_left_out(topic, found.values[-1], wish)
+    if reason:
+        return Onboarded(topic, "left out", reason)
+    envelope = _envelope(found.values[-1])
+    if envelope.dialect is None:
+        return Onboarded(topic, "left out", _unknown_source(envelope))
     table = Table(
-        table=table_name(topic, name) if name else table_name(topic),
+        table=table_name(topic, wish.name) if wish.name else table_name(topic),
         topic=topic,
-        dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that table files allow
-        subjects=Subjects(key=pair.key.subject, value=pair.value.subject),
+        dialect=envelope.dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
+        subjects=found.subjects,
+        format=wish.format,
+        schema=found.schema,
+        target=Target(mode="append" if wish.append else "upsert"),
     )
     path = settings.tables_dir / f"{table.table}.toml"
-    said = read(path).columns if path.exists() else {}
+    said = read(path) if path.exists() else None
+    key = said.key if said and said.key.columns else Key(found.key_names)
+    target = said.target if said else table.target
+    keyed = found.keys or key.columns or envelope.unique or target.mode == "append"
+    if not keyed:
+        return Onboarded(topic, "left out", _keyless(found))
+    table = attrs.evolve(table, key=key, target=target, columns=said.columns if said else {})
     try:
-        return _describe(registry, attrs.evolve(table, columns=said), dialect, envelope, sizes)
+        return _describe(table, found, envelope, envelope.dialect, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to mend it in
 
 
+def _why_left_out(topic: Topic, newest: Written, wish: Wish) -> str:
+    """Say why a topic is no table; empty if it is one.  Any record may be kept as it is."""
+    kind = classify(newest.schema)
+    if kind != "data":
+        may_be_kept = wish.append and isinstance(newest.schema, avro.Record)
+        return "" if may_be_kept else _LEFT_OUT.get(kind) or why_foreign(newest.schema)
+    if topic.lower().endswith(_HEARTBEATS):
+        return _LEFT_OUT["heartbeat"]
+    return "Debezium's signal table" if find_envelope(newest.schema, newest.label).is_signal else ""
+
+
+def _envelope(newest: Written) -> Envelope:
+    found = find_envelope if classify(newest.schema) == "data" else plain_record
+    return found(newest.schema, newest.label)
+
+
+def _unknown_source(envelope: Envelope) -> str:
+    known = ", ".join(sorted(DIALECTS))
+    what = envelope.source_record or "a flattened row without the fields of a source position"
+    return f"{what}: not supported (only {known})"
+
+
+def _keyless(found: Found) -> str:
+    missing = f"no subject {subject_of(found.topic, 'key')}" if found.subjects.value else "no key"
+    return f"{missing}: name unique columns in [key] columns of a table file, or keep every change: --append"
+
+
 def _describe(
-    registry: Registry, table: Table, dialect: Dialect, envelope: Envelope, sizes: Watermarks | None
+    table: Table, found: Found, envelope: Envelope, dialect: Dialect, sizes: Watermarks | None
 ) -> Onboarded:
-    """Complete the table with what its key and its size ask for, and see that it compiles."""
-    keys, values = fetch_written(registry, table)
-    table = attrs.evolve(table, columns=_lossless_keys(keys[-1].schema) | table.columns)
-    compiled = compile_table(table, keys, values)
-    names = tuple(name for name, _ in compiled.key_columns)
+    """Complete the table with what its source, its key and its size ask for, and see that it compiles."""
+    types = Types(beyond="null") if dialect.has_infinity else Types()
+    lossless = _lossless_keys(found.keys[-1].schema) if found.keys else {}
+    table = attrs.evolve(table, columns=lossless | table.columns, types=types)
+    compiled = compile_table(table, found.keys, found.values)
+    names = () if compiled.keeps_all else tuple(name for name, _ in compiled.key_columns)
     size = sizes.found.get(table.topic) if sizes else None
     held = sum(mark.end - mark.begin for mark in size.values()) if size else 0
     choice = choose_target(held, (), names)
-    target = Target(index=choice.index, buckets=choice.buckets, first_load=choice.first_load)
+    mode = table.target.mode
+    target = Target(mode=mode, index=choice.index, buckets=choice.buckets, first_load=choice.first_load)
     return Onboarded(
         table.topic,
         "new",

@@ -1,4 +1,4 @@
-"""What stops a range: its first record that cannot be read, by its place."""
+"""What stops a range: its first record that cannot be read, by its place; and what may still save it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,11 +7,14 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.compile.table import CompiledTable, Written, compile_table
-from ingest.decode.diagnosis import first_reject
-from ingest.decode.wire import header_literal, header_sql
+from ingest.decode.diagnosis import first_reject, unknown_frames, unknown_ids
+from ingest.decode.format import FORMATS
 from ingest.errors import DecodeError, SchemaError, UnmappedTypeError
 from ingest.kafka.read import fetch_record
 from ingest.names import Partition, Topic
+from ingest.registry import Registry
+from ingest.run.messages import written_in
+from ingest.run.schemas import Sides, fetch_by_id
 from ingest.settings import KafkaSettings
 from ingest.tables import Table
 
@@ -52,6 +55,23 @@ def explain_reject(
     return attrs.evolve(error, reason=f"a schema id in the header {' and '.join(named)} is not supported yet")
 
 
+def fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: Sides) -> Sides:
+    """Find the schemas of rejected records that are no versions of a subject, or that were not sampled."""
+    keys, values = known
+    if compiled.table.format == "avro":
+        named = zip(unknown_ids(rejects, compiled), known, strict=True)
+        more = [
+            fetch_by_id(registry, set(ids).difference(one.schema_id for one in tried)) for ids, tried in named
+        ]
+        return more[0], more[1]
+    if any(not one.frame for one in values):
+        return (), ()  # declared: what a message holds is not looked at
+    topic = compiled.table.topic
+    new_keys = written_in(unknown_frames(rejects, "key", compiled.key), f"keys of topic {topic}", keys)
+    frames = unknown_frames(rejects, "value", compiled.value)
+    return new_keys, written_in(frames, f"values of topic {topic}", values)
+
+
 def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
     """Say why one version cannot be compiled; empty if it can."""
     try:
@@ -62,6 +82,6 @@ def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
 
 
 def _refuse_written_by(culprit: Written, table: Table, messages: DataFrame, error: Exception) -> None:
-    written = messages.where(f"{header_sql('value')} = {header_literal(culprit.schema_id)}")
+    written = messages.where(FORMATS[table.format].written_by(culprit, "value"))
     for first in written.select("partition", "offset").orderBy("partition", "offset").limit(1).collect():
         raise DecodeError(table.topic, first.partition, first.offset, str(error)) from error

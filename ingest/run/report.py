@@ -9,7 +9,7 @@ from ingest.compile.evolve import SchemaChange
 from ingest.errors import DecodeError, IngestError, Retryable
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
-from ingest.order.latest import Tally
+from ingest.order.tally import Tally
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
 
@@ -45,7 +45,7 @@ class TableOutcome:
             "superseded": tally.superseded,
             "ignored": dict(sorted(tally.ignored.items())),
             "rejected": tally.rejected,
-            "schema_ids": list(tally.schema_ids),
+            "schema_ids": [one for one in tally.schema_ids if one > 0],
             "schema_changes": [
                 attrs.asdict(change, filter=lambda _, value: value != "") for change in self.schema_changes
             ],

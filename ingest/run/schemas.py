@@ -1,19 +1,47 @@
-"""Every schema that a topic's messages may have been written with, from the registry."""
+"""Every schema that a topic's messages may have been written with: registered, declared, or their own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ingest import avro
 from ingest.compile.table import Written
 from ingest.errors import SchemaNotFoundError
-from ingest.names import SchemaId, Subject
+from ingest.kafka.sample import sample
+from ingest.names import Partition, SchemaId, Subject
 from ingest.registry import Registered, Registry, Schema
+from ingest.run.messages import read_schema, written_in
+from ingest.settings import Settings
 from ingest.tables import Table
 
+Sides = tuple[tuple[Written, ...], tuple[Written, ...]]
+"""The schemas of keys, and those of values."""
 
-def fetch_written(registry: Registry, table: Table) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
-    """Fetch all versions of a table's key and value subjects, deleted ones too: their records may remain."""
-    key = table.subjects.key
-    return fetch_versions(registry, key) if key else (), fetch_versions(registry, table.subjects.value)
+
+def fetch_written(
+    settings: Settings, registry: Registry, table: Table, ranges: Mapping[Partition, tuple[int, int]]
+) -> Sides:
+    """Fetch what is known before the range is read; `ingest.run.rejected.fetch_more` finds the rest in it.
+
+    For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
+    declared schema, or those that the first and the last messages of the range hold.
+    """
+    key, value = table.subjects.key, table.subjects.value
+    if table.format == "avro" and value:
+        return fetch_versions(registry, key) if key else (), fetch_versions(registry, value)
+    if table.schema:
+        path = settings.tables_dir / table.schema
+        return (), (_declared(read_schema(path), path),)
+    if value:
+        newest = fetch_versions(registry, value)[-1]
+        return (), (Written(SchemaId(-1), newest.label, newest.schema),)
+    kafka = settings.kafka
+    records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, ranges)
+    keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
+    return keys, written_in((record.value for record in records), f"values of topic {table.topic}")
+
+
+def _declared(schema: avro.Schema, path: Path) -> Written:
+    return Written(SchemaId(-1), path.name, schema)
 
 
 def fetch_versions(registry: Registry, subject: Subject) -> tuple[Written, ...]:

@@ -1,5 +1,6 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import TYPE_CHECKING, Self
 from ingest import avro
 from ingest.artifacts import spark_jars
 from ingest.compile.describe import Description, describe
-from ingest.names import Subject
+from ingest.errors import SettingsError
+from ingest.names import Subject, Topic
 from ingest.registry import Registered, Registry, open_registry
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
-from ingest.tables import Table, read_all
+from ingest.tables import Format, Table, read_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ingest.run.offsets import TableStatus
     from ingest.run.onboard import Onboarded
     from ingest.run.report import RunReport
+    from ingest.run.signal import Asked, Signal
     from ingest.run.table import Progress
 
 
@@ -105,12 +108,24 @@ class Session:
         return registered, describe(avro.parse(text, references, where=where), where)
 
     def onboard(
-        self, patterns: Sequence[str], *, name: str | None = None, dry_run: bool = False
+        self,
+        patterns: Sequence[str],
+        *,
+        name: str | None = None,
+        format: Format = "avro",  # noqa: A002  the table file's word
+        schema: "Path | str | None" = None,
+        append: bool = False,
+        dry_run: bool = False,
     ) -> "tuple[Onboarded, ...]":
-        """Make table files of the topics that match a glob (see `ingest.run.onboard`)."""
-        from ingest.run.onboard import onboard  # noqa: PLC0415  needs the Kafka client
+        """Make table files of the topics that match a glob (see `ingest.run.onboard`).
 
-        return onboard(self.settings, self.registry, patterns, name=name, dry_run=dry_run)
+        `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
+        with `append` every change becomes a row of its own, and any topic of records a table.
+        """
+        from ingest.run.onboard import Wish, onboard  # noqa: PLC0415  needs the Kafka client
+
+        wish = Wish(name, format, None if schema is None else Path(schema), append)
+        return onboard(self.settings, self.registry, patterns, wish, dry_run=dry_run)
 
     def run(
         self,
@@ -138,3 +153,17 @@ class Session:
 
         (table,) = self.tables([name])
         return move_offsets(self.settings, self.spark, table, to)
+
+    def signal(self, asked: "Asked", topic: str | None = None) -> "Signal":
+        """Make a Debezium signal (see `ingest.run.signal`), and produce it if a signal topic is given."""
+        from ingest.kafka.signal import send_signal  # noqa: PLC0415  needs the Kafka client
+        from ingest.run.signal import make_signal  # noqa: PLC0415  light start
+
+        made = make_signal(self.tables(asked.tables), asked, str(uuid.uuid4()))
+        if topic is not None:
+            kafka, key = self.settings.kafka, made.connector.prefix
+            if not kafka.bootstrap_servers:
+                raise SettingsError(self.settings.source, "kafka.bootstrap_servers", "is not set")
+            place = (kafka.bootstrap_servers, kafka.properties, Topic(topic))
+            send_signal(*place, key=key, value=made.message())
+        return made

@@ -16,6 +16,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
+from ingest.run.functions import register_functions
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
@@ -92,6 +93,7 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
     _check(spark)
     for key, value in _split_methods(spark).items():
         spark.conf.set(key, value)
+    register_functions(spark)
     return spark
 
 
@@ -126,6 +128,7 @@ def session_of(spark: SparkSession) -> SparkSession:
     own = spark.newSession()
     for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
+    register_functions(own)
     return own
 
 

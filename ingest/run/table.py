@@ -13,24 +13,26 @@ import attrs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.compile.evolve import evolve
+from ingest.compile.evolve import Evolution, evolve
 from ingest.compile.sparktype import SparkType, parse_ddl
-from ingest.compile.table import CompiledTable, Written
-from ingest.decode.diagnosis import unknown_ids
+from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.present import present as present_schema
+from ingest.hudi.present import read_columns
 from ingest.hudi.upsert import write
 from ingest.kafka.ranges import TopicRanges, Watermark, plan_ranges
 from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
-from ingest.order.latest import Tally, fold, rejected, settle, tally
+from ingest.order.latest import fold, rejected
+from ingest.order.settle import settle, stored_columns
+from ingest.order.tally import Tally, tally
 from ingest.registry import Registry
 from ingest.run.keys import check_keys, refuse_keys
-from ingest.run.rejected import compile_written, explain_reject
+from ingest.run.rejected import compile_written, explain_reject, fetch_more
 from ingest.run.report import TableOutcome
-from ingest.run.schemas import fetch_by_id, fetch_written
+from ingest.run.schemas import Sides, fetch_written
 from ingest.settings import Settings
 from ingest.tables import Table
 
@@ -67,12 +69,13 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         return TableOutcome(
             table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
         )
-    keys, values = fetch_written(run.registry, table)
-    with _folded(run, table, ranges, keys, values) as (compiled, folded, counts):
+    written = fetch_written(run.settings, run.registry, table, ranges.spans())
+    with _folded(run, table, ranges, written) as (compiled, folded, counts):
         present = _present(run, table)
         evolution = evolve(compiled, counts.schema_ids, present)
         check_keys(table, evolution.keys, evolution.columns, present or {})
-        rows = settle(folded, compiled, evolution)
+        stored = _stored(run, table, compiled, evolution, counts) if present else None
+        rows = settle(folded, compiled, evolution, counts, stored)
         refuse_keys(rows, table, evolution.keys)
         run.progress(table.table, "writing")
         entry = _entry(run, table, last, ranges, counts)
@@ -97,17 +100,19 @@ def _plan(
 
 @contextmanager
 def _folded(
-    run: Run, table: Table, ranges: TopicRanges, keys: tuple[Written, ...], values: tuple[Written, ...]
+    run: Run, table: Table, ranges: TopicRanges, written: Sides
 ) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
     """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
 
-    The range is read again only to look at rejected records, and if these name schemas that are no versions
-    of the subject, but that the registry has.  Raises `DecodeError` for the first record that stays rejected.
+    The range is read again only to look at rejected records, and if these name schemas that were not known
+    before: no versions of the subject, but in the registry; or held by the messages, and not sampled.  Raises
+    `DecodeError` for the first record that stays rejected.
     """
     run.progress(table.table, f"reading {ranges.span:,} offsets")
     kafka = run.settings.kafka
     slices = count_slices(ranges, run.spark.sparkContext.defaultParallelism)
     messages = read(run.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=slices)
+    keys, values = written
     while True:
         compiled = compile_written(table, keys, values, messages)
         folded = fold(decode_events(messages, compiled), compiled)
@@ -118,10 +123,7 @@ def _folded(
                 yield compiled, folded, counts
                 return
             rejects = messages.join(rejected(folded), ["partition", "offset"], "left_semi")
-            more_keys, more_values = (
-                fetch_by_id(run.registry, set(ids).difference(one.schema_id for one in tried))
-                for ids, tried in zip(unknown_ids(rejects, compiled), (keys, values), strict=True)
-            )
+            more_keys, more_values = fetch_more(run.registry, rejects, compiled, (keys, values))
             if not more_keys and not more_values:
                 raise explain_reject(kafka, rejects, compiled, counts.rejected)
         finally:
@@ -135,17 +137,29 @@ def _present(run: Run, table: Table) -> dict[str, SparkType] | None:
     return None if columns is None else {name: parse_ddl(kind) for name, kind, _ in columns}
 
 
+def _stored(
+    run: Run, table: Table, compiled: CompiledTable, evolution: Evolution, counts: Tally
+) -> DataFrame | None:
+    """Return the table as it stands, where partial rows or a truncate look back at it."""
+    if not counts.unfilled and counts.truncated_at is None:
+        return None
+    return read_columns(run.spark, run.path(table), stored_columns(compiled, evolution))
+
+
 def _entry(
     run: Run, table: Table, last: LedgerEntry | None, ranges: TopicRanges, counts: Tally
 ) -> LedgerEntry:
     """Return the account that the commit will hold."""
     ends = ranges.end_offsets()
+    before = last.max_source_ms if last else None
+    moments = [moment for moment in (before, counts.max_source_ms) if moment is not None]
     high = dict(last.high_offsets) if last else {}
     return LedgerEntry(
         run_id=run.run_id,
         topic=table.topic,
         next_offsets=ends,
         high_offsets={partition: max(end, high.get(partition, 0)) for partition, end in ends.items()},
-        schema_ids=counts.schema_ids,
+        schema_ids=tuple(one for one in counts.schema_ids if one > 0),
         counters=counts.counters(),
+        max_source_ms=max(moments, default=None),
     )

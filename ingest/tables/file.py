@@ -17,7 +17,7 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn
 
 from ingest.errors import TableFileError, UsageError
-from ingest.tables.table import Delete, DialectName, Format, Table, WrongValueError
+from ingest.tables.table import Delete, Table, WrongValueError
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_LINE: Final = 2000
@@ -25,11 +25,7 @@ MAX_LINE: Final = 2000
 MAX_DEPTH: Final = 16
 _TOO_DEEP: Final = f"is nested deeper than {MAX_DEPTH} steps"
 
-_PLANNED: Final[Mapping[Any, tuple[str, ...]]] = {
-    DialectName: ("oracle", "mongodb", "postgres", "mysql", "cdl"),
-    Format: ("debezium-json", "cdl-json"),
-    Delete: ("soft",),
-}
+_PLANNED: Final[Mapping[Any, tuple[str, ...]]] = {Delete: ("soft",)}
 
 
 def read(path: Path) -> Table:

@@ -8,8 +8,8 @@ import attrs
 
 from ingest.names import Subject, Topic
 
-DialectName = Literal["sqlserver"]
-Format = Literal["avro"]
+DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
+Format = Literal["avro", "debezium-json", "cdl-json"]
 Delete = Literal["hard"]
 
 MAX_NAME: Final = 200
@@ -81,7 +81,7 @@ def _column_names(_: Any, attribute: "attrs.Attribute[tuple[str, ...]]", value: 
             raise WrongValueError(attribute.name, f"names the column '{name}' twice")
 
 
-def _column_type(_: Any, attribute: "attrs.Attribute[str | None]", value: str | None) -> None:
+def _column_type(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     if value is None or value in _SIMPLE:
         return
     found = _DECIMAL.fullmatch(value)
@@ -99,6 +99,11 @@ def _own_name(_: Any, attribute: "attrs.Attribute[str | None]", value: str | Non
         raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
 
 
+def _path(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
+    if not value.startswith("$") or len(value) < len("$.a"):
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed: a path such as $.a.b or $.a[0]")
+
+
 def _hudi_options(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
     for name in value:
         if not name.startswith("hoodie."):
@@ -108,10 +113,10 @@ def _hudi_options(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: d
 
 @attrs.frozen(kw_only=True)
 class Subjects:
-    """The registry subjects of a topic; `key` is None for a topic whose messages have no Avro key."""
+    """The registry subjects of a topic; None where no registry holds the schema of keys or of values."""
 
     key: Subject | None = attrs.field(default=None, validator=_filled)
-    value: Subject = attrs.field(validator=_filled)
+    value: Subject | None = attrs.field(default=None, validator=_filled)
 
 
 @attrs.frozen
@@ -123,14 +128,19 @@ class Key:
 
 @attrs.frozen
 class Target:
-    """The Hudi table: fixed when it is created, but for `delete`."""
+    """The Hudi table: fixed when it is created, but for `delete` and `truncate`.
+
+    In mode `append` every change is a row of its own, by its place in the topic.
+    """
 
     type: Literal["cow", "mor"] = "cow"
+    mode: Literal["upsert", "append"] = "upsert"
     partition_by: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
     delete: Delete = "hard"
     index: Literal["bucket", "global_simple"] = "bucket"
     buckets: int = attrs.field(default=2, validator=_between(1, 4096))
     first_load: Literal["upsert", "bulk_insert"] = "upsert"
+    truncate: Literal["apply", "ignore", "fail"] = "apply"
 
 
 @attrs.frozen
@@ -139,6 +149,9 @@ class Types:
 
     time: Literal["string", "micros"] = "string"
     nanos: Literal["timestamp", "bigint", "string"] = "timestamp"
+    decimals: Literal["string", "fail"] = "string"
+    beyond: Literal["fail", "null"] = "fail"
+    placeholder: str = attrs.field(default="__debezium_unavailable_value", validator=_filled)
 
 
 @attrs.frozen
@@ -148,32 +161,65 @@ class Column:
     type: str | None = attrs.field(default=None, validator=_column_type)
     nanos: Literal["timestamp", "bigint", "string"] | None = None
     time: Literal["string", "micros"] | None = None
+    beyond: Literal["fail", "null"] | None = None
     rename: str | None = attrs.field(default=None, validator=_own_name)
     exclude: bool = False
 
     def __attrs_post_init__(self) -> None:
-        said = (self.type, self.nanos, self.time, self.rename)
+        said = (self.type, self.nanos, self.time, self.beyond, self.rename)
         if self.exclude and any(one is not None for one in said):
             raise WrongValueError("exclude", "an excluded column has no type and no other name")
 
 
 @attrs.frozen
+class DocumentColumn:
+    """A column made of a document: the value at a path such as `$.a.b[0]`, as a Spark type."""
+
+    path: str = attrs.field(validator=_path)
+    type: str = attrs.field(default="string", validator=_column_type)
+
+
+@attrs.frozen
+class Document:
+    """The columns beside the document itself, by name (MongoDB)."""
+
+    columns: dict[str, DocumentColumn] = attrs.Factory(dict)
+
+    def __attrs_post_init__(self) -> None:
+        for name in self.columns:
+            if _NAME.fullmatch(name) is None or name.lower().startswith(RESERVED):
+                raise WrongValueError(f"columns.{name}", "is no column name: letters, digits and '_'")
+
+
+@attrs.frozen
 class Table:
-    """One table file.  `epoch` leads every position: raise it after the source was re-created."""
+    """One table file.
+
+    `epoch` leads every position: raise it after the source was re-created.  `schema` names the file with the
+    schema of messages that neither hold it themselves nor have one in a registry (JSON).
+    """
 
     table: str = attrs.field(validator=_table_name)
     topic: Topic = attrs.field(validator=_topic)
     dialect: DialectName
-    subjects: Subjects
+    subjects: Subjects = Subjects()
     format: Format = "avro"
+    schema: str | None = attrs.field(default=None, validator=_filled)
     epoch: int = attrs.field(default=0, validator=_between(0, 9999))
     key: Key = Key()
     target: Target = Target()
     types: Types = Types()
     columns: dict[str, Column] = attrs.Factory(dict)
+    document: Document = Document()
     hudi: dict[str, str] = attrs.field(factory=dict, validator=_hudi_options)
 
     def __attrs_post_init__(self) -> None:
+        if self.format == "avro" and self.subjects.value is None:
+            raise WrongValueError("subjects.value", "is missing")
+        if self.dialect == "record" and self.target.mode != "append":
+            raise WrongValueError(
+                "target.mode", "plain records have no order of changes", 'Set it to "append"'
+            )
         _check_excluded("key.columns", self.key.columns, self.columns)
         _check_excluded("target.partition_by", self.target.partition_by, self.columns)
         renamed: dict[str, str] = {}

@@ -16,15 +16,20 @@ _SECTIONS: Final = {
     "key": "The record key. Without columns: those of the key subject.",
     "target": "The Hudi table. All but `delete` is fixed when the table is created.",
     "types": "How types without a like in Spark are stored; the defaults lose nothing silently.",
-    "columns": "What one column needs: type, time, nanos, rename or exclude, such as\n"
+    "columns": "What one column needs: type, time, nanos, beyond, rename or exclude, such as\n"
     '  [columns.amount]\n  type = "decimal(20,4)"',
     "hudi": "Any hoodie.* option that ingest does not set itself.",
 }
 _KEYS: Final = {
     "epoch": "Raise it after the source was created anew: it leads the order of all changes.",
     "target.type": "cow: fast reads; mor: fast, small commits.",
+    "target.mode": "upsert: one row a key, the newest; append: every change a row, no key needed.",
+    "target.truncate": "What a TRUNCATE does: apply, ignore or fail.",
     "target.index": "bucket: by key; global_simple: for partition columns outside the key.",
     "types.time": "string: all digits of the source; micros: microseconds since midnight.",
+    "types.decimals": "Of more than 38 digits. string: all of them, as text; fail: stop.",
+    "types.beyond": "Infinity, and dates outside the years 1 to 9999. fail: stop; null: store null.",
+    "types.placeholder": "The connector's unavailable.value.placeholder.",
     "types.nanos": "timestamp: to 1 µs; bigint or string: all nine digits.",
 }
 
@@ -85,8 +90,8 @@ def _add_missing(
 
 def _blocks(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Give header, dotted key and values of each section."""
-    head = ("table", "topic", "dialect", "format", "epoch")
-    yield "", "", {name: getattr(table, name) for name in head}
+    head = ("table", "topic", "dialect", "format", "schema", "epoch")
+    yield "", "", {name: v for name in head if (v := getattr(table, name)) is not None}
     for name in ("subjects", "key", "target", "types"):
         yield f"[{name}]", name, _said(getattr(table, name))
     yield "", "columns", {}

@@ -1,14 +1,17 @@
 """What a value schema is, by its parts and its name."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingest import avro
-from ingest.compile.envelope import classify, find_envelope, why_foreign
+from ingest import avro, connect
+from ingest.compile.envelope import classify, find_envelope, plain_record, why_foreign
 from ingest.errors import SchemaError
-from tests.compile.sqlserver import ID, envelope
+from tests.compile.sqlserver import ID, envelope, fields_of, nullable
+
+SAMPLES = Path(__file__).parents[1] / "data" / "connect"
 
 
 def parsed(node: Any) -> avro.Schema:
@@ -75,9 +78,12 @@ def test_a_signal_table_is_known_by_its_three_columns_of_text(
     ("node", "path", "problem"),
     [
         ("string", "$", "is no record, so no change event"),
-        (record("s.Value", "id"), "$", "s.Value has no before, after, source, op: it is no change event"),
+        (record("s.Value", "id"), "$", "s.Value has no after, source, op: it is no change event"),
         (record("s.Value", "id", "__op"), "$", "it looks flattened"),
-        (record("s.Envelope", "before", "after", "source", "op"), "$.after", "is no record"),
+        (record("s.Value", "id", "__op", "__ts_ms"), "$", "add.fields = op, source.ts_ms and the source pos"),
+        (record("s.Value", "id", "__lsn"), "$", "it looks flattened"),
+        (record("s.CloudEvents.Envelope", "id", "source", "specversion", "type", "data"), "$", "CloudEvents"),
+        (record("s.Envelope", "before", "after", "source", "op"), "$.source", "is no record"),
     ],
 )
 def test_what_is_no_envelope_is_refused_with_what_it_lacks(node: Any, path: str, problem: str) -> None:
@@ -87,3 +93,83 @@ def test_what_is_no_envelope_is_refused_with_what_it_lacks(node: Any, path: str,
     assert (caught.value.where, caught.value.path) == ("s-value v1", path)
     assert problem in caught.value.problem
     assert path != "$" or why_foreign(parsed(node)) == caught.value.problem
+
+
+# --- forms ---------------------------------------------------------------------------------------
+
+
+def flat(*names: str, columns: tuple[str, ...] = ("id", "a")) -> Any:
+    """Make a flattened row of text columns with metadata."""
+    return record("s.public.t.Value", *columns, *names)
+
+
+@pytest.mark.parametrize(
+    ("names", "dialect"),
+    [
+        (("__op", "__lsn", "__source_ts_ms"), "postgres"),
+        (("__deleted", "__sequence"), "postgres"),
+        (("__op", "__commit_lsn", "__change_lsn"), "sqlserver"),
+        (("__op", "__scn"), "oracle"),
+        (("__op", "__source_file", "__source_pos"), "mysql"),
+    ],
+)
+def test_a_flattened_row_is_known_by_its_metadata(names: tuple[str, ...], dialect: str) -> None:
+    """Its connector too: by the fields of the position that `add.fields` took over."""
+    found = find_envelope(parsed(flat(*names)), "v")
+    assert (found.form, found.dialect and found.dialect.name) == ("flattened", dialect)
+    assert [field.name for field in found.row.fields] == ["id", "a"]
+
+
+def test_metadata_is_found_by_the_names_of_the_source() -> None:
+    """`add.fields` may name the block; the source's own time is taken before the connector's."""
+    names = ("__ts_ms", "__op", "__source_lsn", "__source_ts_ms", "__source_table", "__transaction_id")
+    found = find_envelope(parsed(flat(*names)), "v")
+    wanted = {name: found.fields[name] for name in ("op", "lsn", "ts_ms")}
+    assert wanted == {"op": "__op", "lsn": "__source_lsn", "ts_ms": "__source_ts_ms"}
+    assert [field.name for field in found.row.fields] == ["id", "a"]
+
+
+def test_a_column_that_begins_like_metadata_stays_a_column() -> None:
+    """A table may have `__`, or `__v`: no field of any source is called so."""
+    found = find_envelope(parsed(flat("__op", "__lsn", columns=("id", "__", "__v"))), "v")
+    assert [field.name for field in found.row.fields] == ["id", "__", "__v"]
+
+
+def sample(name: str) -> Any:
+    """Read the schema of a document's sample."""
+    return json.loads((SAMPLES / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "dialect", "columns", "unique"),
+    [
+        ("cdl-value", "cdl", "cdl", ["count1", "id", "time1", "decimalNum"], ["id"]),
+        ("cdl-debezium-value", "debezium", "cdl", ["count1", "id", "time1", "decimalNum"], ["id"]),
+        ("mongodb-value", "document", "mongodb", [], []),
+        ("oracle-value", "debezium", "oracle", ["ID", "FIRST_NAME", "LAST_NAME", "EMAIL"], []),
+        ("sqlserver-zh-value", "debezium", "sqlserver", ["id", "first_name", "last_name", "email"], []),
+    ],
+)
+def test_the_documents_events_are_known(
+    name: str, form: str, dialect: str, columns: list[str], unique: list[str]
+) -> None:
+    """By their fields: CDL's second form calls its connector PostgreSQL, and is not."""
+    found = find_envelope(connect.parse(sample(name), where=name), name)
+    assert (found.form, found.dialect and found.dialect.name) == (form, dialect)
+    assert [field.name for field in found.row.fields] == columns
+    assert [field.name for field in (found.unique.fields if found.unique else ())] == unique
+
+
+def test_an_unknown_connector_has_no_dialect() -> None:
+    """Its events are events, by a source that is known by name only."""
+    found = find_envelope(parsed(envelope(ID, source_record="io.debezium.connector.db2.Source")), "v")
+    assert (found.dialect, found.source_record) == (None, "io.debezium.connector.db2.Source")
+
+
+def test_a_plain_record_is_a_row() -> None:
+    """As it is, metadata and all; what is no record has no columns."""
+    node = {"type": "record", "name": "x.Status", "fields": fields_of({"id": "string", "n": nullable("int")})}
+    found = plain_record(parsed(node), "v")
+    assert (found.form, [field.name for field in found.row.fields]) == ("record", ["id", "n"])
+    with pytest.raises(SchemaError, match="is no record"):
+        plain_record(parsed("string"), "v")

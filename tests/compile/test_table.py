@@ -121,7 +121,7 @@ def test_the_before_image_is_not_read() -> None:
 def test_the_before_image_is_read_for_a_key_in_the_row_and_no_further() -> None:
     """A delete has nothing else to say which row it means."""
     result = compiled([{**ID, "a": "int", "b": "int"}], of=table("b"))
-    assert parts_read(result) == ["after", "source", "op", "before"]
+    assert parts_read(result) == ["after", "before", "source", "op"]
     assert reader_fields(result.value, "before") == ["c2"]
 
 

@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.compile.evolve import evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
-from ingest.order.latest import Tally, fold, settle, tally
+from ingest.order.latest import fold
+from ingest.order.settle import settle
+from ingest.order.tally import Tally, tally
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, Json, envelope, key
 
 MESSAGE = "partition int, offset bigint, key binary, value binary"
@@ -96,4 +98,4 @@ def rows_of(messages: DataFrame, compiled: CompiledTable) -> tuple[Tally, DataFr
     """Take messages the whole way to the rows that would be written, as a run does."""
     folded = fold(decode_events(messages, compiled), compiled).persist()
     counts = tally(folded, compiled)
-    return counts, settle(folded, compiled, evolve(compiled, counts.schema_ids, None))
+    return counts, settle(folded, compiled, evolve(compiled, counts.schema_ids, None), counts)

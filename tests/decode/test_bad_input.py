@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.diagnosis import first_reject, unknown_ids
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.order.latest import fold, rejected, tally
+from ingest.order.latest import fold, rejected
+from ingest.order.tally import tally
 from tests.compile.sqlserver import (
     ID,
     KEY_ID,

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from tests.e2e.deployment import Deployment
+from tests.e2e.recordings import SQLSERVER, Recording
 
 _NUMBERS = count(1)
 
@@ -16,6 +17,10 @@ _NUMBERS = count(1)
 @pytest.fixture
 def make_deployment(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> Callable[[], Deployment]:
-    """Make a deployment with topics of its own."""
-    return lambda: Deployment(tmp_path, servers, outer_spark, f"e{next(_NUMBERS)}")
+) -> Callable[..., Deployment]:
+    """Make a deployment with topics of its own, of a recording or, without one, of SQL Server's."""
+
+    def make(recording: Recording = SQLSERVER) -> Deployment:
+        return Deployment(tmp_path, servers, outer_spark, f"e{next(_NUMBERS)}", recording)
+
+    return make

@@ -10,10 +10,7 @@ from ingest.local.load import LoadOptions, load
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport
 from ingest.run.session import Session
-
-FIXTURE = Path(__file__).parents[2] / "registry_fixtures" / "sqlserver"
-PREFIX = "sqs"
-TABLES = ("all_types", "customers", "orders", "widen")
+from tests.e2e.recordings import SQLSERVER, Recording
 
 
 @attrs.frozen
@@ -24,6 +21,7 @@ class Deployment:
     servers: Addresses
     spark: SparkSession
     prefix: str
+    recording: Recording = SQLSERVER
 
     def __attrs_post_init__(self) -> None:
         (self.root / "ingest.toml").write_text(
@@ -40,14 +38,21 @@ class Deployment:
         self, *, partitions: int | None = None, limit: int | None = None, versions: int | None = None
     ) -> None:
         """Produce the recorded messages of the data topics, what is not there yet."""
+        recorded = self.recording
         options = LoadOptions(
-            (f"{PREFIX}.testDB.*",), partitions, (PREFIX, self.prefix), versions=versions, limit=limit
+            (f"{recorded.prefix}.{recorded.pattern}",),
+            partitions,
+            (recorded.prefix, self.prefix),
+            versions=versions,
+            limit=limit,
         )
-        load(FIXTURE, self.servers.bootstrap_servers, self.servers.registry_url, options)
+        load(recorded.folder, self.servers.bootstrap_servers, self.servers.registry_url, options)
 
     def onboard(self, **target: str) -> None:
         """Make the table files, and change `[target]` as a person would."""
-        self.session.onboard([f"{self.prefix}.testDB.*"], name="{table}")
+        self.session.onboard(
+            [f"{self.prefix}.{self.recording.pattern}"], name="{table}", format=self.recording.format
+        )
         for path in (self.root / "tables").glob("*.toml"):
             text = path.read_text()
             for key, value in target.items():

@@ -1,10 +1,20 @@
-"""Every corpus of the fixtures becomes tables that equal the database's own rows, however it arrives."""
+"""Every recording becomes tables that equal the source's own rows, however it arrives."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
-from tests.e2e.deployment import FIXTURE, TABLES, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.recordings import (
+    MONGODB,
+    ORACLE,
+    POSTGRES,
+    POSTGRES_JSON,
+    SQLSERVER,
+    SQLSERVER_JSON,
+    Recording,
+)
 from tests.e2e.referee import differences, read_expected, read_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -65,7 +75,7 @@ def three_partitions_at_once(deployment: Deployment, kind: str) -> None:
 
 
 def _move_back(deployment: Deployment) -> None:
-    for table in TABLES:
+    for table in deployment.recording.tables:
         deployment.session.move_offsets(table, "earliest")
 
 
@@ -74,16 +84,34 @@ PLANS: tuple[Plan, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.__name__)
-def test_tables_equal_the_source(plan: Plan, kind: str, make_deployment: Callable[[], Deployment]) -> None:
-    """Every cell of every table is the database's, and nothing is left to read."""
-    deployment = make_deployment()
+JSON_PLANS: tuple[Plan, ...] = (one_run, small_runs, three_partitions)
+CASES = [
+    *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), PLANS, ("cow", "mor")),
+    *product((POSTGRES_JSON,), JSON_PLANS, ("cow",)),
+    *product((SQLSERVER_JSON,), JSON_PLANS, ("mor",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("recording", "plan", "kind"),
+    CASES,
+    ids=[f"{case[0].name}-{case[1].__name__}-{case[2]}" for case in CASES],
+)
+def test_tables_equal_the_source(
+    recording: Recording, plan: Plan, kind: str, make_deployment: Callable[[Recording], Deployment]
+) -> None:
+    """Every cell of every table is the source's, and nothing is left to read."""
+    deployment = make_deployment(recording)
 
     plan(deployment, kind)
 
-    for table in TABLES:
-        expected, keys = read_expected(FIXTURE / "expected" / f"{table}.json.gz")
-        found = read_table(deployment.frame(table), keys)
-        assert differences(expected, found) == [], table
-    assert all(one.outcome == "idle" for one in deployment.run().tables)
+    wrong = {table: _differences(deployment, table) for table in recording.tables}
+    assert {table: found for table, found in wrong.items() if found} == {}
+    last = deployment.run()
+    assert {one.table: one.outcome for one in last.tables} == dict.fromkeys(recording.tables, "idle")
+
+
+def _differences(deployment: Deployment, table: str) -> list[str]:
+    expected = read_expected(deployment.recording, table)
+    found = read_table(deployment.frame(table), expected.keys, expected.kinds)
+    return differences(expected.rows, found)

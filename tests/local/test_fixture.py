@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import FixtureError
+from ingest.local.cut import read_id
 from ingest.local.fixture import Message, read_messages, read_recording
 
-SQLSERVER = Path(__file__).parents[2] / "registry_fixtures" / "sqlserver"
+FIXTURES = Path(__file__).parents[2] / "registry_fixtures"
+FOLDERS = sorted(file.parent for file in FIXTURES.glob("*/fixture.json"))
+SQLSERVER = FIXTURES / "sqlserver"
 LINE = {"p": 0, "o": 0, "ts": 5, "h": [["a", "AQI="], ["a", None]], "k": None, "v": "AAAAAAc="}
 FRAMED = b"\0\0\0\0\7"
 
@@ -27,13 +30,26 @@ def write_corpus(
     return folder
 
 
-def test_the_sqlserver_fixture_holds_what_its_fixture_json_says() -> None:
-    """Every topic has its file, its count and only ids that the fixture lists."""
-    recording = read_recording(SQLSERVER)
-    told = {t["name"]: t["messages"] for t in json.loads((SQLSERVER / "fixture.json").read_text())["topics"]}
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_fixture_holds_what_its_fixture_json_says(folder: Path) -> None:
+    """Every topic has its file and its count, every schema is an Avro record; no file is left over."""
+    recording = read_recording(folder)
+    told = {t["name"]: t["messages"] for t in json.loads((folder / "fixture.json").read_text())["topics"]}
     counted = {topic.name: sum(1 for _ in read_messages(topic)) for topic in recording.topics}
     assert counted == told
+    assert {file.name for file in (folder / "messages").iterdir()} == {f"{name}.jsonl.gz" for name in told}
     assert all(json.loads(schema.schema)["type"] == "record" for schema in recording.schemas)
+    named = {folder / schema.subject / f"v{schema.version}.avsc" for schema in recording.schemas}
+    assert set(folder.glob("*/*.avsc")) == named
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_fixtures_payloads_name_the_schemas_that_it_lists(folder: Path) -> None:
+    """Every schema id in a payload is listed, each is used; payloads of JSON name none."""
+    recording = read_recording(folder)
+    messages = [message for topic in recording.topics for message in read_messages(topic)]
+    named = {read_id(payload) for message in messages for payload in (message.key, message.value)}
+    assert named - {None} == {schema.id for schema in recording.schemas}
 
 
 def test_a_fixtures_schema_is_compact_whatever_its_files_layout() -> None:

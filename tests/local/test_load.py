@@ -24,7 +24,8 @@ from ingest.errors import (
 from ingest.local.load import Loaded, LoadOptions, load
 from ingest.local.servers import Addresses
 
-SQLSERVER = Path(__file__).parents[2] / "registry_fixtures" / "sqlserver"
+FIXTURES = Path(__file__).parents[2] / "registry_fixtures"
+SQLSERVER = FIXTURES / "sqlserver"
 CUSTOMERS = "sqs.testDB.dbo.customers"
 pytestmark = pytest.mark.servers
 
@@ -48,9 +49,9 @@ def read_topic(servers: Addresses, topic: str) -> list[Message]:
     return sorted(messages, key=lambda message: (message.partition(), message.offset()))
 
 
-def recorded(topic: str) -> Iterator[dict[str, Any]]:
+def recorded(topic: str, folder: Path = SQLSERVER) -> Iterator[dict[str, Any]]:
     """Read the lines of a recorded topic, without the code under test."""
-    with gzip.open(SQLSERVER / "messages" / f"{topic}.jsonl.gz", "rt") as lines:
+    with gzip.open(folder / "messages" / f"{topic}.jsonl.gz", "rt") as lines:
         yield from map(json.loads, lines)
 
 
@@ -142,6 +143,45 @@ def test_a_corpus_folder_loads_like_a_fixture(servers: Addresses, tmp_path: Path
     run(servers, rename=("sqs", "dump"))
     loaded = run(servers, tmp_path, rename=("sqs", "dump"))
     assert (loaded.produced, sum(topic.held_before for topic in loaded.topics)) == (0, 904)
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "topic"),
+    [
+        ("postgres", "pgs", "inv.all_types"),
+        ("oracle", "ors", "DEBEZIUM.ALL_TYPES"),
+        ("mongodb", "mgs", "inventory.mixed"),
+    ],
+)
+def test_every_connectors_recording_loads(servers: Addresses, name: str, prefix: str, topic: str) -> None:
+    """All its topics and schemas, those with scales that other registries' clients refuse too."""
+    told = json.loads((FIXTURES / name / "fixture.json").read_text())
+    loaded = run(servers, FIXTURES / name, rename=(prefix, f"all{name}"))
+    assert loaded.produced == sum(entry["messages"] for entry in told["topics"])
+    assert loaded.schemas == len(told["schemas"])
+    assert all(f"all{name}" in one.topic for one in loaded.topics)
+    assert read_topic(servers, f"all{name}.{topic}")
+
+
+@pytest.mark.parametrize(("name", "prefix"), [("postgres-json", "pgj"), ("sqlserver-json", "sqs")])
+def test_json_is_loaded_as_recorded_without_a_registry(servers: Addresses, name: str, prefix: str) -> None:
+    """Byte by byte, and nobody listens at the registry's address."""
+    options = LoadOptions(rename=(prefix, f"all{name}"), partitions=1)
+    loaded = load(FIXTURES / name, servers.bootstrap_servers, "http://127.0.0.1:9", options)
+    assert loaded.schemas == 0
+    for topic in loaded.topics:
+        recorded_name = topic.topic.replace(f"all{name}", prefix, 1)
+        lines = list(recorded(recorded_name, FIXTURES / name))
+        found = [(message.key(), message.value()) for message in read_topic(servers, topic.topic)]
+        assert found == [
+            tuple(text and base64.b64decode(text) for text in (line["k"], line["v"])) for line in lines
+        ]
+
+
+def test_versions_of_a_recording_without_schemas_are_refused(servers: Addresses) -> None:
+    """JSON payloads have no versions by which a topic could be cut."""
+    with pytest.raises(UsageError, match=r"--versions: .* has no schemas"):
+        run(servers, FIXTURES / "sqlserver-json", versions=1)
 
 
 def test_a_topic_with_other_partitions_is_not_mixed_up(servers: Addresses) -> None:

@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events
-from ingest.order.latest import Tally, fold, rejected, tally
+from ingest.order.latest import fold, rejected
+from ingest.order.tally import Tally, tally
 from tests.compile.sqlserver import ID, VALUE_ID, compiled, nullable
 from tests.decode.messages import Topic, change, frame, rows_of
 from tests.order.source import Event, Source, lived
@@ -169,7 +170,7 @@ def test_rejects_keep_their_places_where_a_column_is_a_map(spark: SparkSession) 
 
 
 EVENT = (
-    "kind string, rejected boolean, partition int, offset bigint, schema_id int, op string, "
+    "kind string, rejected boolean, partition int, offset bigint, writer int, op string, "
     "place struct<p0:int>, source_ms bigint, k struct<id:int>, row struct<c0:int>"
 )
 
@@ -177,15 +178,15 @@ EVENT = (
 def test_schema_ids_and_the_newest_source_time_are_those_of_the_changes(spark: SparkSession) -> None:
     """Of as many ids as there may be: a table lives long."""
     table = compiled([ID] * 130)
-    seen = [VALUE_ID + place for place in (0, 61, 62, 63, 123, 124, 129)]
+    seen = (0, 61, 62, 63, 123, 124, 129)
 
-    def event(offset: int, schema_id: int | None, ts_ms: int | None, kind: str = "change") -> tuple[Any, ...]:
-        return (kind, False, 0, offset, schema_id, "u", (offset,), ts_ms, (offset,), (offset,))
+    def event(offset: int, writer: int | None, ts_ms: int | None, kind: str = "change") -> tuple[Any, ...]:
+        return (kind, False, 0, offset, writer, "u", (offset,), ts_ms, (offset,), (offset,))
 
-    rows = [event(n, schema_id, 1_000 * n) for n, schema_id in enumerate(seen)]
-    rows += [event(90, None, 9_000_000, "heartbeat"), event(91, VALUE_ID, None)]
+    rows = [event(n, writer, 1_000 * n) for n, writer in enumerate(seen)]
+    rows += [event(90, None, 9_000_000, "heartbeat"), event(91, 0, None)]
     counts = tally(fold(spark.createDataFrame(rows, EVENT), table), table)
-    assert counts.schema_ids == tuple(seen)
+    assert counts.schema_ids == tuple(VALUE_ID + writer for writer in seen)
     assert counts.max_source_ts == datetime(1970, 1, 1, 0, 0, 6, tzinfo=UTC)
 
 

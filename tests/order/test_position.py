@@ -8,11 +8,14 @@ from pyspark.sql import SparkSession
 
 from ingest.compile.position import place_sql, position_sql
 from ingest.dialects.sqlserver import SQLSERVER
+from tests.compile.sqlserver import ID, compiled
 from tests.order.source import Event, lived, lsn_text
 
 pytestmark = pytest.mark.spark
 
-EVENT = "struct<op:string,source:struct<commit_lsn:string,change_lsn:string,event_serial_no:bigint>>"
+SOURCE = "struct<commit_lsn:string,change_lsn:string,event_serial_no:bigint>"
+EVENT = f"struct<value:struct<op:string,source:{SOURCE}>>"
+TABLE = compiled([ID])
 Place = tuple[str, str | None, str | None, int | None, int]
 
 
@@ -52,11 +55,13 @@ def places() -> list[Place]:
 
 def positions(spark: SparkSession, found: list[Place], epoch: int = 0) -> tuple[list[str], list[int]]:
     """Let Spark make the ordering values, and sort the places that they are made of."""
-    rows = [(n, (op, position), offset) for n, (op, *position, offset) in enumerate(found)]
+    rows = [(n, ((op, position),), offset) for n, (op, *position, offset) in enumerate(found)]
     given = spark.createDataFrame(rows, f"n int, event {EVENT}, offset bigint")
-    places = given.selectExpr("n", f"{place_sql(SQLSERVER, 'event')} as place")
+    places = given.selectExpr("n", f"{place_sql(SQLSERVER, TABLE.form)} as place")
     made = places.selectExpr(
-        "n", f"{position_sql(SQLSERVER, epoch, 'place')} as position", "rank() over (order by place) as rank"
+        "n",
+        f"{position_sql(TABLE.terms, epoch, 'place')} as position",
+        "rank() over (order by place) as rank",
     )
     rows = made.orderBy("n").collect()
     return [row.position for row in rows], [row.rank for row in rows]

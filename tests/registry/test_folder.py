@@ -161,7 +161,6 @@ def test_a_registry_opens_from_a_folder_by_url_or_path(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("", "is not set"),
         ("file:/nowhere/at/all", "is not a folder"),
         ("localhost:8081", "is neither http"),
         ("ftp://u:geheim@h", r"'ftp://\*\*\*@h' is neither"),
@@ -172,3 +171,11 @@ def test_a_registry_url_that_leads_nowhere_is_a_settings_error(url: str, said: s
     """It is found before anything is asked."""
     with pytest.raises(SettingsError, match=said):
         open_registry(RegistrySettings(url=url))
+
+
+def test_without_a_registry_only_who_asks_it_is_told() -> None:
+    """JSON topics ask nothing."""
+    registry = open_registry(RegistrySettings(url=""))
+    with pytest.raises(SettingsError, match="is not set"):
+        registry.subjects()
+    registry.close()

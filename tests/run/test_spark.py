@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
+from ingest.run.functions import FUNCTIONS
 from ingest.run.spark import launch_conf, session_conf, session_of, submitted
 
 
@@ -99,3 +100,35 @@ finally:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert "refused: spark.serializer" in done.stdout
+
+
+@pytest.mark.spark
+def test_our_functions_are_known_in_our_session_alone(outer_spark: SparkSession) -> None:
+    """The caller's session has no functions that it did not ask for."""
+    ours = session_of(outer_spark)
+
+    assert ours.sql("SELECT ingest_document_key(' 1 ')").collect()[0][0] == "1"
+    assert all(ours.catalog.functionExists(name) for name in FUNCTIONS)
+    assert not any(outer_spark.catalog.functionExists(name) for name in FUNCTIONS)
+
+
+@pytest.mark.spark
+def test_a_session_without_our_functions_jar_is_refused() -> None:
+    """A caller's session has jars of its own; what is missing is named before anything is read."""
+    script = """
+from pyspark.sql import SparkSession
+from ingest.artifacts import spark_jars
+from ingest.errors import SettingsError
+from ingest.run.spark import start_session
+jars = [jar for jar in spark_jars() if "ingest-functions" not in jar.name]
+try:
+    start_session("test", "local[1]", {}, jars)
+except SettingsError as error:
+    print("refused:", error)
+finally:
+    SparkSession.getActiveSession().stop()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "refused: Spark session: spark.jars: the class ingest.PlainDecimal is not among" in done.stdout
+    assert "Start the session with all of `ingest.artifacts.spark_jars()`" in done.stdout

@@ -1,0 +1,144 @@
+"""`ingest signal`: ask a Debezium connector for a snapshot."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import attrs
+from cyclopts import App, Group, Parameter
+
+from ingest.cli.options import Deployment, Json
+from ingest.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from ingest.run.signal import Asked, Signal
+
+app = App(name="signal", sort_key=5, help="Ask a Debezium connector for a snapshot.")
+
+_CHANNEL = Group("Channel", sort_key=80)
+_NAMES = Group("Names that the topics do not tell", sort_key=85)
+
+
+def _option(group: Group, text: str) -> Parameter:
+    return Parameter(help=text, group=group, show_default=False, negative=())
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Channel:
+    """How the signal goes to the connector."""
+
+    sql: Annotated[bool, _option(_CHANNEL, "Print the statement to run in the source; the default.")] = False
+    signal_table: Annotated[
+        str | None, _option(_CHANNEL, "The connector's signal.data.collection, for the statement.")
+    ] = None
+    kafka: Annotated[str | None, _option(_CHANNEL, "Produce to this topic, its signal.kafka.topic.")] = None
+    dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would produce.")] = False
+
+    def check(self) -> None:
+        """Refuse what contradicts itself."""
+        from ingest.errors import UsageError  # noqa: PLC0415  light start
+
+        if self.kafka is None and self.signal_table is None:
+            todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"
+            raise UsageError("there is no place for the signal", todo)
+        if self.kafka is not None and (self.sql or self.signal_table is not None):
+            raise UsageError("--kafka stands against --sql and --signal-table", "Give one of them")
+        if self.kafka is None and self.dry_run:
+            raise UsageError("--dry-run is for --kafka", "A statement is printed, and run by you")
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Names:
+    """What the topics do not tell."""
+
+    collection: Annotated[
+        tuple[str, ...],
+        _option(
+            _NAMES,
+            "Debezium's name of the table, one for each TABLE: a regular expression; with a dot inside a "
+            'part, all parts in double quotes: "dbo"."my.table".',
+        ),
+    ] = ()
+    database: Annotated[
+        str | None, _option(_NAMES, "Database of the tables: Oracle, and SQL Server before 2.0.")
+    ] = None
+    prefix: Annotated[str | None, _option(_NAMES, "The connector's topic.prefix.")] = None
+
+
+@app.command
+def execute_snapshot(
+    *tables: Annotated[str, Parameter(help="Tables to read again, all of one connector.")],
+    type: Annotated[  # noqa: A002  Debezium's word, and the flag's
+        Literal["incremental", "blocking"], Parameter(help="In chunks beside the stream, or instead of it.")
+    ] = "incremental",
+    condition: Annotated[
+        str | None,
+        Parameter(help="Rows to read, as SQL behind WHERE; of a blocking snapshot the whole SELECT."),
+    ] = None,
+    channel: Channel = Channel(),
+    names: Names = Names(),
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Ask for a snapshot of tables: their rows come once more, as events of their topics.
+
+    Prints the statement, and nothing else, to run in the source; with --kafka produces the signal.  A table
+    name with other characters than letters, digits, '_' and '-' needs --collection: topics replace them.
+
+    Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`
+    """
+    from ingest.run.signal import Asked  # noqa: PLC0415  light start
+
+    asked = Asked(
+        kind="execute-snapshot", tables=tables, type=type, condition=condition, collections=names.collection,
+        database=names.database, prefix=names.prefix,
+    )  # fmt: skip
+    return _signal(asked, channel, deployment, as_json=json)
+
+
+@app.command
+def stop_snapshot(
+    *tables: Annotated[str, Parameter(help="Tables to read no further; all of the connector without any.")],
+    channel: Channel = Channel(),
+    names: Names = Names(),
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Stop an incremental snapshot, whole or for tables of it.
+
+    Example: `ingest signal stop-snapshot --kafka server1-signal --prefix server1`
+    """
+    from ingest.run.signal import Asked  # noqa: PLC0415  light start
+
+    asked = Asked(
+        kind="stop-snapshot", tables=tables, collections=names.collection, database=names.database,
+        prefix=names.prefix,
+    )  # fmt: skip
+    return _signal(asked, channel, deployment, as_json=json)
+
+
+def _signal(asked: "Asked", channel: Channel, deployment: Deployment, *, as_json: bool) -> int:
+    from ingest.run.statement import statement  # noqa: PLC0415  light start
+
+    channel.check()
+    with deployment.open() as session:
+        made = session.signal(asked, None if channel.dry_run else channel.kafka)
+    if channel.kafka is not None:
+        _show_message(made, channel.kafka, sent=not channel.dry_run, as_json=as_json)
+        return 0
+    text = statement(made, channel.signal_table or "")
+    if as_json:
+        print_json({"id": made.id, "type": made.kind, "data": made.data, "statement": text})
+    else:
+        sys.stdout.write(f"{text}\n")  # never folded: it goes into a database's client
+    return 0
+
+
+def _show_message(made: "Signal", topic: str, *, sent: bool, as_json: bool) -> None:
+    key, value = made.connector.prefix, made.message()
+    if as_json:
+        print_json({"id": made.id, "topic": topic, "key": key, "value": value, "sent": sent})
+        return
+    print_text(f"{'Sent' if sent else 'Would send'} to topic {topic}, key {key}:")
+    sys.stdout.write(f"{value}\n")

@@ -1,0 +1,148 @@
+"""Kafka Connect's JSON schemas as the values of `ingest.avro`.
+
+Takes the `schema` object that JsonConverter writes beside a payload, gives what `avro.parse` gives for the
+Avro that Confluent's AvroConverter would write of the same schema, so that the rooms behind know one form.
+
+Sources: kafka connect `json/JsonConverter.java` (`asJsonSchema`), confluentinc/schema-registry
+`AvroData.java` (`fromConnectSchema`).  One liberty: a struct may have the name of another one and other
+fields, which Avro cannot write; it gets a record name of its own.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ingest import avro
+from ingest.avro import MAX_DEPTH, Array, Field, MapOf, Notes, Nullable, Record, Scalar, Schema
+from ingest.errors import SchemaError
+
+UNKNOWN_PRECISION: Final = 64
+"""What AvroConverter writes for a decimal without `connect.decimal.precision`."""
+
+_DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
+_PHYSICALS: Final[Mapping[str, avro.Physical]] = {
+    "boolean": "boolean", "int8": "int", "int16": "int", "int32": "int", "int64": "long",
+    "float": "float", "double": "double", "bytes": "bytes", "string": "string",
+}  # fmt: skip
+_LOGICALS: Final = {
+    (_DECIMAL, "bytes"): "decimal",
+    ("org.apache.kafka.connect.data.Date", "int32"): "date",
+    ("org.apache.kafka.connect.data.Time", "int32"): "time-millis",
+    ("org.apache.kafka.connect.data.Timestamp", "int64"): "timestamp-millis",
+}
+_NAMESPACE: Final = "io.confluent.connect.avro"
+_TODO: Final = "JsonConverter writes such schemas with schemas.enable = true"
+
+
+def parse(schema: Any, *, where: str) -> Schema:
+    """Parse a schema, given as parsed JSON; `where` names it in errors.
+
+    Raises `SchemaError`, with the path, for what is no Connect schema, or nested too deep.
+    """
+    return _Parser(where).parse(schema, "$")
+
+
+class _Parser:
+    """Holds the records that are known so far, by name."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.known: dict[str, Record] = {}
+        self.nameless = 0
+
+    def parse(self, node: Any, path: str, depth: int = 0) -> Schema:
+        """Parse a schema with its null branch; a default that is not null comes first in the union."""
+        schema = self.required(node, path, depth)
+        if not _bool(node.get("optional", False), self.where, path):
+            return schema
+        return Nullable(schema, null_first=node.get("default") is None)
+
+    def required(self, node: Any, path: str, depth: int) -> Schema:
+        if depth > MAX_DEPTH:
+            raise self.error(path, f"is nested more than {MAX_DEPTH} levels deep")
+        match node:
+            case {"type": "struct", "fields": list(fields)}:
+                return self.record(node, fields, path, depth)
+            case {"type": "array", "items": items}:
+                return Array(self.parse(items, f"{path}[]", depth + 1), self.notes(node, path))
+            case {"type": "map", "keys": {"type": "string"}, "values": values}:
+                return MapOf(self.parse(values, f"{path}{{}}", depth + 1), self.notes(node, path))
+            case {"type": "map", "keys": keys, "values": values}:
+                return self.entries(node, keys, values, path, depth)
+            case {"type": str(kind)} if kind in _PHYSICALS:
+                return Scalar(_PHYSICALS[kind], self.notes(node, path))
+            case _:
+                raise self.error(path, f"is no Connect schema: {str(node)[:80]}")
+
+    def record(self, node: Mapping[str, Any], fields: list[Any], path: str, depth: int) -> Record:
+        """Parse a struct; one that equals an earlier one is that one, as Avro names it a second time."""
+        name = self.text(node, "name", path) or self.generated()
+        parsed = tuple(self.field(field, path, depth) for field in fields)
+        return self.named(Record(name, parsed, self.notes(node, path)))
+
+    def entries(self, node: Mapping[str, Any], keys: Any, values: Any, path: str, depth: int) -> Array:
+        """Parse a map whose keys are no text: Avro has none, and writes the entries."""
+        key = Field("key", *self.typed(keys, f"{path}{{key}}", depth + 1))
+        value = Field("value", *self.typed(values, f"{path}{{}}", depth + 1))
+        entry = Record(self.text(node, "name", path) or f"{_NAMESPACE}.MapEntry", (key, value))
+        return Array(self.named(entry), self.notes(node, path))
+
+    def named(self, record: Record) -> Record:
+        name, count = record.name, 1
+        while name in self.known:
+            if self.known[name].fields == record.fields:
+                return self.known[name]
+            count += 1
+            name = f"{record.name}_{count}"
+        self.known[name] = Record(name, record.fields, record.notes)
+        return self.known[name]
+
+    def generated(self) -> str:
+        self.nameless += 1
+        return f"{_NAMESPACE}.ConnectDefault{self.nameless if self.nameless > 1 else ''}"
+
+    def field(self, node: Any, path: str, depth: int) -> Field:
+        match node:
+            case {"field": str(name)} if name:
+                return Field(name, *self.typed(node, f"{path}.{name}", depth + 1))
+            case _:
+                raise self.error(path, f"has a field without a name: {str(node)[:80]}")
+
+    def typed(self, node: Any, path: str, depth: int) -> tuple[Schema, bool]:
+        """Return a field's type, and whether it has a default: null is that of an optional one."""
+        schema = self.parse(node, path, depth)
+        return schema, isinstance(schema, Nullable) or node.get("default") is not None
+
+    def notes(self, node: Mapping[str, Any], path: str) -> Notes:
+        name = self.text(node, "name", path)
+        given = node.get("parameters") or {}
+        if not isinstance(given, dict):
+            raise self.error(path, f"has parameters that are no object: {str(given)[:80]}")
+        parameters = {str(key): str(value) for key, value in given.items()}
+        logical = _LOGICALS.get((name, str(node.get("type"))), "")
+        precision, scale = self.decimal(parameters, path) if logical == "decimal" else (None, None)
+        return Notes(name, logical, precision, scale, tuple(sorted(parameters.items())))
+
+    def decimal(self, parameters: Mapping[str, str], path: str) -> tuple[int, int]:
+        """Return precision and scale, which AvroConverter repeats beside the logical type."""
+        precision = parameters.get("connect.decimal.precision", str(UNKNOWN_PRECISION))
+        scale = parameters.get("scale", "")
+        try:
+            return int(precision), int(scale)
+        except ValueError as error:
+            problem = f"is a decimal of precision '{precision}' and scale '{scale}'; both are numbers"
+            raise self.error(path, problem) from error
+
+    def text(self, node: Mapping[str, Any], key: str, path: str) -> str:
+        value = node.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.error(path, f"has a {key} that is no text: {str(value)[:80]}")
+        return value or ""
+
+    def error(self, path: str, problem: str) -> SchemaError:
+        return SchemaError(self.where, path, problem, _TODO)
+
+
+def _bool(value: Any, where: str, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise SchemaError(where, path, f"has an 'optional' that is neither true nor false: {value}", _TODO)
+    return value

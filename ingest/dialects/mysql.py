@@ -1,0 +1,36 @@
+"""Debezium's MySQL and MariaDB connectors, 1.9 and later."""
+
+from ingest.dialects.dialect import Dialect, Guard, Term
+
+
+def _number(name: str, sort: str, fault: str) -> Term:
+    return Term(name, f"coalesce({sort}, 0L)", "lpad(cast({c} as string), 19, '0')", fault)
+
+
+# `mysql-bin.000003`: the number grows past its six digits, so that it is compared as a number
+# (https://dev.mysql.com/doc/refman/8.4/en/binary-log.html).
+_FILE = "try_cast(substring_index({s.file}, '.', -1) as bigint)"
+
+MYSQL = Dialect(
+    name="mysql",
+    title="MySQL and MariaDB",
+    source_records=("io.debezium.connector.mysql.Source", "io.debezium.connector.mariadb.Source"),
+    source={"file": "string", "pos": "long", "row": "int"},
+    # Rows of one statement share their position in the file, and have a number there.
+    terms=(
+        _number("file", _FILE, f"{_FILE} is null and nullif({{s.file}}, '') is not null"),
+        _number("pos", "{s.pos}", "{s.pos} is null or {s.pos} < 0"),
+        _number("row", "cast({s.row} as bigint)", "{s.row} < 0"),
+    ),
+    rank="'1'",
+    topic_parts=(("server", "database", "table"),),
+    flat_signs=("file", "pos"),
+    other_ops={"t": "truncate"},
+    has_placeholders=True,
+    has_durations=True,
+    guards=(
+        Guard("another binary log (failover, restore) begins a new order: raise epoch then"),
+        Guard("zero dates arrive as null, or as 1970-01-01 where the column is NOT NULL"),
+    ),
+    documentation="https://debezium.io/documentation/reference/stable/connectors/mysql.html",
+)

@@ -1,0 +1,46 @@
+"""Debezium's PostgreSQL connector, 1.9 and later, and openGauss's fork of 1.8."""
+
+from ingest.dialects.dialect import Dialect, Guard, Term
+
+_WIDTH = 20
+
+# `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.  Cut
+# with string functions: JSON functions cost ten times as much.
+_CUT = "translate({s.sequence}, '[]\" ', '')"
+_LAST_COMMIT = f"try_cast(substring_index({_CUT}, ',', 1) as bigint)"
+_LSN = f"coalesce(try_cast(substring_index({_CUT}, ',', -1) as bigint), {{s.lsn}})"
+
+
+def _number(name: str, sort: str, fault: str = "false") -> Term:
+    return Term(name, f"coalesce({sort}, 0L)", f"lpad(cast({{c}} as string), {_WIDTH}, '0')", fault)
+
+
+POSTGRES = Dialect(
+    name="postgres",
+    title="PostgreSQL",
+    source_records=("io.debezium.connector.postgresql.Source",),
+    source={"sequence": "string", "lsn": "long"},
+    # Events come in commit order, and `lsn` is the change's own place in the log: a transaction that began
+    # early and commits late has small ones.  `sequence` has the commit before the event first, and an
+    # incremental snapshot's rows have it alone (debezium: postgresql/SourceInfo.java, connection/Lsn).
+    terms=(
+        _number("sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LSN} is null or {_LSN} < 0"),
+        _number("lsn", _LSN),
+    ),
+    rank="'1'",
+    topic_parts=(("server", "schema", "table"),),
+    flat_signs=("lsn", "sequence"),
+    # openGauss adds to Debezium's (opengauss/debezium: Envelope.java): what is no change of a row is counted.
+    other_ops={"t": "truncate", "tc": "truncate", "m": "message", "l": "ddl", "i": "index"},
+    has_placeholders=True,
+    has_infinity=True,
+    guards=(
+        Guard("numeric NaN arrives as null where decimals are precise"),
+        Guard(
+            "months of an interval are counted as 30.4375 days; interval.handling.mode = string keeps them",
+            ("io.debezium.time.MicroDuration",),
+        ),
+        Guard("a snapshot drops the era of dates BC", ("io.debezium.time.Date",)),
+    ),
+    documentation="https://debezium.io/documentation/reference/stable/connectors/postgresql.html",
+)

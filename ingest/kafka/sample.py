@@ -1,0 +1,62 @@
+"""A few records of a topic, to see what they look like: the first and the last ones of each range."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from ingest.kafka.connection import Connection
+from ingest.kafka.read import ONE_BY_ONE, RECORD_TIMEOUT_S, RawRecord, raw_record
+from ingest.names import Partition, Topic
+
+PER_END: Final = 5
+"""Records that are looked at from each end of a partition's range: the last one may be a tombstone."""
+
+_POLL_S: Final = 0.1
+
+
+def sample(
+    bootstrap_servers: str,
+    properties: Mapping[str, str],
+    topic: Topic,
+    ranges: Mapping[Partition, tuple[int, int]],
+    *,
+    timeout_s: float = RECORD_TIMEOUT_S,
+) -> tuple[RawRecord, ...]:
+    """Fetch the first committed records of each range, then the last ones; an end is exclusive.
+
+    Raises BrokerUnreachableError when the broker does not answer in time.
+    """
+    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    consumer = connection.open(Consumer, **ONE_BY_ONE)
+    try:
+        spans = [(TopicPartition(topic, p, begin), end) for p, (begin, end) in ranges.items()]
+        lasts = [(TopicPartition(topic, s.partition, max(s.offset, end - PER_END)), end) for s, end in spans]
+        found = [_read(consumer, connection, start, end) for start, end in (*spans, *lasts)]
+    finally:
+        consumer.close()
+    return tuple(record for records in found for record in records)
+
+
+def _read(consumer: Consumer, connection: Connection, start: TopicPartition, end: int) -> Iterable[RawRecord]:
+    """Read a few records from a place on, as many as there are before the range's end."""
+    if start.offset >= end:
+        return ()
+    consumer.assign([start])
+    found: list[RawRecord] = []
+    while len(found) < PER_END:
+        message = consumer.poll(_POLL_S)
+        connection.raise_refused()
+        if connection.is_over():
+            raise connection.unreachable()
+        if message is None:
+            continue
+        error: KafkaError | None = message.error()
+        if error is not None and error.name() == "_PARTITION_EOF":
+            break
+        offset = message.offset()
+        if error is None and (offset is None or offset >= end):
+            break
+        if error is None:
+            found.append(raw_record(message))
+    return tuple(found)

@@ -1,0 +1,67 @@
+"""Produce a connector's signal to its signal topic."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from ingest.errors import BrokerRefusedError, IngestError, TopicNotFoundError
+from ingest.kafka.connection import Connection
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Topic
+
+TIMEOUT_S: Final = 10.0
+_POLL_S: Final = 0.05
+_PARTITION: Final = 0
+"""The only one that a connector reads (debezium: KafkaSignalChannel.java)."""
+
+
+def send_signal(
+    bootstrap_servers: str,
+    properties: Mapping[str, str],
+    topic: Topic,
+    *,
+    key: str,
+    value: str,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """Produce one signal, and return its offset once the broker has it.
+
+    Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a topic that does not exist,
+    which a broker might otherwise make without anybody who reads it, and for whatever else it refuses.
+    """
+    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    _check_topic(connection, topic)
+    producer = connection.open(Producer, message_timeout_ms=max(1, int(connection.left_s() * 1000)))
+    answers: list[tuple[KafkaError | None, int]] = []
+
+    def note(error: KafkaError | None, message: Message) -> None:
+        answers.append((error, message.offset() or 0))
+
+    producer.produce(topic, value.encode(), key.encode(), partition=_PARTITION, on_delivery=note)
+    while not answers and not connection.is_over():
+        producer.poll(_POLL_S)
+        connection.raise_refused()
+    if not answers:
+        raise connection.unreachable()
+    error, offset = answers[0]
+    if error is not None:
+        raise _refusal(connection, topic, error)
+    return offset
+
+
+def _check_topic(connection: Connection, topic: Topic) -> None:
+    servers = connection.bootstrap_servers
+    marks = fetch_watermarks(servers, connection.properties, [topic], connection.left_s())
+    try:
+        marks.of(topic)
+    except TopicNotFoundError:
+        problem = f"the signal topic {topic} does not exist"
+        todo = "It is the connector's `signal.kafka.topic`, else its topic.prefix with -signal; one partition"
+        raise BrokerRefusedError(servers, problem, todo) from None
+
+
+def _refusal(connection: Connection, topic: Topic, error: KafkaError) -> IngestError:
+    if error.name() in {"_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT"}:
+        return connection.unreachable()
+    return BrokerRefusedError(connection.bootstrap_servers, f"topic {topic}: {error.str()}")

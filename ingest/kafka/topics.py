@@ -1,0 +1,31 @@
+"""Which topics a broker has."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from ingest.kafka.connection import Connection
+from ingest.names import Topic
+
+TIMEOUT_S: Final = 15.0
+
+
+def list_topics(
+    bootstrap_servers: str, properties: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> tuple[Topic, ...]:
+    """List the topics, sorted, without the broker's own.
+
+    Raises `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` where a login is refused.
+    """
+    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    admin = connection.open(AdminClient)
+    while not connection.is_over():
+        try:
+            names = admin.list_topics(timeout=min(1.0, connection.left_s())).topics
+        except KafkaException:
+            connection.raise_refused()
+            continue
+        return tuple(Topic(name) for name in sorted(names) if not name.startswith("__consumer_"))
+    raise connection.unreachable()

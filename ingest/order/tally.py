@@ -1,0 +1,130 @@
+"""What a folded range holds, counted."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import attrs
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from ingest.compile.event import CHANGE, TRUNCATE
+from ingest.compile.position import position_sql
+from ingest.compile.table import CompiledTable
+from ingest.names import SchemaId
+from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@attrs.frozen
+class Tally:
+    """What a range held.  `read` is the sum of all the others, but for `unfilled` and `truncated_at`."""
+
+    upserted: int = 0
+    deleted: int = 0
+    superseded: int = 0
+    ignored: dict[str, int] = attrs.Factory(dict)
+    rejected: int = 0
+    schema_ids: tuple[SchemaId, ...] = ()
+    max_source_ts: datetime | None = None
+    unfilled: int = 0
+    """Rows that lack values which only the table can give."""
+    truncated_at: str | None = None
+    """The position of the newest truncate that is to be applied: nothing older than it stays."""
+
+    @property
+    def max_source_ms(self) -> int | None:
+        """The newest source time, in ms since 1970."""
+        return (
+            None if self.max_source_ts is None else (self.max_source_ts - _EPOCH) // timedelta(milliseconds=1)
+        )
+
+    @property
+    def read(self) -> int:
+        """Messages read from the range."""
+        changes = self.upserted + self.deleted + self.superseded
+        return changes + sum(self.ignored.values()) + self.rejected
+
+    def counters(self) -> dict[str, int]:
+        """Return the numbers as they are kept in a commit."""
+        ignored = {f"ignored.{kind}": count for kind, count in self.ignored.items()}
+        return {
+            "read": self.read,
+            "upserted": self.upserted,
+            "deleted": self.deleted,
+            "superseded": self.superseded,
+            **ignored,
+        }
+
+
+def tally(folded: DataFrame, compiled: CompiledTable) -> Tally:
+    """Count what a folded range holds: one small Spark job over a frame that should be persisted.
+
+    A truncate to be applied takes two more: its place, and the count of what is older.
+    """
+    counted = _count(folded, compiled, None)
+    policy = compiled.table.target.truncate
+    if TRUNCATE not in counted.ignored or policy != "apply" or compiled.keeps_all:
+        return counted
+    return _count(folded, compiled, _truncated_at(folded, compiled))
+
+
+def position_of(compiled: CompiledTable, place: str) -> str:
+    """Return SQL for the position of a place."""
+    return position_sql(compiled.terms, compiled.table.epoch, place)
+
+
+def older_sql(compiled: CompiledTable, truncated_at: str | None) -> str:
+    """Return SQL that is true for a folded change that a truncate has swept away."""
+    return f"{position_of(compiled, 'newest.place')} < '{truncated_at}'" if truncated_at else "false"
+
+
+def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
+    truncate = folded.where(f"kind = '{TRUNCATE}'")
+    return str(truncate.selectExpr(f"{position_of(compiled, 'newest.place')} as at").collect()[0]["at"])
+
+
+def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> Tally:
+    words = [f"seen_{i}" for i in range(word_count(compiled))]
+    unfilled = "base is null and size(later) > 0" if compiled.may_be_partial else "false"
+    rows = (
+        folded.groupBy(
+            "kind",
+            F.expr("false" if compiled.keeps_all else "newest.op = 'd'").alias("deletes"),
+            F.expr(f"kind = '{CHANGE}' and {older_sql(compiled, truncated_at)}").alias("older"),
+        )
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.sum("messages").alias("messages"),
+            F.max("source_ms").alias("source_ms"),
+            F.expr(f"count_if({unfilled})").alias("unfilled"),
+            *(F.bit_or(word).alias(word) for word in words),
+        )
+        .collect()
+    )
+    changes = [row for row in rows if row.kind == CHANGE]
+    kept = [row for row in changes if not row.older]
+    newest_ms = max((row.source_ms for row in changes if row.source_ms is not None), default=None)
+    return Tally(
+        upserted=sum(row.rows for row in kept if not row.deletes),
+        deleted=sum(row.rows for row in kept if row.deletes),
+        superseded=sum(row.messages for row in changes) - sum(row.rows for row in kept),
+        ignored={row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)},
+        rejected=sum(row.rows for row in rows if row.kind == REJECTED),
+        schema_ids=_seen(rows, words, compiled.schema_ids),
+        max_source_ts=None if newest_ms is None else _instant(newest_ms),
+        unfilled=sum(row.unfilled for row in kept if not row.deletes),
+        truncated_at=truncated_at,
+    )
+
+
+def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[SchemaId]) -> tuple[SchemaId, ...]:
+    bits = 0
+    for row in rows:
+        for index, word in enumerate(words):
+            bits |= (row[word] or 0) << (index * WRITERS_PER_WORD)
+    return tuple(one for place, one in enumerate(schema_ids) if bits >> place & 1)
+
+
+def _instant(millis: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=millis)

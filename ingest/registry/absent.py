@@ -1,0 +1,63 @@
+"""No registry at all: a deployment of JSON topics alone needs none; who asks for it hears so."""
+
+# ruff: noqa: ARG002  every question has the same answer
+
+from typing import NoReturn
+
+from ingest.errors import SettingsError
+from ingest.names import SchemaId, Subject
+from ingest.registry.subject import Reference, Registered, Schema
+
+
+class AbsentRegistry:
+    """Answers every question with the setting that is missing."""
+
+    url = ""
+
+    def subjects(self, pattern: str = "*") -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def versions(self, subject: Subject, *, deleted: bool = False) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def latest(self, subject: Subject) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def version(self, subject: Subject, number: int) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def by_id(self, schema_id: SchemaId) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def with_references(self, schema: Schema | Registered) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def compatibility(self, subject: Subject) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def compatible(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def register(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def _refuse() -> NoReturn:
+    todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
+    raise SettingsError("settings", "registry.url", "is not set", todo)

@@ -1,0 +1,32 @@
+"""Our own functions on the JVM, by the names that our SQL calls them by; their sources are in `jvm/`."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType
+
+from ingest.errors import SettingsError
+
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "ingest_plain_decimal": "ingest.PlainDecimal",
+    "ingest_document_key": "ingest.DocumentKey",
+    "ingest_document_update": "ingest.DocumentUpdate",
+    "ingest_document_value": "ingest.DocumentValue",
+}
+"""Name in SQL -> Java class.  All give text; what they take is said by the classes."""
+
+
+def register_functions(spark: SparkSession) -> None:
+    """Make the functions known to one session; other sessions of the same context do not see them."""
+    for name, class_name in FUNCTIONS.items():
+        try:
+            spark.udf.registerJavaFunction(name, class_name, StringType())
+        except AnalysisException as missing:
+            raise SettingsError(
+                "Spark session",
+                "spark.jars",
+                f"the class {class_name} is not among the session's jars",
+                "Start the session with all of `ingest.artifacts.spark_jars()`, or add them to --jars",
+            ) from missing

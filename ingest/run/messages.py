@@ -1,0 +1,85 @@
+"""Schemas that messages hold themselves (JSON), or that a file declares for them."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest import avro, connect
+from ingest.compile.table import Written
+from ingest.errors import SchemaError
+from ingest.kafka.read import RawRecord
+from ingest.names import SchemaId
+
+_BEFORE_PAYLOAD = ',"payload":'
+_BEFORE_SCHEMA = '{"schema":'
+_PARTS = {"schema", "payload"}
+_WITH_SCHEMA = f"{_BEFORE_SCHEMA}{{"
+
+
+def written_in(
+    texts: Iterable[bytes | None], label: str, taken: Sequence[Written] = ()
+) -> tuple[Written, ...]:
+    """Return the schemas that messages hold, in the order of the messages, without those already taken.
+
+    They get ids below zero: no registry knows them.  A message without a schema is passed over.
+    """
+    frames = {one.frame for one in taken}
+    found: list[Written] = []
+    for text in texts:
+        frame = _frame(text)
+        if frame is None or frame in frames:
+            continue
+        frames.add(frame)
+        number = len(taken) + len(found) + 1
+        where = f"{label}, schema {number}"
+        node = json.loads(frame[len(_BEFORE_SCHEMA) : -len(_BEFORE_PAYLOAD)])
+        found.append(Written(SchemaId(-number), where, connect.parse(node, where=where), frame))
+    return tuple(found)
+
+
+def _frame(text: bytes | None) -> bytes | None:
+    """Return what stands before the payload, as JsonConverter writes it; None where there is no schema."""
+    try:
+        message = json.loads(text or b"")
+    except ValueError:
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("schema"), dict):
+        return None
+    before, comma, _ = (text or b"").decode("utf-8", "replace").partition(_BEFORE_PAYLOAD)
+    if before.startswith(_WITH_SCHEMA) and comma and before.endswith("}"):
+        return f"{before}{_BEFORE_PAYLOAD}".encode()
+    schema = json.dumps(message["schema"], separators=(",", ":"), ensure_ascii=False)
+    return f"{_BEFORE_SCHEMA}{schema}{_BEFORE_PAYLOAD}".encode()
+
+
+def bare_keys(records: Iterable[RawRecord]) -> tuple[str, ...]:
+    """Return the fields of keys without a schema: those of the first one that is a JSON object."""
+    for record in records:
+        try:
+            key = json.loads(record.key or b"")
+        except ValueError:
+            continue
+        if isinstance(key, dict) and set(key) == _PARTS:
+            key = key["payload"]
+        if isinstance(key, dict):
+            return tuple(key)
+    return ()
+
+
+def read_schema(path: Path) -> avro.Schema:
+    """Read a schema from a file: Avro, or Kafka Connect's JSON; a message that holds its schema will do.
+
+    Raises `SchemaError`.
+    """
+    where = str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        node: Any = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise SchemaError(where, "$", f"cannot be read as JSON: {error}") from error
+    if isinstance(node, dict) and isinstance(node.get("schema"), dict):
+        return connect.parse(node["schema"], where=where)
+    if isinstance(node, dict) and node.get("type") == "struct":
+        return connect.parse(node, where=where)
+    return avro.parse(text, where=where)

@@ -1,0 +1,127 @@
+"""Where each form of events holds its parts, as SQL and as what a reader takes."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest import avro, connect
+from ingest.compile.envelope import find_envelope
+from ingest.compile.event import EVENT, EventForm, form_of
+from ingest.compile.table import compile_table
+from ingest.dialects import DIALECTS
+from ingest.errors import SchemaError
+from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, fields_of, key, nullable, table, written
+
+SAMPLES = Path(__file__).parents[1] / "data" / "connect"
+
+
+def of_sample(name: str) -> EventForm:
+    """Return the form of a document's sample."""
+    schema = connect.parse(json.loads((SAMPLES / f"{name}.json").read_text()), where=name)
+    found = find_envelope(schema, name)
+    assert found.dialect is not None
+    return form_of(found, found.dialect)
+
+
+def flat(**metadata: str) -> Any:
+    """Make the schema of a flattened row, every field but the key optional."""
+    fields = {"id": "int", "a": nullable("string")} | {name: nullable(k) for name, k in metadata.items()}
+    return {"type": "record", "name": "Value", "namespace": "srv.db.dbo.t", "fields": fields_of(fields)}
+
+
+def of_flat(**metadata: str) -> EventForm:
+    """Return the form of a flattened row."""
+    found = find_envelope(avro.parse(json.dumps(flat(**metadata))), "v")
+    assert found.dialect is not None
+    return form_of(found, found.dialect)
+
+
+@pytest.mark.parametrize(
+    "name", ["sqlserver-zh-value", "oracle-value", "mongodb-value", "cdl-value", "cdl-debezium-value"]
+)
+def test_what_is_named_in_sql_is_read(name: str) -> None:
+    """A field that the reader did not take would be an error of Spark's."""
+    form = of_sample(name)
+    texts = [form.op, form.source_ms, *form.source.values()]
+    roots = {match for text in texts for match in re.findall(rf"{re.escape(EVENT)}\.(\w+)", text)}
+    assert roots
+    assert roots <= set(form.parts) | {form.row_field}
+
+
+def test_a_dialects_sql_is_filled_in() -> None:
+    """Source fields by name, and the operation."""
+    form = of_sample("sqlserver-zh-value")
+    assert form.resolve("if({op} = 'r', {s.commit_lsn}, null)") == (
+        f"if({EVENT}.op = 'r', {EVENT}.source.commit_lsn, null)"
+    )
+    assert (form.at("after"), form.at("")) == (f"{EVENT}.after", EVENT)
+
+
+def test_a_flattened_row_has_its_parts_in_the_root() -> None:
+    """What `add.fields` left out of the position is null, of its own type."""
+    form = of_flat(__op="string", __deleted="string", __commit_lsn="string", __source_ts_ms="long")
+    assert form.source == {
+        "commit_lsn": f"{EVENT}.__commit_lsn",
+        "change_lsn": "cast(null as string)",
+        "event_serial_no": "cast(null as bigint)",
+    }
+    assert form.source_ms == f"{EVENT}.__source_ts_ms"
+    assert (form.row_field, form.before_field, form.tombstone_deletes) == ("", "", False)
+    assert form.op == f"if({EVENT}.__deleted = 'true', 'd', {EVENT}.__op)"
+
+
+def test_without_deleted_a_tombstone_is_the_delete() -> None:
+    """It has no position, so that nothing but Kafka's order is left, for all changes alike."""
+    form = of_flat(__op="string", __commit_lsn="string")
+    assert form.tombstone_deletes
+    compiled = compile_table(
+        table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(__op="string", __commit_lsn="string"))]
+    )
+    assert compiled.terms == ()
+
+
+def test_without_op_every_row_that_is_not_deleted_is_an_update() -> None:
+    """`__deleted` alone tells the rest."""
+    form = of_flat(__deleted="string", __lsn="long")
+    assert form.op == f"if({EVENT}.__deleted = 'true', 'd', 'u')"
+    assert form.source_ms == "cast(null as bigint)"
+
+
+def test_a_key_beside_the_row_is_known() -> None:
+    """CDL says the key in the value, in both of its forms; Debezium does not."""
+    assert of_sample("cdl-value").unique_field == "unique"
+    assert of_sample("cdl-debezium-value").unique_field == "unique"
+    assert of_sample("oracle-value").unique_field == ""
+
+
+def test_metadata_is_no_column() -> None:
+    """It is read, and stays out of the table."""
+    metadata = {"__op": "string", "__deleted": "string", "__commit_lsn": "string", "__table": "string"}
+    compiled = compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))])
+    assert [variant.column for variant in compiled.row_variants] == ["a"]
+    read = {field["name"] for field in json.loads(compiled.value.reader)["fields"]}
+    assert {"__op", "__deleted", "__commit_lsn"} <= read
+    assert "__table" not in read
+
+
+def test_a_topic_of_several_forms_is_refused() -> None:
+    """They have no common order: the newest is named, with what to do."""
+    values = [
+        written(VALUE_ID, envelope(ID)),
+        written(VALUE_ID + 1, flat(__op="string", __commit_lsn="string")),
+    ]
+    with pytest.raises(SchemaError, match="several forms: debezium, flattened") as caught:
+        compile_table(table(), [written(KEY_ID, key(ID))], values)
+    assert "a topic of its own" in str(caught.value)
+
+
+def test_every_dialect_has_a_form_of_what_it_reads() -> None:
+    """Each source field that a position is made of is there, in the envelope's form."""
+    for dialect in DIALECTS.values():
+        for record in dialect.source_records:
+            found = find_envelope(avro.parse(json.dumps(envelope(ID, source_record=record))), "v")
+            assert found.dialect is dialect
+            assert set(form_of(found, dialect).source) == set(dialect.source)

@@ -1,0 +1,266 @@
+"""Every JSON sample of the documents that the product is built on is read as its document says."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.compile.envelope import classify
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.decode.events import decode_events
+from ingest.names import Topic
+from ingest.run.messages import written_in
+from ingest.tables import Key, Table
+from tests.decode.messages import frame
+
+SEEDS = Path(__file__).parents[1] / "data" / "seeds"
+Json = Any
+
+
+def sample(name: str) -> Json:
+    """Read a sample."""
+    return json.loads((SEEDS / f"{name}.json").read_text())
+
+
+@attrs.frozen
+class Document:
+    """How a document's samples are read: `schema` is the sample with the schema of its events."""
+
+    dialect: str
+    schema: str
+    key: str = ""
+    """The sample of a message key; empty where the key is in the value."""
+    format: str = "debezium-json"
+
+
+ZH = Document("sqlserver", "sqlserver-zh-create", "sqlserver-zh-key")
+JA = Document("sqlserver", "sqlserver-ja-create", "sqlserver-zh-key")  # its page shows no key
+ORACLE = Document("oracle", "oracle-create", "oracle-key")
+MONGODB = Document("mongodb", "mongodb-create", "mongodb-key")
+OWN = Document("cdl", "cdl-own", format="cdl-json")
+DEBEZIUM = Document("cdl", "cdl-debezium", format="cdl-json")
+
+
+@attrs.frozen
+class Case:
+    """A sample, and what its document says of it; no `row` for a delete."""
+
+    document: Document
+    name: str
+    op: str | None
+    key: Json
+    row: Json = None
+    source_ms: int | None = None
+
+
+JOHN = {"first_name": "john", "last_name": "doe", "email": "john.doe@example.org"}
+NO_REPLY = {**JOHN, "email": "noreply@example.org"}
+ANNE = {"FIRST_NAME": "Anne", "LAST_NAME": "Kretchmar", "EMAIL": "annek@noanswer.org"}
+ANNE_DOC = (
+    '{"_id" : {"$numberLong" : "1004"},"first_name" : "Anne","last_name" : "Kretchmar",'
+    '"email" : "annek@noanswer.org"}'
+)
+ANNE_MARIE_DOC = (
+    '{"_id": {"$numberLong": "1004"},"first_name": "Anne Marie","last_name": "Kretchmar",'
+    '"email": "annek@noanswer.org"}'
+)
+
+CASES = (
+    *(
+        case
+        for language, document in (("zh", ZH), ("ja", JA))
+        for case in (
+            Case(document, f"sqlserver-{language}-create", "c", {"id": 1005}, JOHN, 1559729468470),
+            Case(document, f"sqlserver-{language}-update", "u", {"id": 1005}, NO_REPLY, 1559729995937),
+            Case(document, f"sqlserver-{language}-delete", "d", {"id": 1005}, None, 1559730445243),
+        )
+    ),
+    Case(ORACLE, "oracle-create", "c", {"ID": 1004}, ANNE, 1520085154000),
+    Case(ORACLE, "oracle-update", "u", {"ID": 1004}, {**ANNE, "EMAIL": "anne@example.com"}, 1520085811000),
+    Case(ORACLE, "oracle-delete", "d", {"ID": 1004}, None, 1520085153000),
+    Case(MONGODB, "mongodb-create", "c", {"id": "1004"}, {"doc": ANNE_DOC}, 1558965508000),
+    Case(MONGODB, "mongodb-update", "u", {"id": "1004"}, {"doc": ANNE_MARIE_DOC}, 1558965508000),
+    Case(MONGODB, "mongodb-delete", "d", {"id": "1004"}, None, 1558965508000),
+    Case(
+        OWN, "cdl-own", "c", {"id": 34},
+        {"count1": 13, "id": 34, "time1": None, "decimalNum": None}, 1707047996013,
+    ),
+    Case(
+        DEBEZIUM, "cdl-debezium", "c", {"id": 35},
+        {"count1": 14, "id": 35, "time1": None, "decimalNum": None}, 1707048891235,
+    ),
+)  # fmt: skip
+
+WRITERS: dict[str, Callable[[Json], str]] = {
+    "as JsonConverter": lambda node: json.dumps(node, separators=(",", ":"), ensure_ascii=False),
+    "on one line": json.dumps,
+    "pretty": lambda node: json.dumps(node, indent=2, ensure_ascii=False),
+    "payload first": lambda node: json.dumps(dict(reversed(node.items()))),
+}
+
+
+def message(name: str, document: Document) -> Json:
+    """Complete a sample that shows no schema with its document's own."""
+    found = sample(name)
+    payload = found.get("payload", found)
+    return {"schema": found.get("schema") or sample(document.schema)["schema"], "payload": payload}
+
+
+def compiled(document: Document, keys: Sequence[bytes], values: Sequence[bytes]) -> CompiledTable:
+    """Compile a table from the schemas that messages hold, as a run does."""
+    table = Table(
+        table="t",
+        topic=Topic("server1.dbo.customers"),
+        dialect=document.dialect,  # type: ignore[arg-type]  # written above
+        format=document.format,  # type: ignore[arg-type]  # same
+        key=Key(),
+    )
+    return compile_table(table, written_in(keys, "keys"), written_in(values, "values"))
+
+
+def decoded(
+    spark: SparkSession, document: Document, records: Sequence[tuple[str | None, str]]
+) -> list[dict[str, Json]]:
+    """Decode messages, given as texts of key and value, in their order."""
+    texts = [(key.encode() if key else None, value.encode()) for key, value in records]
+    table = compiled(document, [key for key, _ in texts if key], [value for _, value in texts])
+    names = {variant.field: variant.column for variant in table.row_variants}
+    events = decode_events(frame(spark, texts), table).orderBy("offset").collect()
+    rows = []
+    for event in (one.asDict(recursive=True) for one in events):
+        row = {names[field]: value for field, value in event["row"].items() if field in names}
+        rows.append({**event, "row": row})
+    return rows
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("style", list(WRITERS))
+@pytest.mark.parametrize("document", [ZH, JA, ORACLE, MONGODB, OWN, DEBEZIUM], ids=lambda one: one.schema)
+def test_a_documents_samples_are_read_as_it_says(spark: SparkSession, document: Document, style: str) -> None:
+    """However the message is spaced; none is set aside for the slips that the documents have."""
+    cases = [case for case in CASES if case.document is document]
+    write = WRITERS[style]
+    records = []
+    for case in cases:
+        key = {**sample(document.key), "payload": case.key} if document.key else None
+        records.append((write(key) if key else None, write(message(case.name, document))))
+
+    found = decoded(spark, document, records)
+
+    for case, event in zip(cases, found, strict=True):
+        assert (event["kind"], event["rejected"]) == ("change", False), case.name
+        told = {name: event[name] for name in ("op", "k", "source_ms")}
+        assert told == {"op": case.op, "k": case.key, "source_ms": case.source_ms}, case.name
+        assert case.row is None or event["row"] == case.row, case.name
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("document", "language"), [(ZH, "zh"), (JA, "ja")], ids=["zh", "ja"])
+def test_sql_servers_positions_are_read_from_their_slips(
+    spark: SparkSession, document: Document, language: str
+) -> None:
+    """`event_serial_no` is text there: without it an update would have no place behind its delete."""
+    names = [f"sqlserver-{language}-{what}" for what in ("create", "update", "delete")]
+    key = json.dumps(sample(document.key))
+    events = decoded(spark, document, [(key, json.dumps(message(name, document))) for name in names])
+    assert [tuple(event["place"].values()) for event in events] == [
+        ("1", "00000027:00000758:0005", "00000027:00000758:0003", 1, 100),
+        ("1", "00000027:00000ac0:0007", "00000027:00000ac0:0002", 2, 101),
+        ("1", "00000027:00000db0:0007", "00000027:00000db0:0005", 1, 102),
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("name", "op", "row", "snapshot"),
+    [
+        ("sqlserver-zh-incremental-snapshot", "r", {"value": "New data"}, "0"),
+        ("sqlserver-zh-in-transaction", "c", {"aa": "1"}, "1"),
+    ],
+)
+def test_sql_servers_shortened_samples_are_read(
+    spark: SparkSession, name: str, op: str, row: Json, snapshot: str
+) -> None:
+    """Of another table, whose schema is not shown: text columns; without a position, and `ts_ms` is text."""
+    found = message(name, ZH)
+    pk = found["payload"]["after"]["pk"]
+    for field in found["schema"]["fields"][:2]:
+        field["fields"] = [
+            {"type": "string", "optional": False, "field": column} for column in found["payload"]["after"]
+        ]
+    key = sample(ZH.key)
+    key["schema"]["fields"] = [{"type": "string", "optional": False, "field": "pk"}]
+    (event,) = decoded(spark, ZH, [(json.dumps({**key, "payload": {"pk": pk}}), json.dumps(found))])
+    assert (event["kind"], event["rejected"], event["op"]) == ("change", False, op)
+    assert (event["k"], event["row"]) == ({"pk": pk}, row)
+    assert event["place"]["p0"] == snapshot
+
+
+@pytest.mark.spark
+def test_oracles_truncate_is_one(spark: SparkSession) -> None:
+    """It has no key, no rows, and fields that the schema of the other samples lacks."""
+    records = [
+        (json.dumps(sample("oracle-key")), json.dumps(message("oracle-create", ORACLE))),
+        (None, json.dumps(message("oracle-truncate", ORACLE))),
+    ]
+    create, truncate = decoded(spark, ORACLE, records)
+    assert (create["kind"], truncate["kind"], truncate["rejected"]) == ("change", "truncate", False)
+    assert truncate["place"]["p1"] == "13271102".zfill(20)
+
+
+@pytest.mark.spark
+def test_mongodbs_ids_of_every_kind_are_keys(spark: SparkSession) -> None:
+    """Each as relaxed Extended JSON without blanks, and numbers that MongoDB holds for equal as one."""
+    expected = {
+        "int": "1234",
+        "double": "12.34",
+        "string": '"1234"',
+        "document": '{"hi":"kafka","nums":[10,100,1000]}',
+        "object-id": '{"$oid":"596e275826f08b2730779e1f"}',
+        "binary": '{"$binary":{"base64":"a2Fma2E=","subType":"00"}}',
+    }
+    value = json.dumps(sample("mongodb-create"))
+    records = [
+        (json.dumps({**sample("mongodb-key"), "payload": sample(f"mongodb-id-{kind}")}), value)
+        for kind in expected
+    ]
+    events = decoded(spark, MONGODB, records)
+    assert [event["k"]["id"] for event in events] == list(expected.values())
+    assert [event["rejected"] for event in events] == [False] * len(expected)
+
+
+@pytest.mark.spark
+def test_mongodbs_update_without_the_document_holds_what_to_do(spark: SparkSession) -> None:
+    """The update sample as capture mode change_streams sends it: `after` and `before` are not there."""
+    key = json.dumps(sample("mongodb-key"))
+    found = message("mongodb-update", MONGODB)
+    del found["payload"]["after"]
+    with_before = json.dumps(found)
+    del found["payload"]["before"]
+    events = decoded(spark, MONGODB, [(key, with_before), (key, json.dumps(found))])
+    assert [event["partial"] for event in events] == [False, True]
+    document = json.loads(events[0]["row"]["doc"])
+    assert (document["first_name"], document["last_name"]) == ("Anne Marie", "Kretchmar")
+    assert [event["rejected"] for event in events] == [False, False]
+
+
+def test_samples_that_are_no_changes_are_told_apart() -> None:
+    """A schema change by its schema; transaction samples show none, so that nothing can be made of them."""
+    (key,) = written_in([json.dumps(sample("sqlserver-zh-schema-change-key")).encode()], "keys")
+    assert classify(key.schema) == "schema-change"
+    for name in ("transaction-begin", "transaction-end", "schema-change"):
+        assert written_in([json.dumps(sample(f"sqlserver-zh-{name}")).encode()], "values") == ()
+
+
+def test_every_sample_is_a_test_case() -> None:
+    """A file that no test reads would prove nothing."""
+    used = {case.name for case in CASES} | {case.document.key for case in CASES}
+    used |= {f"mongodb-id-{kind}" for kind in ("int", "double", "string", "document", "object-id", "binary")}
+    used |= {"sqlserver-zh-incremental-snapshot", "sqlserver-zh-in-transaction", "oracle-truncate"}
+    used |= {"sqlserver-zh-schema-change", "sqlserver-zh-schema-change-key"}
+    used |= {"sqlserver-zh-transaction-begin", "sqlserver-zh-transaction-end"}
+    assert {path.stem for path in SEEDS.glob("*.json")} == used - {""}

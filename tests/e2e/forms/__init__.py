@@ -1,0 +1,10 @@
+"""Recorded events in other forms than Debezium's envelope, made by plain functions.
+
+A form is made of a whole recording: a folder that `ingest local load` takes, with the referee's rows in it.
+`flattened` is what Debezium's ExtractNewRecordState makes of envelopes, `cdl` what Huawei's CDL would send.
+"""
+
+from tests.e2e.forms.cdl import make_cdl
+from tests.e2e.forms.flattened import make_flattened
+
+__all__ = ["make_cdl", "make_flattened"]

@@ -1,0 +1,61 @@
+"""MongoDB's documents: Extended JSON, whose spellings (v1 strict, v2 relaxed, v2 extended) are made one."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from tests.e2e.referee.kind import Kind
+from tests.e2e.referee.moments import EPOCH
+
+
+def kind_of(declared: str) -> Kind:
+    """Return how an `_id` or a document is read: both are JSON text."""
+    return {"json _id": DOCUMENT, "document json": DOCUMENT}[declared]
+
+
+def one_spelling(text: str) -> str:
+    """Write Extended JSON in one spelling; the order of fields does not count, true is not 1."""
+    return json.dumps(_unwrap(json.loads(text)), sort_keys=True, ensure_ascii=False)
+
+
+def _unwrap(value: Any) -> Any:
+    match value:
+        case dict():
+            first = next(iter(value), "")
+            inner = {name: _unwrap(part) for name, part in value.items()}
+            return _WRAPPERS[first](inner) if first in _WRAPPERS else inner
+        case list():
+            return [_unwrap(part) for part in value]
+        case _:
+            return value
+
+
+def _date(found: dict[str, Any]) -> dict[str, Any]:
+    """Give a date in milliseconds, which relaxed JSON writes as ISO text."""
+    when = found["$date"]
+    if isinstance(when, str):
+        return {"$date": round((datetime.fromisoformat(when) - EPOCH).total_seconds() * 1000)}
+    return {"$date": when}
+
+
+def _binary(found: dict[str, Any]) -> dict[str, Any]:
+    bytes_ = found["$binary"]
+    if isinstance(bytes_, str):
+        return {"$binary": {"base64": bytes_, "subType": found["$type"]}}
+    return found
+
+
+def _regex(found: dict[str, Any]) -> dict[str, Any]:
+    return {"$regularExpression": {"pattern": found["$regex"], "options": found.get("$options", "")}}
+
+
+_WRAPPERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "$numberInt": lambda found: int(found["$numberInt"]),
+    "$numberLong": lambda found: int(found["$numberLong"]),
+    "$numberDouble": lambda found: float(found["$numberDouble"]),
+    "$date": _date,
+    "$binary": _binary,
+    "$regex": _regex,
+}
+DOCUMENT = Kind(one_spelling, one_spelling)

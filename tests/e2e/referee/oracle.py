@@ -1,0 +1,27 @@
+"""Oracle's text, as its client writes it under ISO formats."""
+
+import re
+
+from tests.e2e.referee.kind import DOUBLE, EXACT, FLOAT, PLAIN, TEXT, Kind
+from tests.e2e.referee.moments import instant, wall_clock
+
+
+def kind_of(declared: str) -> Kind:
+    """Return how a declared type is read; NUMBER without a precision is text in a table."""
+    return _KINDS[declared if declared == "NUMBER" else re.sub(r"\([^)]*\)", "()", declared)]
+
+
+_CLOCK, _INSTANT = Kind(wall_clock), Kind(instant)
+_KINDS = {
+    "NUMBER": PLAIN,
+    "FLOAT()": PLAIN,
+    "NUMBER()": EXACT,
+    "INTEGER": EXACT,
+    "BINARY_FLOAT": FLOAT,
+    "BINARY_DOUBLE": DOUBLE,
+    **dict.fromkeys(("VARCHAR2()", "NVARCHAR2()", "CHAR()", "NCHAR()", "CLOB", "NCLOB"), TEXT),
+    **dict.fromkeys(("DATE", "TIMESTAMP()"), _CLOCK),
+    "TIMESTAMP() WITH TIME ZONE": _INSTANT,
+    **dict.fromkeys(("INTERVAL YEAR() TO MONTH", "INTERVAL DAY() TO SECOND()"), TEXT),
+    "BLOB": Kind(lambda text: bytes.fromhex(text[2:])),
+}

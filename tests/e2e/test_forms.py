@@ -1,0 +1,107 @@
+"""Flattened rows and CDL's messages become the same tables as Debezium's own events do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from ingest.run.report import RunReport
+from tests.e2e.deployment import Deployment
+from tests.e2e.forms import make_cdl, make_flattened
+from tests.e2e.forms.cdl import Version
+from tests.e2e.forms.flattened import Mode
+from tests.e2e.recordings import POSTGRES, POSTGRES_JSON, SQLSERVER, SQLSERVER_JSON, Recording
+from tests.e2e.referee import Expected, differences, read_expected, read_table
+from tests.e2e.referee.kind import PLAIN, Allowed
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+Make = Callable[[Recording], Deployment]
+
+
+@attrs.frozen
+class Flattening:
+    """What is flattened, how, and how it is run."""
+
+    recording: Recording
+    mode: Mode
+    tables: tuple[str, ...]
+    max_offsets: int | None = None
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Flattening(POSTGRES, "rewrite-with-tombstone", ("all_types", "docs", "order_lines", "Weird_Table")),
+        Flattening(POSTGRES, "tombstone", ("customers", "docs", "nopk"), 80),
+        Flattening(POSTGRES_JSON, "rewrite-with-tombstone", ("customers", "docs", "widepk"), 120),
+        Flattening(SQLSERVER, "rewrite-with-tombstone", ("all_types", "customers", "widen"), 80),
+        Flattening(SQLSERVER_JSON, "tombstone", ("orders", "widen")),
+    ],
+    ids=lambda case: f"{case.recording.name}-{case.mode}",
+)
+def test_flattened_rows_become_the_sources_tables(
+    case: Flattening, tmp_path: Path, make_deployment: Make
+) -> None:
+    """With deletes as rows that say so, or as tombstones alone."""
+    flat = make_flattened(tmp_path / "flat", case.recording, case.mode, case.tables)
+    deployment = make_deployment(flat)
+    deployment.load()
+    deployment.onboard()
+
+    reports = deployment.run_until_idle(max_offsets=case.max_offsets)
+
+    assert _errors(reports) == []
+    assert _wrong(deployment, lambda _, expected: expected) == {}
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_cdls_messages_become_the_sources_tables(
+    version: Version, tmp_path: Path, make_deployment: Make
+) -> None:
+    """In three partitions, with the heartbeats between them."""
+    tables = ("customers", "docs", "order_lines", "widepk")
+    deployment = make_deployment(make_cdl(tmp_path / "cdl", POSTGRES_JSON, version, tables))
+    deployment.load()
+    made = deployment.session.onboard([f"{deployment.prefix}.*"], name="{table}", format="cdl-json")
+    assert {one.topic.rpartition(".")[2]: one.reason for one in made if one.state == "left out"} == {
+        "cdc_heartbeat": "the connector's heartbeats, no table's changes"
+    }
+
+    reports = deployment.run_until_idle(max_offsets=120)
+
+    assert _errors(reports) == []
+    assert _wrong(deployment, _as_sent) == {}
+    beats = sum(one.ignored.get("heartbeat", 0) for report in reports for one in report.tables)
+    assert (beats > 0) == (version == "1.0")
+
+
+def _errors(reports: list[RunReport]) -> list[str]:
+    return [f"{one.table}: {one.error}" for report in reports for one in report.tables if one.error]
+
+
+def _wrong(deployment: Deployment, expect: Callable[[str, Expected], Expected]) -> dict[str, list[str]]:
+    found = {}
+    for table in deployment.recording.tables:
+        expected = expect(table, read_expected(deployment.recording, table))
+        rows = read_table(deployment.frame(table), expected.keys, expected.kinds)
+        found[table] = differences(expected.rows, rows)
+    return {table: wrong for table, wrong in found.items() if wrong}
+
+
+_DECIMALS = {
+    "customers": ("balance", "loyalty"),
+    "order_lines": ("price",),
+}
+_WEB = Allowed("no event says so: only an incremental snapshot read it", lambda found: found in {None, "web"})
+
+
+def _as_sent(table: str, expected: Expected) -> Expected:
+    """Expect what CDL sends: a decimal as text, and nothing of a default that was added to old rows."""
+    texts = dict.fromkeys(_DECIMALS.get(table, ()), PLAIN)
+    rows = {
+        key: {**row, "channel": _WEB} if row.get("channel") == "web" else row
+        for key, row in expected.rows.items()
+    }
+    return attrs.evolve(expected, rows=rows, kinds={**expected.kinds, **texts})

@@ -1,0 +1,33 @@
+"""Which topics a real broker has."""
+
+import pytest
+
+from ingest.errors import BrokerUnreachableError
+from ingest.kafka.topics import list_topics
+from tests.kafka.conftest import Broker
+
+pytestmark = pytest.mark.servers
+
+
+def test_topics_are_listed_in_order(broker: Broker) -> None:
+    """All of them, with or without messages."""
+    made = {broker.create_topic(), broker.create_topic(partitions=2)}
+    found = list_topics(broker.bootstrap_servers, {})
+    assert made <= set(found)
+    assert list(found) == sorted(found)
+
+
+def test_the_brokers_own_topics_are_not_listed(broker: Broker) -> None:
+    """The topics of groups and of transactions hold nobody's changes."""
+    topic = broker.create_topic()
+    with broker.transaction(topic, 0, 1):
+        pass
+    assert broker.admin.list_topics(timeout=10).topics.keys() >= {"__transaction_state"}
+    internal = [name for name in list_topics(broker.bootstrap_servers, {}) if name.startswith("__")]
+    assert [name for name in internal if not name.startswith("__debezium")] == []
+
+
+def test_a_broker_that_does_not_answer_is_named() -> None:
+    """Within the time given."""
+    with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:9"):
+        list_topics("127.0.0.1:9", {}, timeout_s=1.5)

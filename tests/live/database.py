@@ -1,0 +1,152 @@
+"""PostgreSQL as a server of its own: a fresh data folder, loopback only, gone at the end."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+
+from ingest.local.ports import LOOPBACK, choose_port
+
+MISSING = (
+    "test-live needs PostgreSQL's server: no initdb in PATH or /usr/lib/postgresql/*/bin; "
+    "install Debian's package postgresql"
+)
+# How the referee reads text; the locale decides how money looks.
+SESSION = {
+    "TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "iso_8601", "bytea_output": "hex",
+    "extra_float_digits": "1", "lc_monetary": "C.UTF-8",
+}  # fmt: skip
+SERVER = {"wal_level": "logical", "listen_addresses": LOOPBACK, "unix_socket_directories": "", "fsync": "off"}
+START_WAIT_S = 30.0
+STOP_WAIT_S = 30.0
+POLL_S = 0.1
+
+
+def find_binaries() -> Path:
+    """Return the folder of PostgreSQL's server binaries; raises FileNotFoundError when there is none."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: path.parts[-3].zfill(3)
+    )
+    if not versions:
+        raise FileNotFoundError(MISSING)
+    return versions[-1].parent
+
+
+@attrs.frozen
+class Database:
+    """A running server's one database, spoken to with its own psql."""
+
+    binaries: Path
+    port: int
+
+    def run(self, sql: str) -> str:
+        """Run statements, each in a transaction of its own, and return what they print."""
+        return _output([*self._psql(), "-f", "-"], sql)
+
+    def rows(self, query: str) -> list[list[str | None]]:
+        """Return a query's rows of text columns."""
+        settings = "".join(f"set {name} = '{value}'; " for name, value in SESSION.items())
+        printed = self.run(f"{settings}select to_json(array(select to_json(r) from ({query}) r))")
+        return [list(row.values()) for row in json.loads(printed)]
+
+    @contextmanager
+    def transaction(self) -> Iterator["Transaction"]:
+        """Keep a connection with an open transaction; it is committed at the end."""
+        command = self._psql()
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            opened = Transaction(process)
+            opened.run("begin")
+            yield opened
+            opened.run("commit")
+
+    def _psql(self) -> list[str]:
+        where = ["-h", LOOPBACK, "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
+        return [str(self.binaries / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", *where]
+
+
+@attrs.frozen
+class Transaction:
+    """A connection that stays open."""
+
+    process: subprocess.Popen[str]
+
+    def run(self, sql: str) -> None:
+        """Run a statement, and return when the server has."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{sql};\n\\echo done\n")
+        self.process.stdin.flush()
+        while (line := self.process.stdout.readline()) != "done\n":
+            assert line, f"psql ended at: {sql}"
+
+
+@contextmanager
+def serve() -> Iterator[Database]:
+    """Make and start a server, and stop and remove it; it does not outlive this process either."""
+    binaries = find_binaries()
+    # Not pytest's folder: only its owner may enter that one, and root must be somebody else here.
+    folder = Path(tempfile.mkdtemp(prefix="ingest-live-"))
+    try:
+        owner = _find_owner()
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        data, port = folder / "data", choose_port()
+        _output([*_as(owner), str(binaries / "initdb"), *_initdb(data)], cwd=folder)
+        settings = [f"--{name}={value}" for name, value in {**SERVER, "port": str(port)}.items()]
+        command = [*_as(owner), str(binaries / "postgres"), "-D", str(data), *settings]
+        with (folder / "log").open("w") as log:
+            process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+        try:
+            database = Database(binaries, port)
+            _wait_until_up(database, process, folder / "log")
+            yield database
+        finally:
+            process.send_signal(2)  # a fast shutdown: open connections are cut
+            process.wait(STOP_WAIT_S)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _initdb(data: Path) -> tuple[str, ...]:
+    return (
+        "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
+    )  # fmt: skip
+
+
+def _find_owner() -> pwd.struct_passwd:
+    """Return the user to run as: PostgreSQL refuses root."""
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid())
+    return next(user for name in ("postgres", "nobody") for user in pwd.getpwall() if user.pw_name == name)
+
+
+def _as(owner: pwd.struct_passwd) -> tuple[str, ...]:
+    """Run as a user, and get SIGINT when this process dies."""
+    user = (f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups")
+    return ("setpriv", *(user if os.geteuid() == 0 else ()), "--pdeathsig", "INT")
+
+
+def _wait_until_up(database: Database, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_WAIT_S
+    ready = [str(database.binaries / "pg_isready"), "-q", "-h", LOOPBACK, "-p", str(database.port)]
+    while subprocess.run(ready, check=False).returncode != 0:
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"PostgreSQL did not start: {log.read_text()}")
+        time.sleep(POLL_S)
+
+
+def _output(command: Sequence[str], text: str = "", cwd: Path | None = None) -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=cwd)
+    if done.returncode != 0:
+        raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr}\n{text[:2000]}")
+    return done.stdout

@@ -1,0 +1,170 @@
+"""A real PostgreSQL, written to all the time, behind Debezium: the tables equal it when the writing ends."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from pyspark.sql import SparkSession
+
+from ingest.local.servers import Addresses
+from ingest.run.report import RunReport
+from tests.e2e.deployment import Deployment
+from tests.e2e.referee import differences, read_table
+from tests.live.database import Database, serve
+from tests.live.engine import PREFIX, SIGNALS, stream, wait_until_delivered
+from tests.live.source import START, TABLES, read_source
+from tests.live.writer import Writer
+
+pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
+
+SEED = 4
+SNAPSHOT_WAIT_S = 60.0
+# Every kind of value once more, streamed this time.
+COPY_ALL_TYPES = """
+begin; create temp table copied on commit drop as table inv.all_types; update copied set id = id + 10;
+insert into inv.all_types table copied; commit;
+update inv.all_types set id = id + 10, i4 = 7 where id > 12; delete from inv.all_types where id = 11;
+"""
+NEW_COLUMNS = """
+alter table inv.customers add column loyalty numeric(8,3);
+alter table inv.order_lines add column channel varchar(10) default 'web';
+update inv.customers set loyalty = id / 8.0 where id % 3 = 0;
+create table inv.late (id int primary key, v text);
+insert into inv.late values (1, 'one'), (2, 'two');
+"""
+WIDER = """
+alter table inv.customers alter age type bigint;
+alter table inv.widepk alter id type bigint;
+update inv.customers set age = 9223372036854775807 where id % 5 = 0;
+insert into inv.widepk values (9223372036854775807, 'wide') on conflict do nothing;
+update inv.widepk set v = 'after' where id < 10;
+"""
+TRUNCATE = """
+begin; truncate inv.scratch; insert into inv.scratch values (1, 'same'), (50, 'new'); commit;
+"""
+
+
+@attrs.frozen
+class Pipeline:
+    """What is left when the writing has ended and everything is read."""
+
+    database: Database
+    deployment: Deployment
+    onboarded: frozenset[str]
+    reports: tuple[RunReport, ...]
+    notifications: tuple[bytes, ...]
+
+
+@pytest.fixture(scope="module")
+def pipeline(
+    parts: None,
+    servers: Addresses,
+    outer_spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Pipeline]:
+    """Run the whole pipeline, writes going on from before the first snapshot to the last run but a few."""
+    folder = tmp_path_factory.mktemp("live")
+    deployment = Deployment(folder, servers, outer_spark, PREFIX)
+    with serve() as database:
+        database.run(START.read_text())
+        with Writer(database, SEED) as writer:
+            with stream(database, servers, folder):
+                reports = _phases(database, deployment)
+                _wait_for_snapshot(servers)
+                writer.leave()
+                wait_until_delivered(database)
+        reports += deployment.run_until_idle()
+        onboarded = frozenset(table.table for table in deployment.session.tables())
+        yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers))
+
+
+def _phases(database: Database, deployment: Deployment) -> list[RunReport]:
+    wait_until_delivered(database)
+    _onboard(deployment)
+    reports = [deployment.run()]
+    database.run(COPY_ALL_TYPES)
+    database.run(NEW_COLUMNS)
+    wait_until_delivered(database)
+    _onboard(deployment)
+    reports.append(deployment.run())
+    with database.transaction() as opened:  # it commits when the snapshot has read what it changed
+        opened.run("update inv.customers set first_name = 'open' where id = 95")
+        opened.run("insert into inv.customers (id, first_name) values (95, 'open') on conflict do nothing")
+        database.run(_signal(deployment))
+        reports.append(deployment.run())
+    database.run(WIDER)
+    database.run(TRUNCATE)
+    reports.append(deployment.run())
+    database.run(TRUNCATE)
+    reports.append(deployment.run())
+    return reports
+
+
+def _onboard(deployment: Deployment) -> None:
+    deployment.session.onboard([f"*{PREFIX}*"], name="{table}")
+
+
+def _signal(deployment: Deployment) -> str:
+    """Return the statement that a person would run in the source."""
+    words = ["signal", "execute-snapshot", "customers", "order_lines", "--signal-table", SIGNALS]
+    settings = ["--settings", str(deployment.root / "ingest.toml")]
+    command = [sys.executable, "-m", "ingest", *words, *settings]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _wait_for_snapshot(servers: Addresses) -> None:
+    end = time.monotonic() + SNAPSHOT_WAIT_S
+    while not any(map(_ends_snapshot, _notifications(servers))):
+        assert time.monotonic() < end, "the incremental snapshot did not end"
+
+
+def _ends_snapshot(notification: bytes) -> bool:
+    """Tell by the strings inside the Avro."""
+    return b"Incremental Snapshot" in notification and b"\x12COMPLETED" in notification
+
+
+def _notifications(servers: Addresses) -> tuple[bytes, ...]:
+    topic = f"{PREFIX}.notifications"
+    consumer = Consumer({"bootstrap.servers": servers.bootstrap_servers, "group.id": "live"})
+    try:
+        partitions = consumer.list_topics(topic).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+        messages = consumer.consume(10_000, timeout=1)
+        return tuple(message.value() or b"" for message in messages)
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_table_equals_the_database(table: str, pipeline: Pipeline) -> None:
+    """Every cell is the database's own."""
+    expected = read_source(pipeline.database, table)
+    found = read_table(pipeline.deployment.frame(table), expected.keys, expected.kinds)
+    assert expected.rows
+    assert differences(expected.rows, found) == []
+
+
+def test_only_tables_are_onboarded(pipeline: Pipeline) -> None:
+    """Signals, heartbeats, transactions and notifications are none, though the glob is as wide as it gets."""
+    assert pipeline.onboarded == set(TABLES)
+
+
+def test_every_run_read_something_and_rejected_nothing(pipeline: Pipeline) -> None:
+    """Writing went on all the time, and what a report counts adds up."""
+    tallies = [one.to_json() for report in pipeline.reports for one in report.tables]
+    assert [one["error"] for one in tallies if one["error"]] == []
+    assert {one["rejected"] for one in tallies} == {0}
+    assert all(any(one.outcome == "committed" for one in report.tables) for report in pipeline.reports[:-1])
+
+
+def test_the_stream_had_what_it_is_to_have(pipeline: Pipeline) -> None:
+    """Tombstones, truncates and an incremental snapshot came through: without them the rest says little."""
+    ignored = [one.to_json()["ignored"] for report in pipeline.reports for one in report.tables]
+    assert sum(one.get("tombstone", 0) for one in ignored) > 0
+    assert sum(one.get("truncate", 0) for one in ignored) > 0
+    assert any(map(_ends_snapshot, pipeline.notifications))

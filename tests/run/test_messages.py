@@ -1,0 +1,158 @@
+"""Schemas that JSON messages hold, and those that files declare."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest import avro, connect
+from ingest.errors import SchemaError
+from ingest.kafka.read import RawRecord
+from ingest.run.messages import bare_keys, read_schema, written_in
+
+INT = {"type": "int32", "optional": False, "field": "id"}
+TEXT = {"type": "string", "optional": True, "field": "naïve"}
+
+
+def struct(*fields: Any) -> Any:
+    """Make a struct's schema."""
+    return {"type": "struct", "fields": list(fields), "optional": False, "name": "s.t.Key"}
+
+
+def compact(node: Any) -> bytes:
+    """Write JSON as JsonConverter does."""
+    return json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def message(schema: Any, payload: Any) -> dict[str, Any]:
+    """Make a message with its schema."""
+    return {"schema": schema, "payload": payload}
+
+
+def records(*keys: bytes | None) -> list[RawRecord]:
+    """Make records of which only the keys count."""
+    return [RawRecord(key, None, (), None) for key in keys]
+
+
+def test_a_schema_is_found_once_in_the_order_of_the_messages() -> None:
+    """With ids below zero, that no registry gives, and a label that names the place."""
+    one, two = struct(INT), struct(INT, TEXT)
+    texts = [compact(message(schema, {"id": 1})) for schema in (one, two, one)]
+    found = written_in(texts, "keys of topic t")
+    assert [(w.schema_id, w.label) for w in found] == [
+        (-1, "keys of topic t, schema 1"),
+        (-2, "keys of topic t, schema 2"),
+    ]
+    assert [w.schema for w in found] == [connect.parse(schema, where="") for schema in (one, two)]
+    assert found[0].frame == b'{"schema":' + compact(one) + b',"payload":'
+
+
+def test_schemas_that_are_known_are_passed_over() -> None:
+    """New ones are counted on."""
+    known = written_in([compact(message(struct(INT), None))], "v")
+    texts = [compact(message(struct(INT), {"id": 1})), compact(message(struct(TEXT), {}))]
+    (found,) = written_in(texts, "v", known)
+    assert (found.schema_id, found.label) == (-2, "v, schema 2")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(message(struct(INT, TEXT), {"id": 1})).encode(),
+        json.dumps(message(struct(INT, TEXT), {"id": 1}), indent=2, ensure_ascii=False).encode(),
+        compact(dict(reversed(message(struct(INT, TEXT), {"id": 1}).items()))),
+        b'{"schema":' + compact(struct(INT, TEXT)) + b', "payload":{"id":1}}',
+        compact({**message(struct(INT, TEXT), {}), "payload": {"a": {"x": [1], "payload": 2}}}),
+    ],
+    ids=["blanks", "pretty", "payload first", "one blank", "payload twice"],
+)
+def test_a_message_spaced_otherwise_holds_the_same_schema(text: bytes) -> None:
+    """Its frame is the one that JsonConverter would write."""
+    (found,) = written_in([text], "v")
+    (usual,) = written_in([compact(message(struct(INT, TEXT), None))], "v")
+    assert found == usual
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        b"",
+        b"null",
+        b"42",
+        b"[1]",
+        b"{",
+        b"\xff\xfe",
+        b'{"id":1}',
+        b'{"schema":null,"payload":{"id":1}}',
+        b'{"schema":"dbo","payload":1}',
+        b'{"schema":"dbo","id":1}',
+    ],
+)
+def test_a_message_without_a_schema_tells_nothing(text: bytes | None) -> None:
+    """A row may have a column of that name."""
+    assert written_in([text], "v") == ()
+
+
+def test_what_is_no_connect_schema_is_refused_with_its_place() -> None:
+    """By the label, and the path in it."""
+    with pytest.raises(SchemaError, match="is no Connect schema") as caught:
+        written_in([compact(message(struct({"type": "odd", "field": "x"}), {}))], "values of topic t")
+    assert (caught.value.where, caught.value.path) == ("values of topic t, schema 1", "$.x")
+
+
+@pytest.mark.parametrize(
+    ("keys", "columns"),
+    [
+        ([None, b"", b"7", b'{"id":1,"part":2}', b'{"other":1}'], ("id", "part")),
+        ([b'{"schema":null,"payload":{"id":1}}'], ("id",)),
+        ([b'{"schema":"dbo","id":1}'], ("schema", "id")),
+        ([b"text", b'"text"', b'{"schema":null,"payload":7}'], ()),
+        ([], ()),
+    ],
+)
+def test_a_keys_columns_are_those_of_the_first_object(
+    keys: list[bytes | None], columns: tuple[str, ...]
+) -> None:
+    """Where no schema tells them."""
+    assert bare_keys(records(*keys)) == columns
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(struct(INT)),
+        json.dumps(message(struct(INT), {"id": 1}), indent=1),
+        '{"type":"record","name":"s.t.Key","fields":[{"name":"id","type":"int"}],"connect.name":"s.t.Key"}',
+    ],
+    ids=["connect", "message", "avro"],
+)
+def test_a_schema_file_is_avro_connect_or_a_message(tmp_path: Path, text: str) -> None:
+    """Each gives the same record."""
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    found = read_schema(path)
+    assert isinstance(found, avro.Record)
+    assert (found.name, [field.name for field in found.fields]) == ("s.t.Key", ["id"])
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "\udcff"], ids=["missing", "empty", "cut", "no UTF-8"])
+def test_a_file_that_is_no_json_is_named(tmp_path: Path, text: str | None) -> None:
+    """With what is wrong."""
+    path = tmp_path / "t.json"
+    if text is not None:
+        path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(SchemaError, match="cannot be read as JSON") as caught:
+        read_schema(path)
+    assert caught.value.where == str(path)
+
+
+@pytest.mark.parametrize("text", ['{"id":1}', "7", '{"schema":null,"payload":{"id":1}}'])
+def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
+    """JSON that is neither Avro nor Connect's, such as a bare message."""
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        read_schema(path)
+    assert caught.value.where == str(path)
