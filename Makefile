@@ -71,7 +71,11 @@ format: setup ## lets ruff mend what it can
 	$(BIN)/ruff check --fix-only -q .
 	$(BIN)/ruff format .
 
-golden: setup ## writes what `ingest schema show` says of every recorded schema beside it
+golden: setup ## writes what `ingest schema show` says of every recorded schema beside it, and docs/types
+	@mkdir -p docs/types
+	@for connector in sqlserver oracle mongodb postgres mysql cdl; do \
+	  $(BIN)/ingest schema types $$connector --markdown > docs/types/$$connector.md || exit 1; \
+	done
 	@for file in registry_fixtures/*/*/v*.avsc; do \
 	  subject=$${file%/*}; version=$${file##*/v}; \
 	  $(BIN)/ingest schema show $${subject##*/} --version $${version%.avsc} --registry $${subject%/*} --json \

@@ -84,6 +84,11 @@ def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
     _print("\n".join(folded))
 
 
+def print_page(text: str) -> None:
+    """Print a page as it is."""
+    _print(text)
+
+
 def print_error(text: str) -> None:
     """Print one line on standard error, whatever lines a cause from elsewhere has."""
     sys.stderr.write(f"ingest: {' '.join(text.split())}\n")

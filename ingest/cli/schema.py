@@ -1,13 +1,50 @@
 """`ingest schema`: the schemas of a registry, as ingest reads them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
+import attrs
 from cyclopts import App, Parameter
 
 from ingest.cli.options import Deployment, Json
-from ingest.cli.output import print_error, print_json, print_table, print_text
+from ingest.cli.output import print_error, print_json, print_page, print_table, print_text
 
 app = App(name="schema", sort_key=4, help="The schemas of a registry, as ingest reads them.")
+
+
+@app.command
+def types(
+    connector: Annotated[
+        Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl"],
+        Parameter(help="The connector, by its name in table files."),
+    ],
+    /,
+    *,
+    markdown: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Print a page, not a table.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Show what each type of a connector becomes: by its meaning, how it is carried, and the policy.
+
+    Example: `ingest schema types postgres`
+    """
+    from ingest.compile.typepage import type_lines, type_page  # noqa: PLC0415  light start
+    from ingest.dialects import DIALECTS  # noqa: PLC0415  same
+
+    dialect = DIALECTS[connector]
+    lines = type_lines(dialect)
+    if markdown:
+        print_page(type_page(dialect).rstrip())
+    elif json:
+        print_json([attrs.asdict(line) for line in lines])
+    else:
+        rows = [
+            (line.semantic.rpartition(".")[2], line.physical, line.policy, line.spark, line.unit, line.loses)
+            for line in lines
+        ]
+        headings = ("meaning", "carried as", "policy", "spark", "unit", "loses")
+        print_table(headings, rows, elastic=("unit", "loses"))
+    return 0
 
 
 @app.command

@@ -32,6 +32,9 @@ _OTHER_RECORDS: tuple[tuple[str, Kind], ...] = (
     (".Notification", "notification"),
 )
 
+_CDL_HEARTBEATS = "cdc_heartbeat"
+"""CDL's heartbeats are changes of a table of that name, in any case; the record is called as the table."""
+
 _PARTS = ("after", "source", "op")
 _CDL_PARTS = ("OPERATION", "data", "TABLE_NAME", "transaction")
 _FLAT = "__"
@@ -80,7 +83,8 @@ def classify(schema: avro.Schema) -> Kind:
     if not isinstance(schema, avro.Record):
         return "foreign"
     if all(schema.field(part) for part in _PARTS) or all(schema.field(part) for part in _CDL_PARTS):
-        return "data"
+        beats = schema.field("message_version") and schema.name.lower().split(".")[-1] == _CDL_HEARTBEATS
+        return "heartbeat" if beats else "data"
     known = next((kind for suffix, kind in _OTHER_RECORDS if schema.name.endswith(suffix)), None)
     return known or ("data" if _is_flattened(schema) else "foreign")
 

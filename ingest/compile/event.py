@@ -136,6 +136,9 @@ def _cdl() -> EventForm:
             "TIMESTAMP": "long",
             "TABLE_NAME": "string",
             "HEARTBEAT_IDENTIFIER": "string",
+            # Read as text where no key is taken from them: only whether they are there counts then.
+            "unique": "string",
+            "before": "string",
             "transaction": reader_record("Transaction", {"properties": properties}),
         },
         row_field="data",

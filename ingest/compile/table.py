@@ -262,7 +262,8 @@ def _compile_values(
     names = {target_name(table, name) for name in key_in_row}
     held = readers(v for v in variants if v.column in names)
     parts, fields = _images(form, row, row if table.target.mode == "append" else held)
-    return Side(writers, variants, reader_json("Event", {**parts, **form.parts}), fields)
+    read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it
+    return Side(writers, variants, reader_json("Event", read), fields)
 
 
 def _images(

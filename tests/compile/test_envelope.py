@@ -160,6 +160,15 @@ def test_the_documents_events_are_known(
     assert [field.name for field in (found.unique.fields if found.unique else ())] == unique
 
 
+@pytest.mark.parametrize("name", ["cdl-value", "cdl-debezium-value"])
+def test_cdls_heartbeats_are_known_by_the_tables_name(name: str) -> None:
+    """In any case; of another product's table of that name nothing is said."""
+    for table, kind in (("cdc_cdl.cdc_heartbeat", "heartbeat"), ("CDC_CDL.CDC_HEARTBEAT", "heartbeat")):
+        assert classify(connect.parse({**sample(name), "name": table}, where=name)) == kind
+    assert classify(connect.parse(sample(name), where=name)) == "data"
+    assert classify(parsed({**envelope(ID), "name": "x.cdc_heartbeat"})) == "data"
+
+
 def test_an_unknown_connector_has_no_dialect() -> None:
     """Its events are events, by a source that is known by name only."""
     found = find_envelope(parsed(envelope(ID, source_record="io.debezium.connector.db2.Source")), "v")

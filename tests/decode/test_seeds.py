@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest import connect
 from ingest.compile.envelope import classify
-from ingest.compile.table import CompiledTable, compile_table
+from ingest.compile.table import CompiledTable, Written, compile_table
 from ingest.decode.events import decode_events
-from ingest.names import Topic
+from ingest.names import SchemaId, Topic
 from ingest.run.messages import written_in
 from ingest.tables import Key, Table
 from tests.decode.messages import frame
@@ -246,6 +248,118 @@ def test_mongodbs_update_without_the_document_holds_what_to_do(spark: SparkSessi
     document = json.loads(events[0]["row"]["doc"])
     assert (document["first_name"], document["last_name"]) == ("Anne Marie", "Kretchmar")
     assert [event["rejected"] for event in events] == [False, False]
+
+
+def own(**changed: Json) -> str:
+    """Write CDL's own sample with other values."""
+    found = sample("cdl-own")
+    return json.dumps({**found, "payload": {**found["payload"], **changed}})
+
+
+IMAGE = {
+    "count1": 1,
+    "id": 34,
+    "time1": 1707047996013,
+    "decimalNum": "-12345678901234567890123456789012345678.9",
+}
+NOTHING = {"unique": None, "data": None, "before": None}
+CDL_MESSAGES = {
+    "update": (own(OPERATION="UPDATE", data=IMAGE), ("change", False, "u", 34)),
+    "delete": (own(OPERATION="DELETE", data=None, before=IMAGE), ("change", False, "d", 34)),
+    "delete with the key alone": (own(OPERATION="DELETE", data=None), ("change", False, "d", 34)),
+    "delete without unique": (
+        own(OPERATION="DELETE", unique=None, data=None, before=IMAGE),
+        ("change", False, "d", 34),
+    ),
+    "insert without unique": (own(unique=None), ("change", False, "c", 34)),
+    "insert without data": (own(data=None), ("change", True, "c", 34)),
+    "no LSN": (own(transaction={"properties": [{"name": "txId", "value": 1}]}), ("change", True, "c", 34)),
+    "another operation": (own(OPERATION="ALTER"), ("change", True, "ALTER", 34)),
+    "heartbeat": (own(**NOTHING, OPERATION="UPDATE"), ("heartbeat", False, "u", None)),
+    "heartbeat table": (own(TABLE_NAME="CDC_HEARTBEAT"), ("heartbeat", False, "c", 34)),
+    "nothing": (own(**NOTHING, HEARTBEAT_IDENTIFIER=None), ("change", True, "c", None)),
+}
+
+
+@pytest.mark.spark
+def test_cdls_other_messages_are_told_apart(spark: SparkSession) -> None:
+    """Its sample with other values: the other operations, heartbeats, and what has no place or no row."""
+    events = decoded(spark, OWN, [(None, text) for text, _ in CDL_MESSAGES.values()])
+    found = [(one["kind"], one["rejected"], one["op"], one["k"]["id"]) for one in events]
+    assert dict(zip(CDL_MESSAGES, found, strict=True)) == {
+        name: expected for name, (_, expected) in CDL_MESSAGES.items()
+    }
+    assert events[0]["row"] == {**IMAGE, "time1": datetime.fromisoformat("2024-02-04T11:59:56.013")}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("document", [OWN, DEBEZIUM], ids=["own", "debezium"])
+def test_a_heartbeats_columns_are_none_of_the_tables(spark: SparkSession, document: Document) -> None:
+    """Where a message of the heartbeat table, of its own schema, comes into a table's topic."""
+    beat = sample(document.schema)
+    beat["schema"]["name"] = "cdc_cdl.cdc_heartbeat"
+    text = json.dumps(beat).replace('"count1"', '"cdl_job_id"')
+    change, other = decoded(spark, document, [(None, json.dumps(sample(document.schema))), (None, text)])
+    assert (change["kind"], other["kind"], other["rejected"]) == ("change", "heartbeat", False)
+    assert set(change["row"]) == {"count1", "id", "time1", "decimalNum"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("document", [OWN, DEBEZIUM], ids=["own", "debezium"])
+def test_cdl_may_write_message_keys(spark: SparkSession, document: Document) -> None:
+    """They count as those of every other source do."""
+    key = {"schema": sample("oracle-key")["schema"], "payload": {"ID": 7}}
+    text = json.dumps(key).replace('"ID"', '"id"')
+    (event,) = decoded(spark, document, [(text, json.dumps(sample(document.schema)))])
+    assert (event["kind"], event["rejected"], event["k"]) == ("change", False, {"id": 7})
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("bare", [True, False], ids=["bare", "with schema"])
+def test_a_declared_schema_reads_payloads_without_theirs(spark: SparkSession, bare: bool) -> None:  # noqa: FBT001 - a case
+    """And with theirs, which is not looked at."""
+    node = message("sqlserver-zh-update", ZH)
+    schema = Written(SchemaId(-1), "t.json", connect.parse(node["schema"], where="t.json"))
+    table = compile_table(declared("id"), (), (schema,))
+    text = json.dumps(node["payload"] if bare else node).encode()
+    (event,) = decode_events(frame(spark, [(None, text)]), table).collect()
+    assert (event["rejected"], event["op"], event["k"]["id"]) == (False, "u", 1005)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"schema": "dbo", "id": 1},
+        {"id": 1, "schema": "dbo"},
+        {"id": 1, "schema": "dbo", "note": 'says "schema" and payload'},
+    ],
+)
+def test_a_row_may_have_a_column_called_schema(spark: SparkSession, row: Json) -> None:
+    """A flattened row without its schema, which is declared, begins like a message with one."""
+    metadata = {"__op": "c", "__commit_lsn": "00000027:00000758:0005"}
+    names = ("schema", "note", *metadata)
+    fields = [{"type": "string", "optional": True, "field": name} for name in names]
+    struct = {"type": "struct", "fields": [{"type": "int32", "field": "id"}, *fields], "name": "t.Value"}
+    schema = Written(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
+    table = compile_table(declared("id"), (), (schema,))
+    column = {variant.column: variant.field for variant in table.row_variants}["schema"]
+    (event,) = decode_events(
+        frame(spark, [(None, json.dumps({**row, **metadata}).encode())]), table
+    ).collect()
+    assert (event["rejected"], event["k"]["id"], event["row"][column]) == (False, 1, "dbo")
+
+
+def declared(*keys: str) -> Table:
+    """Make the table file of a topic whose schema is declared."""
+    return Table(
+        table="t",
+        topic=Topic("t"),
+        dialect="sqlserver",
+        format="debezium-json",
+        key=Key(keys),
+        schema="t.json",
+    )
 
 
 def test_samples_that_are_no_changes_are_told_apart() -> None:

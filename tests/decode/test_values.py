@@ -138,6 +138,36 @@ def decimals(precision: int | None, scale: int, numbers: list[int]) -> Case:
     return made(f"decimal({precision},{scale})", decimal(precision, scale), numbers, unscaled, out)
 
 
+def variable(name: str) -> Any:
+    """Make a number that brings its own scale."""
+    return {
+        "type": "record",
+        "name": name,
+        "fields": [{"name": "scale", "type": "int"}, {"name": "value", "type": "bytes"}],
+        "connect.name": "io.debezium.data.VariableScaleDecimal",
+    }
+
+
+def scaled(number: Decimal) -> dict[str, Any]:
+    """Write a number with its scale, as Java's BigDecimal has them."""
+    sign, digits, exponent = number.as_tuple()
+    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return {"scale": -int(exponent), "value": unscaled(whole)}
+
+
+def plain(number: Decimal) -> str:
+    """Write a number in plain notation."""
+    return f"{number:f}"
+
+
+NUMBERS = [
+    *map(Decimal, ("0", "1", "-1", "0.1", "-0.000000001", "123.456", "1E+40", "-1E+40", "1E-84", "9.90")),
+    *map(Decimal, (10**38, -(10**40) - 1, 2**127, -(2**127))),
+    Decimal((0, (9,) * 60, -30)),
+]
+INFINITE_DAYS = [-2147472692, -2147472691, -622191234, -625821272, -735160, 2932897]
+INFINITE_MICROS = [9223372036825200000, -9223372036832400000, -62135596800000001, 253402300800000000]
+INFINITE_TEXTS = ["infinity", "-infinity", "-0043-03-15T00:00:00Z", "+10000-01-01T00:00:00Z"]
 WITHIN_64_BITS = [m for m in FINE_MOMENTS if 1678 <= m.year <= 2261]
 TOP = 10**38 - 1
 CASES = [
@@ -231,6 +261,91 @@ CASES = [
         [-12_345, 1],
         unscaled,
         lambda number: Decimal(number) / 100,
+    ),
+    made("VariableScaleDecimal", variable("V1"), NUMBERS, scaled, plain),
+    made(
+        "VariableScaleDecimal as decimal",
+        variable("V2"),
+        [Decimal("1.50"), Decimal("-12345678901234567890.123"), Decimal("1E+3")],
+        scaled,
+        lambda number: number.quantize(Decimal("0.001")),
+        type="decimal(30,3)",
+    ),
+    made(
+        "array of VariableScaleDecimal",
+        {"type": "array", "items": nullable(variable("V3"))},
+        [[Decimal("1.5"), None], []],
+        lambda numbers: [n and scaled(n) for n in numbers],
+        lambda numbers: [n and plain(n) for n in numbers],
+    ),
+    made(
+        "decimal(45,3)",
+        decimal(45, 3),
+        [0, 1, -1, 10**45 - 1, -(10**45) + 1],
+        unscaled,
+        lambda n: plain(Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -3))),
+    ),
+    made(
+        "decimal(45,3) as decimal",
+        decimal(45, 3),
+        [0, 1, -1, 10**38 - 1, -(10**38) + 1],
+        unscaled,
+        lambda n: Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -3)),
+        type="decimal(38,3)",
+    ),
+    made(
+        "decimal(30,-5)",
+        decimal(30, -5),
+        [0, 1, -1, 10**30 - 1, -(10**30) + 1],
+        unscaled,
+        lambda n: Decimal(n * 10**5),
+    ),
+    # --- beyond the years 1 to 9999 ------------------------------------------------------------------
+    Case(
+        "Date beyond",
+        dbz("int", "Date"),
+        [*((days, None) for days in INFINITE_DAYS if days != -622191234), (0, "1970-01-01")],
+        Column(beyond="null"),
+    ),
+    Case(
+        "MicroTimestamp beyond",
+        dbz("long", "MicroTimestamp"),
+        [*((count, None) for count in INFINITE_MICROS), (1, "1970-01-01 00:00:00.000001")],
+        Column(beyond="null"),
+    ),
+    Case(
+        "ZonedTimestamp beyond",
+        dbz("string", "ZonedTimestamp"),
+        [*((text, None) for text in INFINITE_TEXTS), ("2024-01-01T00:00:00Z", "2024-01-01 00:00:00")],
+        Column(beyond="null"),
+    ),
+    Case(
+        "array of Date beyond",
+        {"type": "array", "items": nullable(dbz("int", "Date"))},
+        [([0, -2147472692, None], [date(1970, 1, 1), None, None])],
+        Column(beyond="null"),
+    ),
+    # --- other connectors ----------------------------------------------------------------------------
+    same("Interval", dbz("string", "Interval"), ["P1Y2M3DT4H5M6.78S", "P-48Y-9M0DT0H0M0S"]),
+    same("MicroDuration", dbz("long", "MicroDuration"), LONGS),
+    same("Year", dbz("int", "Year"), [1901, 2155, 0]),
+    *(
+        same(name, semantic("string", f"io.debezium.data.{name}"), TEXTS)
+        for name in ("Ltree", "Tsvector", "EnumSet")
+    ),
+    same("CDL Decimal", semantic("string", "com.acme.cdc.data.Decimal"), ["1.50", "-1E+3"]),
+    made(
+        "CDL Decimal as decimal",
+        semantic("string", "com.acme.cdc.data.Decimal"),
+        ["1.50", "-17"],
+        str,
+        lambda text: Decimal(text).quantize(Decimal("0.01")),
+        type="decimal(20,2)",
+    ),
+    Case(
+        "CDL timestamp",
+        semantic("string", "com.acme.cdc.data.timestamp"),
+        [("2024-02-29 12:00:00.5", "2024-02-29 12:00:00.5"), ("1707047996013", "2024-02-04 11:59:56.013")],
     ),
     # --- declared ----------------------------------------------------------------------------------
     same("int as bigint", "int", INTS, type="bigint"),

@@ -1,23 +1,55 @@
 """Connectors as values: found by what their events say, and whole."""
 
+import re
 from typing import get_args
 
 import attrs
 import pytest
 
 from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK
-from ingest.dialects import DIALECTS, Dialect, dialect_of
-from ingest.dialects.sqlserver import SQLSERVER
+from ingest.dialects import DIALECTS, RECORD, Dialect, dialect_of, dialect_of_flat
 from ingest.tables.table import DialectName
 
 EVERY = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
 
 
-def test_a_connector_is_found_by_its_source_record() -> None:
+@pytest.mark.parametrize(
+    ("source_record", "name"),
+    [
+        ("io.debezium.connector.sqlserver.Source", "sqlserver"),
+        ("io.debezium.connector.oracle.Source", "oracle"),
+        ("io.debezium.connector.mongo.Source", "mongodb"),
+        ("io.debezium.connector.postgresql.Source", "postgres"),
+        ("io.debezium.connector.mysql.Source", "mysql"),
+        ("io.debezium.connector.mariadb.Source", "mysql"),
+        ("io.debezium.connector.db2.Source", None),
+        ("Source", None),
+        ("", None),
+    ],
+)
+def test_a_connector_is_found_by_its_source_record(source_record: str, name: str | None) -> None:
     """Not by the topic's name, which people choose."""
-    assert dialect_of("io.debezium.connector.sqlserver.Source") is SQLSERVER
-    assert dialect_of("io.debezium.connector.mysql.Source") is None
-    assert dialect_of("Source") is None
+    found = dialect_of(source_record)
+    assert (found and found.name) == name
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"op", "commit_lsn", "sequence"}, "sqlserver"),
+        ({"scn"}, "oracle"),
+        ({"commit_scn", "ts_ms"}, "oracle"),
+        ({"lsn"}, "postgres"),
+        ({"sequence"}, "postgres"),
+        ({"file", "pos", "row"}, "mysql"),
+        ({"op", "ts_ms", "table"}, None),
+        (set(), None),
+    ],
+)
+def test_a_flattened_rows_connector_is_found_by_its_position(fields: set[str], name: str | None) -> None:
+    """By a field that only its position has: all connectors have the time, some have `sequence`."""
+    found = dialect_of_flat(fields)
+    assert (found and found.name) == name
 
 
 def test_table_files_know_the_same_names() -> None:
@@ -28,8 +60,14 @@ def test_table_files_know_the_same_names() -> None:
 
 def test_source_records_are_told_apart() -> None:
     """Each belongs to one connector."""
-    records = [dialect.source_record for dialect in DIALECTS.values()]
+    records = [record for dialect in DIALECTS.values() for record in dialect.source_records]
     assert len(set(records)) == len(records)
+
+
+def test_flattened_rows_are_told_apart() -> None:
+    """No field of a position tells two connectors."""
+    signs = [sign for dialect in DIALECTS.values() for sign in dialect.flat_signs]
+    assert len(set(signs)) == len(signs)
 
 
 @EVERY
@@ -41,12 +79,26 @@ def test_a_dialect_is_a_value(dialect: Dialect) -> None:
 
 
 @EVERY
-def test_every_term_reads_its_field(dialect: Dialect) -> None:
-    """As a value that is never null, as text, and with a fault for what has no place in the order."""
-    assert dialect.terms
+def test_a_position_is_made_of_source_fields_that_are_read(dialect: Dialect) -> None:
+    """As a value that is never null, and as text of it; nothing is read in vain."""
+    sqls = [sql for term in dialect.terms for sql in (term.sort, term.fault)]
+    used = {name for sql in (*sqls, dialect.rank) for name in re.findall(r"\{s\.(\w+)\}", sql)}
+    assert used == set(dialect.source)
     for term in dialect.terms:
-        assert all("{c}" in sql for sql in (term.sort, term.text, term.fault))
         assert "coalesce(" in term.sort
+        assert "{c}" in term.text
+
+
+@EVERY
+def test_a_sign_of_a_flattened_row_is_part_of_the_position(dialect: Dialect) -> None:
+    """A row without any part of it would have no place in the order."""
+    assert set(dialect.flat_signs) <= set(dialect.source)
+
+
+@EVERY
+def test_operations_beside_changes_are_no_changes(dialect: Dialect) -> None:
+    """One letter cannot be both."""
+    assert not {"c", "u", "d", "r"}.intersection(dialect.other_ops)
 
 
 @EVERY
@@ -63,7 +115,7 @@ def test_guards_speak_of_types_that_there_are(dialect: Dialect) -> None:
     known = {semantic for semantic, _, _ in TYPES}
     assert {semantic for guard in dialect.guards for semantic in guard.semantics} <= known
     assert all(guard.text for guard in dialect.guards)
-    assert dialect.documentation.startswith("https://")
+    assert dialect is RECORD or dialect.documentation.startswith("https://")
 
 
 @EVERY

@@ -18,7 +18,8 @@ from tests.e2e.events import Change, Topic, envelope_schema, key_schema, make_to
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
 COMMANDS = (
-    ["onboard"], ["run"], ["status"], ["schema", "show"], ["offsets", "show"], ["offsets", "set"],
+    ["onboard"], ["run"], ["status"], ["schema", "show"], ["schema", "types"], ["offsets", "show"],
+    ["offsets", "set"], ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
     ["local", "up"], ["local", "down"], ["local", "status"], ["local", "load"],
 )  # fmt: skip
 COLUMNS = {"id": "int", "v": nullable("string")}

@@ -1,4 +1,6 @@
-"""Live tests: only when asked for by name, with what they need in place or one line that says what is missing."""
+"""Live tests: only when asked for by name; one line says what they miss."""
+
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +18,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def parts() -> None:
-    """Fail with one line when PostgreSQL or the engine is missing."""
-    try:
-        database.find_binaries()
-    except FileNotFoundError as error:
-        pytest.fail(str(error), pytrace=False)
+def binaries() -> Path:
+    """Give PostgreSQL's binaries; one line fails the tests when they or the engine are missing."""
     if not (engine.JARS / ".stamp").exists():
         pytest.fail(engine.MISSING, pytrace=False)
+    found = database.find_binaries()
+    return pytest.fail(database.MISSING, pytrace=False) if found is None else found

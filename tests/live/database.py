@@ -30,17 +30,17 @@ STOP_WAIT_S = 30.0
 POLL_S = 0.1
 
 
-def find_binaries() -> Path:
-    """Return the folder of PostgreSQL's server binaries; raises FileNotFoundError when there is none."""
+def find_binaries() -> Path | None:
+    """Return the folder of PostgreSQL's server binaries."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    versions = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: path.parts[-3].zfill(3)
-    )
-    if not versions:
-        raise FileNotFoundError(MISSING)
-    return versions[-1].parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
+    return versions[-1].parent if versions else None
+
+
+def _version(initdb: Path) -> float:
+    return float(initdb.parts[-3])  # 9.6, 15
 
 
 @attrs.frozen
@@ -92,9 +92,8 @@ class Transaction:
 
 
 @contextmanager
-def serve() -> Iterator[Database]:
+def serve(binaries: Path) -> Iterator[Database]:
     """Make and start a server, and stop and remove it; it does not outlive this process either."""
-    binaries = find_binaries()
     # Not pytest's folder: only its owner may enter that one, and root must be somebody else here.
     folder = Path(tempfile.mkdtemp(prefix="ingest-live-"))
     try:

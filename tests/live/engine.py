@@ -1,5 +1,6 @@
 """Debezium's engine as a process of its own, from PostgreSQL to Kafka, as Avro through the registry."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -52,8 +53,11 @@ POLL_S = 0.2
 
 
 @contextmanager
-def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[None]:
-    """Run the engine; it ends with its standard input, so it cannot outlive this process."""
+def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the engine, from where the folder's last one was; it cannot outlive this process.
+
+    A caller may kill what it gets: then the next engine sends once more what this one's offsets do not tell.
+    """
     properties, log = folder / "engine.properties", folder / "engine.log"
     properties.write_text(
         PROPERTIES.format(
@@ -65,23 +69,15 @@ def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[Non
         "java", "-Duser.timezone=UTC", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
         "-cp", f"{JARS}/classes:{JARS}/lib/*", "Engine", str(properties), servers.bootstrap_servers,
     ]  # fmt: skip
-    with log.open("w") as output:
+    with log.open("a") as output:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
     try:
-        wait_until_streaming(database, process, log)
-        yield
-        assert process.poll() is None, f"the engine ended by itself: see {log}"
+        _wait_until_streaming(database, process, log)
+        yield process
+        assert process.poll() in {None, -signal.SIGKILL}, f"the engine ended by itself: {_end_of(log)}"
     finally:
         process.communicate()
-
-
-def wait_until_streaming(database: Database, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the engine reads the slot: what is signalled before that is never seen."""
-    end = time.monotonic() + WAIT_S
-    while database.run("select active from pg_replication_slots") != "t\n":
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"the engine does not stream: {log.read_text()[-3000:]}")
-        time.sleep(POLL_S)
+        _wait_until(database, "select count(*) = 0 from pg_replication_slots where active")
 
 
 def wait_until_delivered(database: Database) -> None:
@@ -92,8 +88,24 @@ def wait_until_delivered(database: Database) -> None:
     """
     place = database.run("select pg_current_wal_lsn()").strip()
     database.run("select pg_logical_emit_message(true, 'live', 'the end')")
+    _wait_until(database, f"select confirmed_flush_lsn >= '{place}' from pg_replication_slots")
+
+
+def _wait_until_streaming(database: Database, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the engine reads the slot: what is signalled before that is never seen."""
     end = time.monotonic() + WAIT_S
-    behind = f"select count(*) from pg_replication_slots where confirmed_flush_lsn < '{place}'"
-    while database.run(behind) != "0\n":
-        assert time.monotonic() < end, f"the engine has not delivered {place}"
+    while database.run("select active from pg_replication_slots") != "t\n":
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"the engine does not stream: {_end_of(log)}")
         time.sleep(POLL_S)
+
+
+def _wait_until(database: Database, query: str) -> None:
+    end = time.monotonic() + WAIT_S
+    while database.run(query) != "t\n":
+        assert time.monotonic() < end, f"not so after {WAIT_S:.0f} s: {query}"
+        time.sleep(POLL_S)
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text()[-3000:]

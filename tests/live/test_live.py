@@ -33,6 +33,7 @@ update inv.all_types set id = id + 10, i4 = 7 where id > 12; delete from inv.all
 NEW_COLUMNS = """
 alter table inv.customers add column loyalty numeric(8,3);
 alter table inv.order_lines add column channel varchar(10) default 'web';
+insert into inv.order_lines select 21, i, 'sku' from generate_series(1, 5) i;
 update inv.customers set loyalty = id / 8.0 where id % 3 = 0;
 create table inv.late (id int primary key, v text);
 insert into inv.late values (1, 'one'), (2, 'two');
@@ -62,7 +63,7 @@ class Pipeline:
 
 @pytest.fixture(scope="module")
 def pipeline(
-    parts: None,
+    binaries: Path,
     servers: Addresses,
     outer_spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
@@ -70,39 +71,65 @@ def pipeline(
     """Run the whole pipeline, writes going on from before the first snapshot to the last run but a few."""
     folder = tmp_path_factory.mktemp("live")
     deployment = Deployment(folder, servers, outer_spark, PREFIX)
-    with serve() as database:
+    with serve(binaries) as database:
         database.run(START.read_text())
         with Writer(database, SEED) as writer:
+            _say("stream")  # TMP
+            with stream(database, servers, folder) as engine:
+                reports = _start(database, deployment)
+                engine.kill()
+            _say("stream")  # TMP
             with stream(database, servers, folder):
-                reports = _phases(database, deployment)
+                reports += _go_on(database, deployment)
                 _wait_for_snapshot(servers)
                 writer.leave()
                 wait_until_delivered(database)
+        _say("final", writer.transactions)  # TMP
         reports += deployment.run_until_idle()
+        for r in reports:
+            _say(
+                r.started_at.time(),
+                r.finished_at - r.started_at,
+                [(o.table, o.outcome, o.seconds) for o in r.tables],
+            )  # TMP
         onboarded = frozenset(table.table for table in deployment.session.tables())
         yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers))
 
 
-def _phases(database: Database, deployment: Deployment) -> list[RunReport]:
+def _start(database: Database, deployment: Deployment) -> list[RunReport]:
+    """Read the snapshot, then new columns and a new table."""
+    _say("streaming")  # TMP
     wait_until_delivered(database)
+    _say("delivered")  # TMP
     _onboard(deployment)
+    _say("onboarded")  # TMP
     reports = [deployment.run()]
     database.run(COPY_ALL_TYPES)
     database.run(NEW_COLUMNS)
     wait_until_delivered(database)
     _onboard(deployment)
-    reports.append(deployment.run())
-    with database.transaction() as opened:  # it commits when the snapshot has read what it changed
-        opened.run("update inv.customers set first_name = 'open' where id = 95")
-        opened.run("insert into inv.customers (id, first_name) values (95, 'open') on conflict do nothing")
+    return [*reports, deployment.run()]
+
+
+def _go_on(database: Database, deployment: Deployment) -> list[RunReport]:
+    """Read an incremental snapshot, wider types and truncates."""
+    reports = []
+    with database.transaction() as opened:  # open across the snapshot, which reads rows that it changes
+        opened.run("insert into inv.customers (id, first_name) values (95, 'open')")
+        opened.run("update inv.order_lines set note = 'open' where order_id = 21")
         database.run(_signal(deployment))
         reports.append(deployment.run())
-    database.run(WIDER)
-    database.run(TRUNCATE)
-    reports.append(deployment.run())
-    database.run(TRUNCATE)
-    reports.append(deployment.run())
+    for change in (WIDER, TRUNCATE, TRUNCATE):
+        database.run(change)
+        reports.append(deployment.run())
     return reports
+
+
+import datetime  # TMP
+
+
+def _say(*a):
+    print(datetime.datetime.now().time(), *a, flush=True)  # TMP
 
 
 def _onboard(deployment: Deployment) -> None:

@@ -19,7 +19,8 @@ def put_customer(chance: random.Random) -> str:
     """Insert a row, or change all of it."""
     return (
         "insert into inv.customers (id, first_name, nick, age, balance, touched) values "
-        f"({chance.randint(1, 90)}, '{chance.choice(NAMES)}', {chance.choice(NICKS)}, {chance.randint(-9, 99)}, "
+        f"({chance.randint(1, 90)}, '{chance.choice(NAMES)}', {chance.choice(NICKS)}, "
+        f"{chance.randint(-9, 99)}, "
         f"{chance.randint(-(10**11), 10**11) / 100:.2f}, clock_timestamp()) on conflict (id) do update "
         "set first_name = excluded.first_name, nick = excluded.nick, balance = excluded.balance, "
         "version = customers.version + 1"
@@ -29,7 +30,8 @@ def put_customer(chance: random.Random) -> str:
 def pay(chance: random.Random) -> str:
     """Change a few rows in one statement."""
     low = chance.randint(1, 80)
-    return f"update inv.customers set balance = balance + 0.01, version = version + 1 where id in ({low}, {low + 7})"
+    change = "balance = balance + 0.01, version = version + 1"
+    return f"update inv.customers set {change} where id in ({low}, {low + 7})"
 
 
 def drop_customer(chance: random.Random) -> str:
@@ -149,7 +151,7 @@ class Writer(threading.Thread):
         super().__init__()
         self.transactions = 0
         self._database = database
-        self._chance = random.Random(seed)
+        self._chance = random.Random(seed)  # noqa: S311  no secret
         self._leaving = threading.Event()
         self._error: Exception | None = None
 

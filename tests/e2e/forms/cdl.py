@@ -25,6 +25,7 @@ Version = Literal["1.0", "2.0"]
 
 PARTITIONS: Final = 3
 HEARTBEAT: Final = "279fb050-0143-45c1-b184-50bc48c2461c"
+_ALMOST: Final = 12
 _WORDS: Final = {"c": "INSERT", "r": "INSERT", "u": "UPDATE", "d": "DELETE"}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -53,6 +54,8 @@ def _messages(recorded: Sequence[Message], version: Version) -> Iterator[Message
         if version == "1.0" and number % 25 == 0:
             beat = _empty_beat(made, message.timestamp_ms)
             yield attrs.evolve(message, key=None, value=compact(beat), partition=partition)
+        if number % 25 == _ALMOST:
+            yield attrs.evolve(_beat(number, version), timestamp_ms=message.timestamp_ms, partition=partition)
 
 
 def cdl_message(key: Json, value: Json, version: Version) -> Json:
@@ -222,7 +225,11 @@ def _beat(number: int, version: Version) -> Message:
     moment = _field("cdl_last_heartbeat", "int64", optional=True, name="io.debezium.time.MicroTimestamp")
     columns = [job, moment]
     row = {"cdl_job_id": 7, "cdl_last_heartbeat": 1_707_047_996_013_000 + number}
-    source: dict[str, Json] = {"schema": "cdc_cdl", "table": "cdc_heartbeat", "ts_ms": 1_707_047_996_013 + number}
+    source: dict[str, Json] = {
+        "schema": "cdc_cdl",
+        "table": "cdc_heartbeat",
+        "ts_ms": 1_707_047_996_013 + number,
+    }
     source |= {"lsn": 163_955_221_008 + number, "txId": number, "snapshot": "false", "db": "cdl"}
     value = {
         "schema": {"fields": [{"field": "after", "fields": columns}]},
