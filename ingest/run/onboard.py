@@ -118,10 +118,11 @@ def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | N
     topic = found.topic
     if not found.values:
         return Onboarded(topic, "left out", "without a schema in its messages: give one with --schema FILE")
-    reason = _why_left_out(topic, found.values[-1], wish)
+    newest = _telling(found.values)
+    reason = _why_left_out(topic, newest, wish)
     if reason:
         return Onboarded(topic, "left out", reason)
-    envelope = _envelope(found.values[-1])
+    envelope = _envelope(newest)
     if envelope.dialect is None:
         return Onboarded(topic, "left out", _unknown_source(envelope))
     table = Table(
@@ -145,6 +146,12 @@ def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | N
         return _describe(table, found, envelope, envelope.dialect, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to mend it in
+
+
+def _telling(values: Sequence[Written]) -> Written:
+    """Return the schema that tells what a topic is: the newest of changes, heartbeats between them aside."""
+    changes = [one for one in values if classify(one.schema) == "data"]
+    return (changes or values)[-1]
 
 
 def _why_left_out(topic: Topic, newest: Written, wish: Wish) -> str:

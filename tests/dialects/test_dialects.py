@@ -75,7 +75,7 @@ def test_a_dialect_is_a_value(dialect: Dialect) -> None:
     """Frozen and hashable, so that it can travel in a compiled table."""
     assert hash(dialect) == hash(attrs.evolve(dialect))
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        dialect.name = "other"  # type: ignore[misc]  that is the point
+        dialect.name = "other"  # type: ignore[misc]  # that is the point
 
 
 @EVERY

@@ -19,8 +19,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """Give PostgreSQL's binaries; one line fails the tests when they or the engine are missing."""
-    if not (engine.JARS / ".stamp").exists():
-        pytest.fail(engine.MISSING, pytrace=False)
+    """Give PostgreSQL's binaries; when they or the engine are missing, end with one line that says so."""
     found = database.find_binaries()
-    return pytest.fail(database.MISSING, pytrace=False) if found is None else found
+    if found is None:
+        pytest.exit(database.MISSING, returncode=1)
+    if not (engine.JARS / ".stamp").exists():
+        pytest.exit(engine.MISSING, returncode=1)
+    return found

@@ -74,35 +74,23 @@ def pipeline(
     with serve(binaries) as database:
         database.run(START.read_text())
         with Writer(database, SEED) as writer:
-            _say("stream")  # TMP
             with stream(database, servers, folder) as engine:
                 reports = _start(database, deployment)
                 engine.kill()
-            _say("stream")  # TMP
             with stream(database, servers, folder):
                 reports += _go_on(database, deployment)
                 _wait_for_snapshot(servers)
                 writer.leave()
                 wait_until_delivered(database)
-        _say("final", writer.transactions)  # TMP
         reports += deployment.run_until_idle()
-        for r in reports:
-            _say(
-                r.started_at.time(),
-                r.finished_at - r.started_at,
-                [(o.table, o.outcome, o.seconds) for o in r.tables],
-            )  # TMP
         onboarded = frozenset(table.table for table in deployment.session.tables())
         yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers))
 
 
 def _start(database: Database, deployment: Deployment) -> list[RunReport]:
     """Read the snapshot, then new columns and a new table."""
-    _say("streaming")  # TMP
     wait_until_delivered(database)
-    _say("delivered")  # TMP
     _onboard(deployment)
-    _say("onboarded")  # TMP
     reports = [deployment.run()]
     database.run(COPY_ALL_TYPES)
     database.run(NEW_COLUMNS)
@@ -123,13 +111,6 @@ def _go_on(database: Database, deployment: Deployment) -> list[RunReport]:
         database.run(change)
         reports.append(deployment.run())
     return reports
-
-
-import datetime  # TMP
-
-
-def _say(*a):
-    print(datetime.datetime.now().time(), *a, flush=True)  # TMP
 
 
 def _onboard(deployment: Deployment) -> None:

@@ -25,7 +25,8 @@ Version = Literal["1.0", "2.0"]
 
 PARTITIONS: Final = 3
 HEARTBEAT: Final = "279fb050-0143-45c1-b184-50bc48c2461c"
-_ALMOST: Final = 12
+_BEAT_AT: Final = 40
+"""Far from both ends of a topic, which onboarding looks at."""
 _WORDS: Final = {"c": "INSERT", "r": "INSERT", "u": "UPDATE", "d": "DELETE"}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -54,7 +55,7 @@ def _messages(recorded: Sequence[Message], version: Version) -> Iterator[Message
         if version == "1.0" and number % 25 == 0:
             beat = _empty_beat(made, message.timestamp_ms)
             yield attrs.evolve(message, key=None, value=compact(beat), partition=partition)
-        if number % 25 == _ALMOST:
+        if number % 100 == _BEAT_AT:
             yield attrs.evolve(_beat(number, version), timestamp_ms=message.timestamp_ms, partition=partition)
 
 
