@@ -45,6 +45,11 @@ def run(
     for outcome in result.tables:
         if outcome.error:
             print_error(str(outcome.error))
+        if outcome.lost:
+            print_error(
+                f"warning: {outcome.table}: {outcome.lost:,} rows are null where the source did not send a "
+                "value and no older row gave it (a key change with an unchanged large value)"
+            )
     return result.exit_code
 
 

@@ -141,6 +141,18 @@ def _with_stored(
     return changes.join(few, _equal("k", "s", evolution), "left")
 
 
+def count_lost(folded: DataFrame, stored: DataFrame | None, evolution: Evolution, counts: Tally) -> int:
+    """Count the rows that lack values which the table does not hold either: they become null.
+
+    A key change with an unchanged large value brings such rows: the value is the old key's.
+    """
+    if not counts.unfilled or stored is None:
+        return counts.unfilled
+    needed = folded.where(f"kind = '{CHANGE}' and newest.op != 'd' and base is null and size(later) > 0")
+    held = stored.selectExpr(*(f"{quote(column.name)} as s_{i}" for i, column in enumerate(evolution.keys)))
+    return needed.join(held, _equal("k", "s", evolution), "left_anti").count()
+
+
 def _equal(left: str, right: str, evolution: Evolution) -> Column:
     pairs = (F.col(f"{left}_{i}") == F.col(f"{right}_{i}") for i in range(len(evolution.keys)))
     return reduce(lambda one, other: one & other, pairs)

@@ -27,6 +27,8 @@ class TableOutcome:
     schema_changes: tuple[SchemaChange, ...] = ()
     seconds: float = 0.0
     error: IngestError | None = None
+    lost: int = 0
+    """Rows with a value that the source did not send and that no older row gave: null now."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
@@ -51,6 +53,7 @@ class TableOutcome:
             ],
             "max_source_ts": to_iso(tally.max_source_ts),
             "seconds": round(self.seconds, 3),
+            **({"rows_with_lost_values": self.lost} if self.lost else {}),
             "error": str(self.error) if self.error else None,
         }
 

@@ -26,7 +26,7 @@ from ingest.kafka.ranges import TopicRanges, Watermark, plan_ranges
 from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
 from ingest.order.latest import fold, rejected
-from ingest.order.settle import settle, stored_columns
+from ingest.order.settle import count_lost, settle, stored_columns
 from ingest.order.tally import Tally, tally
 from ingest.registry import Registry
 from ingest.run.keys import check_keys, refuse_keys
@@ -75,6 +75,7 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         evolution = evolve(compiled, counts.schema_ids, present)
         check_keys(table, evolution.keys, evolution.columns, present or {})
         stored = _stored(run, table, compiled, evolution, counts) if present else None
+        lost = count_lost(folded, stored, evolution, counts)
         rows = settle(folded, compiled, evolution, counts, stored)
         refuse_keys(rows, table, evolution.keys)
         run.progress(table.table, "writing")
@@ -83,7 +84,7 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         instant = write(rows, table, run.path(table), key_names, entry, first=present is None)
     return TableOutcome(
         table.table, table.topic, "committed", instant, ranges, counts, evolution.changes,
-        time.monotonic() - started,
+        time.monotonic() - started, lost=lost,
     )  # fmt: skip
 
 

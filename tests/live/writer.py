@@ -10,7 +10,7 @@ from tests.live.database import Database
 
 PAUSE_S = 0.05
 NAMES = ("Ann", "Ölle", "🙂", "")
-# No null: of a column with a default it arrives as the default (AvroConverter 7.0, KIP-581's reason).
+# No null: in a column with a default it arrives as the default (KIP-581; AvroConverter 7.0 has no option).
 NICKS = ("default", "'né'", "''")
 Statement = Callable[[random.Random], str]
 

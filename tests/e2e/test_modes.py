@@ -1,0 +1,127 @@
+"""What a table file may ask for beside the usual: every change kept, truncates, columns of documents."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import DecodeError
+from tests.e2e.deployment import Deployment
+from tests.e2e.forms import make_bare, make_deltas
+from tests.e2e.forms.deltas import CaptureMode
+from tests.e2e.recordings import MONGODB, ORACLE, POSTGRES, SQLSERVER_JSON, Recording
+from tests.e2e.referee import differences, read_expected, read_table
+from tests.e2e.tablefiles import add_text
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+Make = Callable[[Recording], Deployment]
+
+
+def wrong(deployment: Deployment, table: str) -> list[str]:
+    """Compare a table with the source's rows."""
+    expected = read_expected(deployment.recording, table)
+    return differences(expected.rows, read_table(deployment.frame(table), expected.keys, expected.kinds))
+
+
+@pytest.mark.parametrize("mode", ["change_streams", "change_streams_with_pre_image"])
+def test_updates_that_are_only_described_make_the_same_documents(
+    mode: CaptureMode, tmp_path: Path, make_deployment: Make
+) -> None:
+    """From the document in the batch, from the pre-image, or from the table: in runs that cut lives apart."""
+    tables = ("customers", "mixed")
+    deployment = make_deployment(make_deltas(tmp_path / "deltas", MONGODB, mode, tables))
+    deployment.load(partitions=3 if mode == "change_streams" else None)
+    deployment.onboard(type="mor" if mode == "change_streams" else "cow")
+
+    reports = deployment.run_until_idle(max_offsets=30)
+
+    assert [one.error for report in reports for one in report.tables if one.error] == []
+    if mode == "change_streams":
+        assert sum(one.tally.unfilled for report in reports for one in report.tables) > 0
+    assert [one for table in tables for one in wrong(deployment, table)] == []
+
+
+def test_columns_are_taken_out_of_documents(make_deployment: Make) -> None:
+    """By path, as Spark types, through Extended JSON's wrappers; they follow the document."""
+    deployment = make_deployment(MONGODB)
+    deployment.load()
+    deployment.onboard()
+    add_text(
+        deployment,
+        "orders",
+        '[document.columns]\nv = {path = "$.v", type = "int"}\ncity = {path = "$.addr.city"}\n'
+        'amount = {path = "$.amount", type = "decimal(20,2)"}\nfirst = {path = "$.tags[0]"}',
+    )
+
+    deployment.run_until_idle(max_offsets=40)
+
+    frame = deployment.frame("orders")
+    assert dict(frame.dtypes)["amount"] == "decimal(20,2)"
+    for row in frame.collect():
+        document = json.loads(row.doc)
+        found = (row.v, row.city, str(row.amount), row["first"])
+        amount = document["amount"]["$numberDecimal"]
+        assert found == (document["v"], document["addr"]["city"], amount, document["tags"][0])
+
+
+def test_every_change_is_kept_where_a_table_appends(make_deployment: Make) -> None:
+    """Deletes with the row before them; the same offsets again make no new rows."""
+    deployment = make_deployment(POSTGRES)
+    deployment.load()
+    topics = [f"{deployment.prefix}.inv.nopk", f"{deployment.prefix}.inv.docs"]
+    deployment.session.onboard(topics, name="{table}", append=True)
+
+    first = {one.table: one.tally for one in deployment.run().tables}
+    counts = {table: deployment.frame(table).count() for table in first}
+    for table in first:
+        deployment.session.move_offsets(table, "earliest")
+    deployment.run()
+
+    assert counts == {table: tally.upserted for table, tally in first.items()}
+    assert {table: deployment.frame(table).count() for table in first} == counts
+    deletes = deployment.frame("nopk").where("_cdc_op = 'd'").collect()
+    assert len(deletes) == 2
+    assert all(row.k1 is not None and row.k2 is not None for row in deletes)
+    docs = deployment.frame("docs")
+    placeholders = [name for name, kind in docs.dtypes if kind == "string" and not name.startswith("_")]
+    assert docs.where(" or ".join(f"{name} like '__debezium_unav%'" for name in placeholders)).count() == 0
+
+
+@pytest.mark.parametrize("policy", ["ignore", "fail"])
+def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make) -> None:
+    """Ignored, the rows stay; failing, nothing is committed and the event is named."""
+    deployment = make_deployment(ORACLE)
+    deployment.load()
+    deployment.session.onboard([f"{deployment.prefix}.DEBEZIUM.SCRATCH"], name="{table}")
+    path = deployment.root / "tables" / "SCRATCH.toml"
+    path.write_text(path.read_text().replace('truncate = "apply"', f'truncate = "{policy}"'))
+
+    (outcome,) = deployment.run().tables
+
+    if policy == "ignore":
+        expected = read_expected(deployment.recording, "SCRATCH")
+        assert outcome.tally.ignored["truncate"] == 1
+        assert deployment.frame("SCRATCH").count() > len(expected.rows)
+    else:
+        assert isinstance(outcome.error, DecodeError)
+        assert "op t is not supported" in str(outcome.error)
+
+
+def test_messages_without_a_schema_are_read_by_a_declared_one(tmp_path: Path, make_deployment: Make) -> None:
+    """Payloads alone, as with schemas.enable=false: the schema comes from a file."""
+    bare, schema = make_bare(tmp_path / "bare", SQLSERVER_JSON, "orders")
+    deployment = make_deployment(bare)
+    deployment.load()
+    topic = f"{deployment.prefix}.testDB.dbo.orders"
+    (left_out,) = deployment.session.onboard([topic], name="{table}", format="debezium-json")
+    assert "--schema FILE" in left_out.reason
+
+    deployment.session.onboard([topic], name="{table}", format="debezium-json", schema=schema)
+    deployment.run_until_idle(max_offsets=100)
+
+    assert wrong(deployment, "orders") == []
+    assert [row[0] for row in deployment.frame("orders").select("_cdc_schema_id").distinct().collect()] == [
+        None
+    ]
