@@ -1,11 +1,14 @@
 """`ingest status`: what the tables hold, and how far behind they are."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from ingest.cli.options import Deployment, Json
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from ingest.run.offsets import TableStatus
 
 
 def status(
@@ -37,10 +40,24 @@ def status(
         ]
         headings = ("table", "last commit", "rows", "lag", "behind", "schema ids", "note")
         print_table(headings, rows, right=("rows", "lag", "behind"), elastic=("schema ids", "note"))
+        _show_changes(found)
     for one in found:
         if one.error:
             print_error(one.error)
     return 1 if any(one.error for one in found) else 0
+
+
+def _show_changes(found: "tuple[TableStatus, ...]") -> None:
+    """Print the schema changes at the source, of tables whose files name their topic."""
+    changes = [
+        (one.table, f"{change.at:%Y-%m-%d %H:%M}", change.kind, change.ddl or ", ".join(change.columns))
+        for one in found
+        for change in one.changes
+    ]
+    if changes:
+        print_text()
+        headings = ("changed at the source", "at", "kind", "statement, or columns")
+        print_table(headings, changes, elastic=("statement, or columns",))
 
 
 def _duration(seconds: float | None) -> str | None:

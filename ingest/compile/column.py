@@ -8,52 +8,15 @@ import attrs
 from ingest import avro
 from ingest.compile import sparktype
 from ingest.compile.decimal import declared_sql, is_number_text, plain_sql, shape_of
+from ingest.compile.lookup import find_row, find_structure, has_meaning, semantic_of
+from ingest.compile.mapped import Mapped, of_row
 from ingest.compile.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct, parse_ddl, quote
-from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.compile.typetable import TypeRow
 from ingest.compile.unavailable import unavailable_sql
 from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, Types
 
-_VENDOR_NAMES = ("cdc.data.Decimal", "cdc.data.timestamp")
-"""Names that CDL puts behind a vendor's package, which varies."""
-_OUTSIDE = "infinity, and dates outside the years 1 to 9999 (null)"
-
-
-@attrs.frozen
-class Mapped:
-    """A compiled type.
-
-    `reader` is the Avro JSON (without the null branch) to decode with; `sql` makes the Spark value of the
-    decoded one, `{c}`; `fault` is SQL that is true where it cannot, or empty where it always can;
-    `unavailable` is SQL that is true for a value that the source did not send, or empty where it always does.
-    """
-
-    semantic: str
-    physical: str
-    spark: SparkType
-    reader: Any = attrs.field(hash=False)
-    sql: str = "{c}"
-    fault: str = ""
-    unit: str = ""
-    loses: str = ""
-    unavailable: str = ""
-
-    @property
-    def is_plain(self) -> bool:
-        """Tell whether the decoded value is the Spark value."""
-        return self.sql == "{c}"
-
-    def convert(self, value: str) -> str:
-        """Return SQL that converts `value`."""
-        return self.sql.replace("{c}", value)
-
-    def fails(self, value: str, converted: str | None = None) -> str:
-        """Return SQL that is true where `value` cannot be converted; empty where it always can.
-
-        `converted` is where the result of `convert` already stands, so that it is not made twice.
-        """
-        out = self.convert(value) if converted is None else converted
-        return self.fault.replace("{c}", value).replace("{out}", out)
+__all__ = ["Mapped", "Mapper", "reader_record"]
 
 
 @attrs.frozen
@@ -77,6 +40,7 @@ class Mapper:
             time=rule.time or self.types.time,
             nanos=rule.nanos or self.types.nanos,
             beyond=rule.beyond or self.types.beyond,
+            decimals="string" if rule.type else self.types.decimals,  # what is declared is made of the text
         )
         mapped = attrs.evolve(self, types=policies).map(avro.not_null(schema), path)
         if rule.type is not None:
@@ -94,8 +58,8 @@ class Mapper:
                 return self._named(schema, path)
             case avro.Array():
                 return self._array(schema, path)
-            case avro.MapOf(values=values):
-                return self._map(values, path)
+            case avro.MapOf():
+                return self._map(schema, path)
             case avro.Record():
                 return self._record(schema, path)
             case avro.Nullable(of=of):
@@ -110,34 +74,13 @@ class Mapper:
         if row.logical == "decimal":
             return self._decimal(physical, notes, path)
         reader = {"type": physical, "logicalType": row.logical} if row.logical else physical
-        return self._of_row(row, reader)
-
-    def _of_row(self, row: TypeRow, reader: Any) -> Mapped:
-        """Make what a row says, with its policy for what Spark's dates do not hold."""
-        mapped = Mapped(
-            row.semantic, row.physical, parse_ddl(row.spark), reader, row.sql, row.fault, row.unit, row.loses
-        )
-        if not row.beyond:
-            return mapped
-        if self.types.beyond == "null":
-            inside = f"not coalesce({row.beyond}, false)"
-            fault = row.fault and f"{inside} and ({row.fault})"
-            loses = " and ".join(filter(None, (row.loses, _OUTSIDE)))
-            return attrs.evolve(mapped, sql=f"if({inside}, {row.sql}, null)", fault=fault, loses=loses)
-        return attrs.evolve(mapped, fault=" or ".join(filter(None, (row.beyond, row.fault))))
+        return of_row(row, reader, self.types.beyond)
 
     def _row(self, notes: avro.Notes, physical: str, path: str) -> TypeRow:
         """Look a row up: by `connect.name`, else `logicalType`, else the bare physical type."""
-        semantic = notes.semantic
-        semantic = next((name for name in _VENDOR_NAMES if semantic.endswith(f".{name}")), semantic)
-        policy = {"time": self.types.time, "nanos": self.types.nanos}.get(POLICIES.get(semantic, ""), "")
-        policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
-        key = (semantic, physical, policy)
-        special = [TYPES_BY_TICK[self.tick_ns]] if self.tick_ns else []
-        special += [TYPES_OF_DURATIONS] if self.durations else []
-        row = next((rows[key] for rows in (*special, TYPES) if key in rows), None)
+        row = find_row(notes, physical, self.types, tick_ns=self.tick_ns, durations=self.durations)
         if row is None:
-            raise UnmappedTypeError(self.where, path, semantic, physical)
+            raise UnmappedTypeError(self.where, path, semantic_of(notes), physical)
         return row
 
     def _decimal(self, physical: str, notes: avro.Notes, path: str) -> Mapped:
@@ -158,12 +101,13 @@ class Mapper:
             return Mapped(semantic, physical, shape.target, physical, sql, fault)
         if self.types.decimals == "string":
             unit = f"decimal({shape.precision},{shape.scale}), in plain notation"
-            return Mapped(semantic, physical, Simple("string"), physical, text, unit=unit)
+            fault = "{c} is not null and {out} is null"  # no bytes are no number
+            return Mapped(semantic, physical, Simple("string"), physical, text, fault, unit)
         raise SchemaError(
             self.where,
             path,
             f"a decimal({shape.precision},{shape.scale}) does not fit Spark's 38 digits",
-            'Exclude the column, or keep it as text: [types] decimals = "string"',
+            'Exclude the column, declare its type, or keep all of them as text: [types] decimals = "string"',
         )
 
     def _named(self, schema: avro.Enum | avro.Fixed, path: str) -> Mapped:
@@ -183,18 +127,19 @@ class Mapper:
             item.fault and f"exists({{c}}, x -> coalesce({item.fails('x')}, false))",
             item.unit,
             item.loses,
+            merges=item.merges,
         )
 
     def _check_structure(self, notes: avro.Notes, physical: str, path: str) -> TypeRow | None:
-        """Look up what a structure's own name means; names of the connectors' without a row are errors."""
-        name = notes.connect_name
-        row = TYPES.get((name, physical, "")) if name else None
-        if row is None and name.startswith(("io.debezium.data.", "io.debezium.time.", "org.apache.kafka.")):
-            raise UnmappedTypeError(self.where, path, name, physical)
+        """Look up what a structure's own name means; a meaning without a row is an error."""
+        row = find_structure(notes, physical)
+        if row is None and has_meaning(notes, physical):
+            raise UnmappedTypeError(self.where, path, notes.connect_name, physical)
         return row
 
-    def _map(self, values: avro.Schema, path: str) -> Mapped:
-        value = self.map(values, f"{path}{{}}")
+    def _map(self, pairs: avro.MapOf, path: str) -> Mapped:
+        self._check_structure(pairs.notes, "map", path)
+        value = self.map(pairs.values, f"{path}{{}}")
         return Mapped(
             "",
             "map",
@@ -204,12 +149,14 @@ class Mapper:
             value.fault and f"exists(map_values({{c}}), v -> coalesce({value.fails('v')}, false))",
             value.unit,
             value.loses,
+            merges=value.merges,
         )
 
     def _record(self, record: avro.Record, path: str) -> Mapped:
         row = self._check_structure(record.notes, "record", path)
         if row and row.spark:
-            return self._of_row(row, reader_record("Struct", {f.name: _reader_of(f) for f in record.fields}))
+            reader = reader_record("Struct", {f.name: _reader_of(f) for f in record.fields})
+            return of_row(row, reader, self.types.beyond)
         fields = {f.name: self.map(f.type, f"{path}.{f.name}") for f in record.fields}
         parts = ", ".join(f"'{n}', {m.convert('{c}.' + quote(n))}" for n, m in fields.items())
         faults = [m.fails("{c}." + quote(n)) for n, m in fields.items() if m.fault]
@@ -228,7 +175,7 @@ class Mapper:
         """Compile a column whose type a person declared: a wider one, or the source's own text."""
         target = parse_ddl(declared)
         if target == Simple("string") and mapped.physical in ("string", "enum"):
-            return attrs.evolve(mapped, spark=target, sql="{c}", fault="", loses="")
+            return attrs.evolve(mapped, spark=target, sql="{c}", fault="", loses="", merges="")
         if isinstance(target, Decimal) and is_number_text(mapped.semantic, mapped.spark):
             sql, fault = declared_sql(mapped.sql, target)
             return attrs.evolve(mapped, spark=target, sql=sql, fault=fault)

@@ -5,6 +5,8 @@ Sources: debezium `postgresql/UnchangedToastedPlaceholder.java`,
 """
 
 import hashlib
+import json
+import struct
 import uuid
 
 from ingest import avro
@@ -13,7 +15,6 @@ _TEXTS = frozenset(
     {
         "",
         *(f"io.debezium.data.{name}" for name in ("Xml", "Ltree", "Tsvector", "Enum", "EnumSet")),
-        "cdc.data.Decimal",
     }
 )
 _JSON = "io.debezium.data.Json"
@@ -25,17 +26,18 @@ def unavailable_sql(schema: avro.Schema, placeholder: str) -> str:
 
     The value is the decoded one: types whose values are converted have no placeholder.
     """
-    text = _literal(placeholder)
+    octets = _octets(placeholder)
+    text = _literal(_text(octets))
     match avro.not_null(schema):
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS:
             return f"{{c}} = {text}"
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _JSON:
-            pairs = (f'{{"{placeholder}":{space}"{placeholder}"}}' for space in ("", " "))
+            pairs = _pairs(_text(octets))
             return f"{{c}} in ({', '.join([text, *map(_literal, pairs)])})"
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
-            return f"{{c}} = {_bytes(placeholder)}"
+            return f"{{c}} = {_bytes(octets)}"
         case avro.Array(items=items):
-            element = _element(avro.not_null(items), placeholder)
+            element = _element(avro.not_null(items), octets)
             return f"{{c}} = array({element})" if element else ""
         case avro.MapOf(values=values) if avro.not_null(values) == avro.Scalar("string"):
             return f"map_keys({{c}}) = array({text})"
@@ -43,16 +45,36 @@ def unavailable_sql(schema: avro.Schema, placeholder: str) -> str:
             return ""
 
 
-def _element(item: avro.Schema, placeholder: str) -> str:
+def _octets(placeholder: str) -> bytes:
+    """Return the connector's own reading of its option: `hex:` is followed by bytes.
+
+    Raises `ValueError` for what is no hexadecimal number.
+    """
+    hexadecimal = placeholder.removeprefix("hex:")
+    return placeholder.encode() if hexadecimal == placeholder else bytes.fromhex(hexadecimal)
+
+
+def _text(octets: bytes) -> str:
+    return octets.decode(errors="replace")  # as Java's `new String(bytes)` reads them
+
+
+def _pairs(text: str) -> list[str]:
+    """Return the JSON objects `{"P":"P"}` that Jackson writes."""
+    return [
+        json.dumps({text: text}, ensure_ascii=False, separators=(",", colon)) for colon in (":", ": ", " : ")
+    ]
+
+
+def _element(item: avro.Schema, octets: bytes) -> str:
     """Return the elements of an array that stands for an unavailable one."""
-    codes = placeholder.encode()
+    codes = struct.unpack(f"{len(octets)}b", octets)  # Java's bytes have signs
     match item:
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _UUID:
-            return _literal(str(_name_uuid(codes)))
+            return _literal(str(_name_uuid(octets)))
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS | {_JSON}:
-            return _literal(placeholder)
+            return _literal(_text(octets))
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
-            return _bytes(placeholder)
+            return _bytes(octets)
         case avro.Scalar(physical="int", notes=notes) if not notes.semantic:
             return ", ".join(str(code) for code in codes)
         case avro.Scalar(physical="long", notes=notes) if not notes.semantic:
@@ -71,5 +93,5 @@ def _literal(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _bytes(placeholder: str) -> str:
-    return f"X'{placeholder.encode().hex().upper()}'"
+def _bytes(octets: bytes) -> str:
+    return f"X'{octets.hex().upper()}'"

@@ -60,8 +60,7 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
 def explain_rejects(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Say of messages that `decode_events` rejected why: `partition, offset, key, value, reason`."""
     decoded = _decoded(messages, compiled)
-    checks = [*_framing_checks(compiled), *_checks(compiled)]
-    return decoded.selectExpr(*_MESSAGE, f"{reason_sql(checks)} as reason")
+    return decoded.selectExpr(*_MESSAGE, f"{reason_sql(_reasons(compiled))} as reason")
 
 
 def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -105,9 +104,15 @@ def _key_places(compiled: CompiledTable, name: str) -> dict[str, Variant]:
 
 def _checks(compiled: CompiledTable) -> list[Check]:
     """Return every reason to set a change aside, the most basic first."""
+    return [*_value_checks(compiled), *_row_checks(compiled)]
+
+
+def _value_checks(compiled: CompiledTable) -> list[Check]:
+    return [_unreadable(compiled, "value", "event"), *event_checks(compiled)]
+
+
+def _row_checks(compiled: CompiledTable) -> list[Check]:
     return [
-        _unreadable(compiled, "value", "event"),
-        *event_checks(compiled),
         *_key_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
@@ -115,13 +120,17 @@ def _checks(compiled: CompiledTable) -> list[Check]:
     ]
 
 
-def _framing_checks(compiled: CompiledTable) -> list[Check]:
-    """Return what can be wrong before a record is decoded: only looked at for the better reason."""
+def _reasons(compiled: CompiledTable) -> list[Check]:
+    """Return the same, with what can be wrong before a record is decoded: for better reasons alone."""
     form = format_of(compiled)
-    value = form.checks(compiled.value, "value")
-    null = Check("key is null", "'key: null, so the change has no row'", implied=True)
     keyed = not compiled.key_in_row and not compiled.keeps_all
-    return [*value, *([null, *form.checks(compiled.key, "key")] if keyed else [])]
+    null = Check("key is null", "'key: null, so the change has no row'", implied=True)
+    return [
+        *form.checks(compiled.value, "value"),
+        *_value_checks(compiled),
+        *([null, *form.checks(compiled.key, "key")] if keyed else []),
+        *_row_checks(compiled),
+    ]
 
 
 UNREADABLE = "not readable with its own schema"

@@ -21,6 +21,7 @@ def sample(
     topic: Topic,
     ranges: Mapping[Partition, tuple[int, int]],
     *,
+    per_end: int = PER_END,
     timeout_s: float = RECORD_TIMEOUT_S,
 ) -> tuple[RawRecord, ...]:
     """Fetch the first committed records of each range, then the last ones; an end is exclusive.
@@ -31,20 +32,22 @@ def sample(
     consumer = connection.open(Consumer, **ONE_BY_ONE)
     try:
         spans = [(TopicPartition(topic, p, begin), end) for p, (begin, end) in ranges.items()]
-        lasts = [(TopicPartition(topic, s.partition, max(s.offset, end - PER_END)), end) for s, end in spans]
-        found = [_read(consumer, connection, start, end) for start, end in (*spans, *lasts)]
+        lasts = [(TopicPartition(topic, s.partition, max(s.offset, end - per_end)), end) for s, end in spans]
+        found = [_read(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
     finally:
         consumer.close()
     return tuple(record for records in found for record in records)
 
 
-def _read(consumer: Consumer, connection: Connection, start: TopicPartition, end: int) -> Iterable[RawRecord]:
+def _read(
+    consumer: Consumer, connection: Connection, start: TopicPartition, end: int, most: int
+) -> Iterable[RawRecord]:
     """Read a few records from a place on, as many as there are before the range's end."""
     if start.offset >= end:
         return ()
     consumer.assign([start])
     found: list[RawRecord] = []
-    while len(found) < PER_END:
+    while len(found) < most:
         message = consumer.poll(_POLL_S)
         connection.raise_refused()
         if connection.is_over():

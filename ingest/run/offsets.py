@@ -16,6 +16,8 @@ from ingest.hudi.upsert import record
 from ingest.kafka.ranges import Watermark
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
+from ingest.registry import Registry
+from ingest.run.ddl import SourceChange, read_changes
 from ingest.run.report import to_iso
 from ingest.settings import Settings
 from ingest.tables import Table
@@ -37,6 +39,8 @@ class TableStatus:
     rows: int | None = None
     source_lag_s: float | None = None
     error: str = ""
+    changes: tuple[SourceChange, ...] = ()
+    """The newest schema changes at the source, where the table file names their topic."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON."""
@@ -56,16 +60,26 @@ class TableStatus:
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
             "error": self.error or None,
+            "source_changes": [
+                {"at": to_iso(one.at), "kind": one.kind, "ddl": one.ddl or None, "columns": list(one.columns)}
+                for one in self.changes
+            ],
         }
 
 
-def read_status(settings: Settings, spark: SparkSession, tables: Sequence[Table]) -> tuple[TableStatus, ...]:
-    """Read every table's last commit and its topic's ends."""
+def read_status(
+    settings: Settings, spark: SparkSession, registry: Registry, tables: Sequence[Table]
+) -> tuple[TableStatus, ...]:
+    """Read every table's last commit, its topic's ends and, where the file names them, schema changes."""
     kafka = settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
-    return tuple(
+    found = [
         _status(settings, spark, table, marks.found.get(table.topic), marks.errors.get(table.topic))
         for table in tables
+    ]
+    return tuple(
+        attrs.evolve(one, changes=read_changes(settings, registry, table))
+        for one, table in zip(found, tables, strict=True)
     )
 
 

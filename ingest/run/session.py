@@ -145,7 +145,7 @@ class Session:
         """Return what each table holds and how far behind it is."""
         from ingest.run.offsets import read_status  # noqa: PLC0415  pyspark is an extra
 
-        return read_status(self.settings, self.spark, self.tables(names))
+        return read_status(self.settings, self.spark, self.registry, self.tables(names))
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""

@@ -196,7 +196,8 @@ class Table:
     """One table file.
 
     `epoch` leads every position: raise it after the source was re-created.  `schema` names the file with the
-    schema of messages that neither hold it themselves nor have one in a registry (JSON).
+    schema of messages that neither hold it themselves nor have one in a registry (JSON).  `schema_changes` is
+    the connector's topic of schema changes, which `ingest status` shows.
     """
 
     table: str = attrs.field(validator=_table_name)
@@ -205,6 +206,7 @@ class Table:
     subjects: Subjects = Subjects()
     format: Format = "avro"
     schema: str | None = attrs.field(default=None, validator=_filled)
+    schema_changes: Topic | None = None
     epoch: int = attrs.field(default=0, validator=_between(0, 9999))
     key: Key = Key()
     target: Target = Target()

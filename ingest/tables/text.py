@@ -90,7 +90,7 @@ def _add_missing(
 
 def _blocks(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Give header, dotted key and values of each section."""
-    head = ("table", "topic", "dialect", "format", "schema", "epoch")
+    head = ("table", "topic", "dialect", "format", "schema", "schema_changes", "epoch")
     yield "", "", {name: v for name in head if (v := getattr(table, name)) is not None}
     for name in ("subjects", "key", "target", "types"):
         yield f"[{name}]", name, _said(getattr(table, name))

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import DecodeError
+from ingest.local.load import LoadOptions, load
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms import make_bare, make_deltas
 from tests.e2e.forms.deltas import CaptureMode
-from tests.e2e.recordings import MONGODB, ORACLE, POSTGRES, SQLSERVER_JSON, Recording
+from tests.e2e.recordings import MONGODB, ORACLE, POSTGRES, SQLSERVER, SQLSERVER_JSON, Recording
 from tests.e2e.referee import differences, read_expected, read_table
 from tests.e2e.tablefiles import add_text
 
@@ -125,3 +126,26 @@ def test_messages_without_a_schema_are_read_by_a_declared_one(tmp_path: Path, ma
     assert [row[0] for row in deployment.frame("orders").select("_cdc_schema_id").distinct().collect()] == [
         None
     ]
+
+
+@pytest.mark.parametrize("recording", [SQLSERVER, SQLSERVER_JSON], ids=lambda recording: recording.format)
+def test_a_tables_status_tells_the_schema_changes_at_the_source(
+    recording: Recording, make_deployment: Make
+) -> None:
+    """From the connector's own topic, those of this table alone, in their order."""
+    deployment = make_deployment(recording)
+    deployment.load()
+    options = LoadOptions((recording.prefix,), rename=(recording.prefix, deployment.prefix))
+    servers = deployment.servers
+    load(recording.folder, servers.bootstrap_servers, servers.registry_url, options)
+    deployment.onboard()
+    path = deployment.root / "tables" / "customers.toml"
+    path.write_text(f'schema_changes = "{deployment.prefix}"\n{path.read_text()}')
+
+    found = {one.table: one.changes for one in deployment.session.status()}
+
+    assert [change.kind for change in found["customers"]] == ["CREATE", "ALTER", "ALTER"]
+    created, added, dropped = (set(change.columns) for change in found["customers"])
+    assert {name.split()[0] for name in added - created} == {"loyalty"}
+    assert {name.split()[0] for name in added - dropped} == {"email"}
+    assert found["orders"] == ()
