@@ -25,7 +25,9 @@ from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
-from ingest.order.latest import fold, settle, tally
+from ingest.order.latest import fold
+from ingest.order.settle import settle
+from ingest.order.tally import tally
 from ingest.run.schemas import fetch_written
 from ingest.tables import Table
 
@@ -148,14 +150,14 @@ def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: 
 def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
     """Give the rows that a run would write, already decoded and folded, held in memory."""
     kafka = session.settings.kafka
-    keys, values = fetch_written(session.registry, table)
-    compiled = compile_table(table, keys, values)
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
     ranges = plan_ranges(table.topic, None, {}, marks)
+    keys, values = fetch_written(session.settings, session.registry, table, ranges.spans())
+    compiled = compile_table(table, keys, values)
     frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)
     folded = fold(decode_events(frame, compiled), compiled).persist()
     counts = tally(folded, compiled)
-    rows = settle(folded, compiled, evolve(compiled, counts.schema_ids, None)).persist()
+    rows = settle(folded, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
     rows.count()
     folded.unpersist()
     return rows, [name for name, _ in compiled.key_columns]

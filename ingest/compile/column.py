@@ -10,7 +10,7 @@ from ingest.compile import sparktype
 from ingest.compile.decimal import declared_sql, is_number_text, plain_sql, shape_of
 from ingest.compile.lookup import find_row, find_structure, has_meaning, semantic_of
 from ingest.compile.mapped import Mapped, of_row
-from ingest.compile.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct, parse_ddl, quote
+from ingest.compile.sparktype import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl, quote
 from ingest.compile.typetable import TypeRow
 from ingest.compile.unavailable import unavailable_sql
 from ingest.errors import SchemaError, UnmappedTypeError

@@ -74,9 +74,36 @@ _BEYOND_DATE = "{c} not between date'0001-01-01' and date'9999-12-31'"
 _BEYOND_NTZ = (
     "{c} not between timestamp_ntz'0001-01-01 00:00:00' and timestamp_ntz'9999-12-31 23:59:59.999999'"
 )
-_BEYOND_TEXT = "left({c}, 1) in ('-', '+', 'i')"  # -infinity, infinity, -0043-03-15T…, +10000-01-01T…
+
+# Text of Java's ISO format has a sign where the year is negative or has more than four digits; other text is
+# no date: a fault.  The first test is cheap, and lets only what may be beyond through to the others: by `if`,
+# since Spark evaluates what stands twice after an `and` ahead of it.
+_IF_BEYOND = "if(left({{c}}, 1) in ('-', '+', 'i', '0', '9'), {test}, false)"
+_ISO_BEYOND = "'^([+][1-9][0-9][0-9][0-9][0-9]+|-[0-9][0-9][0-9][0-9]+|0000)-[0-9][0-9]-[0-9][0-9]'"
+_IS_BEYOND = f"{{c}} in ('infinity', '-infinity') or {{c}} rlike {_ISO_BEYOND}"
+_BEYOND_TEXT = _IF_BEYOND.format(test=_IS_BEYOND)
+_YEARS = "timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"
+_BEYOND_ZONED = _IF_BEYOND.format(  # an offset may carry the first and the last hours into other years
+    test=f"{_IS_BEYOND} or "
+    f"if(substring({{c}}, 5, 1) = '-', ingest_instant({{c}}) not between {_YEARS}, false)"
+)
+_SIGNED = "left({c}, 1) in ('-', '+')"  # what is not beyond: Spark takes -2024 for a year
 _UNPARSED = "{c} is not null and {out} is null"
 _NO_ZONE = "replace({c}, 'Z', '')"  # isostring's Z means "no zone"
+
+# CDL's timestamps are text, or milliseconds as text.
+_IS_COUNT = "{c} rlike '^-?[0-9]+$'"
+_COUNT = "try_cast({c} as bigint)"
+_YEARS_MS = "-62135596800000 and 253402300799999"
+_CDL_TIMESTAMP = (
+    f"if({_IS_COUNT}, cast(timestamp_millis(if({_COUNT} between {_YEARS_MS}, {_COUNT}, null)) "
+    "as timestamp_ntz), try_cast({c} as timestamp_ntz))"
+)
+_HAS_OFFSET = "{c} rlike ':[0-9.]+ ?[+-][0-9:]+$'"  # Spark would drop it
+
+# Digits that PostgreSQL's numeric has at most before the point; Oracle's NUMBER has far fewer.  The text of a
+# larger scale, which is rubbish, would fill the memory (postgresql.org/docs/current/datatype-numeric.html).
+_MAX_SCALE = 131_072
 
 _DBZ_TIME = "DBZ io.debezium.time"
 _BELOW_MICRO = "digits below 1 µs"
@@ -100,7 +127,7 @@ _ROWS = (
     TypeRow("date", "int", "date", logical="date", beyond=_BEYOND_DATE,
             unit="days since 1970-01-01", source="AVRO date"),
     TypeRow("io.debezium.time.IsoDate", "string", "date", sql=f"try_cast({_NO_ZONE} as date)",
-            fault=_UNPARSED, beyond=_BEYOND_TEXT, unit="ISO-8601 date, Z means no zone",
+            fault=f"{_UNPARSED} or {_SIGNED}", beyond=_BEYOND_TEXT, unit="ISO-8601 date, Z means no zone",
             source=f"{_DBZ_TIME}.IsoDate"),
     # --- times of day --------------------------------------------------------------------------
     TypeRow("io.debezium.time.Time", "int", "string", sql=_clock("1000", 3), policy="string",
@@ -157,28 +184,30 @@ _ROWS = (
             sql=_nanos_text("{c}"), unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
-            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", fault=_UNPARSED, beyond=_BEYOND_TEXT,
-            loses=_BELOW_MICRO,
+            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", loses=_BELOW_MICRO,
+            fault=f"{_UNPARSED} or {_SIGNED}", beyond=_BEYOND_TEXT,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     # --- timestamps with a zone: an instant -----------------------------------------------------
     TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp",
             fault=f"{_UNPARSED} or substring({{c}}, 5, 1) != '-'",  # Spark gives a bare time today's date
-            sql="try_cast({c} as timestamp)", unit="ISO-8601 timestamp with offset", beyond=_BEYOND_TEXT,
+            sql="ingest_instant({c})", unit="ISO-8601 timestamp with offset", beyond=_BEYOND_ZONED,
             loses=f"the offset, and {_BELOW_MICRO}", source=f"{_DBZ_TIME}.ZonedTimestamp"),
-    TypeRow("cdc.data.timestamp", "string", "timestamp_ntz", fault=_UNPARSED,
-            sql="if({c} rlike '^-?[0-9]+$', "
-            "cast(timestamp_millis(try_cast({c} as bigint)) as timestamp_ntz), "
-            "try_cast({c} as timestamp_ntz))",
-            unit="timestamp, or ms since 1970-01-01", source="CDL com.*.cdc.data.timestamp"),
+    TypeRow("cdc.data.timestamp", "string", "timestamp_ntz", sql=_CDL_TIMESTAMP,
+            fault=f"{_UNPARSED} or {_HAS_OFFSET} or ({_SIGNED} and not {_IS_COUNT})",
+            beyond=f"({_BEYOND_TEXT} or ({_IS_COUNT} and {_COUNT} not between {_YEARS_MS}))",
+            loses=_BELOW_MICRO, unit="timestamp, or ms since 1970-01-01, no zone",
+            source="CDL com.*.cdc.data.timestamp"),
     # --- numbers -------------------------------------------------------------------------------
     TypeRow("org.apache.kafka.connect.data.Decimal", "bytes", "decimal({precision},{scale})",
             logical="decimal", source="KC Decimal"),
     TypeRow("decimal", "bytes", "decimal({precision},{scale})", logical="decimal",
             source="AVRO decimal"),
     TypeRow("io.debezium.data.VariableScaleDecimal", "record", "string",
-            sql="ingest_plain_decimal({c}.scale, {c}.value)", unit="a number, in plain notation",
+            sql=f"if({{c}}.scale between -{_MAX_SCALE} and {_MAX_SCALE}, "
+            "ingest_plain_decimal({c}.scale, {c}.value), null)",
+            fault=_UNPARSED, unit="a number, in plain notation",
             source="DBZ io.debezium.data.VariableScaleDecimal"),
     TypeRow("cdc.data.Decimal", "string", "string", unit="a number",
             source="CDL com.*.cdc.data.Decimal"),
@@ -246,16 +275,27 @@ def _duration(of_second: str, digits: int) -> str:
     hours, rest = clock.index("concat(") + len("concat("), clock.index(", ':', lpad")
     whole = f"cast({{c}} div (3600 * {of_second}) as string)"
     unsigned = f"concat(if(length({whole}) < 2, {clock[hours:rest]}, {whole}){clock[rest:]}"
-    return f"concat(if({{c}} < 0, '-', ''), {unsigned.replace('{c}', 'abs({c})')})"
+    return f"concat(if({{c}} < 0, '-', ''), {unsigned.replace('{c}', 'abs(bigint({c}))')})"
 
 
-_ROWS_OF_DURATIONS = tuple(
-    TypeRow(f"io.debezium.time.{name}", physical, "string", sql=_duration(of_second, digits), policy="string",
-            fault=f"abs({{c}}) > {_LONGEST_S} * {of_second}", unit=f"{unit}, which may be negative",
-            source=f"{_DBZ_TIME}.{name}; MySQL TIME")
-    for name, physical, of_second, digits, unit in (
-        ("Time", "int", "1000", 3, "ms"), ("MicroTime", "long", "1000000L", 6, "µs"),
-    )
+def _beyond_longest(of_second: int) -> str:
+    longest = f"{_LONGEST_S * of_second}L"  # written out: a product of ints would overflow
+    return f"{{c}} not between -{longest} and {longest}"
+
+
+_ROWS_OF_DURATIONS = (
+    TypeRow("io.debezium.time.Time", "int", "string", sql=_duration("1000", 3), policy="string",
+            fault=_beyond_longest(1000), unit="ms, which may be negative",
+            source=f"{_DBZ_TIME}.Time; MySQL TIME"),
+    TypeRow("io.debezium.time.Time", "int", "bigint", sql="{c} * 1000L", policy="micros",
+            fault=_beyond_longest(1000), unit="ms, which may be negative, stored as µs",
+            source=f"{_DBZ_TIME}.Time; MySQL TIME"),
+    TypeRow("io.debezium.time.MicroTime", "long", "string", sql=_duration("1000000L", 6), policy="string",
+            fault=_beyond_longest(1_000_000), unit="µs, which may be negative",
+            source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
+    TypeRow("io.debezium.time.MicroTime", "long", "bigint", policy="micros",
+            fault=_beyond_longest(1_000_000), unit="µs, which may be negative",
+            source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
 )  # fmt: skip
 
 TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})

@@ -46,10 +46,7 @@ def unavailable_sql(schema: avro.Schema, placeholder: str) -> str:
 
 
 def _octets(placeholder: str) -> bytes:
-    """Return the connector's own reading of its option: `hex:` is followed by bytes.
-
-    Raises `ValueError` for what is no hexadecimal number.
-    """
+    """Return the connector's own reading of its option: `hex:` is followed by bytes."""
     hexadecimal = placeholder.removeprefix("hex:")
     return placeholder.encode() if hexadecimal == placeholder else bytes.fromhex(hexadecimal)
 

@@ -1,5 +1,7 @@
 """Avro payloads, each decoded with the schema that wrote it, in one pass, by our own function on the JVM."""
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -13,7 +15,7 @@ def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> Data
     record of its schema, see `is_whole`.
     """
     writers = {writer.schema_id: writer.wire for writer in side.writers if writer.wire}
-    jvm = messages.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to an expression of the JVM)
+    jvm: Any = messages.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our expression)
     payload = F.col(column)._jc  # noqa: SLF001  same
     decoded = jvm.ingest.DecodeAvro.column(payload, side.reader, list(writers), list(writers.values()))
     return messages.withColumn(name, Column(decoded))

@@ -73,6 +73,12 @@ def _filled(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         raise WrongValueError(attribute.name, "is empty")
 
 
+def _placeholder(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
+    _filled(_, attribute, value)
+    if value.startswith("hex:") and re.fullmatch("hex:([0-9A-Fa-f]{2})+", value) is None:
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed after 'hex:': pairs of 0-9 and a-f")
+
+
 def _column_names(_: Any, attribute: "attrs.Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:
     for name in value:
         if not name.strip():
@@ -151,7 +157,7 @@ class Types:
     nanos: Literal["timestamp", "bigint", "string"] = "timestamp"
     decimals: Literal["string", "fail"] = "string"
     beyond: Literal["fail", "null"] = "fail"
-    placeholder: str = attrs.field(default="__debezium_unavailable_value", validator=_filled)
+    placeholder: str = attrs.field(default="__debezium_unavailable_value", validator=_placeholder)
 
 
 @attrs.frozen

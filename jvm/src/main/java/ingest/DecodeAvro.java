@@ -1,5 +1,6 @@
 package ingest;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -25,7 +26,7 @@ import scala.collection.Seq;
  * What is read is what spark-avro's {@code from_avro} gives with {@code avroSchema}, PERMISSIVE, CORRECTED.
  * Spark's UnaryExpression cannot be extended in Java: a final method of it returns a type that Java finds too wide.
  */
-public final class DecodeAvro extends Expression {
+public final class DecodeAvro extends Expression implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final Expression child;
