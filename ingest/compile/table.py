@@ -95,6 +95,8 @@ class CompiledTable:
     """Whether the key is taken from the row image instead of the message key."""
     derived: tuple[Derived, ...] = ()
     """Columns made of a document."""
+    expects_partial: bool = True
+    """Whether rows are completed; where they are not, the few that should have been are only counted."""
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
@@ -117,6 +119,11 @@ class CompiledTable:
         in_message = not self.key_in_row and not self.keeps_all
         keys = {name for name, _ in self.key_columns} if in_message else set()
         return tuple(variant for variant in self.value.variants if variant.column not in keys)
+
+    @property
+    def completes(self) -> bool:
+        """Whether rows that lack values are completed."""
+        return self.expects_partial and self.may_be_partial
 
     @property
     def may_be_partial(self) -> bool:
@@ -204,7 +211,7 @@ def _key_columns(table: Table, side: Side, names: Sequence[str]) -> tuple[tuple[
     for name in (target_name(table, name) for name in names):
         if name not in columns:
             raise SchemaError(f"topic {table.topic}", f"$.{name}", "is no column, so it is no key")
-        lossy = next((v.mapped.loses for v in columns[name] if v.mapped.loses), "")
+        lossy = next((v.mapped.merges for v in columns[name] if v.mapped.merges), "")
         if lossy:
             raise SchemaError(
                 f"topic {table.topic}",

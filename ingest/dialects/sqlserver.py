@@ -43,6 +43,7 @@ SQLSERVER = Dialect(
     flat_signs=("commit_lsn",),
     tick_ns=100,
     has_placeholders=True,
+    often_partial=False,  # only from 3.6 on, and only of (max) columns
     guards=(
         Guard(
             "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "

@@ -27,18 +27,20 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     row stands for), `source_ms` (the newest source time), `seen_<i>` (sets of writers).  Kinds other than
     `change` have one row each, but every rejected record keeps its own.
 
-    Where rows may be partial there are also `later`, the partial changes that end with `newest`, in order,
-    and `base`, the row that they are to be laid over: null where it is not in these events.
+    Where rows are completed there are also `later`, the partial changes that end with `newest`, in order, and
+    `base`, the row that they are to be laid over: null where it is not in these events.  Where they are not,
+    `partials` counts them.
     """
     keys = [f"k.{quote(name)}" for name, _ in compiled.key_columns]
     change = f"kind = '{CHANGE}' and not rejected"
-    partial = compiled.may_be_partial
+    partial = compiled.completes
+    counted = compiled.may_be_partial and not partial
     sorted_out = events.selectExpr(
         f"if(rejected, '{REJECTED}', kind) as kind",
         *(f"if({change}, {key}, null) as k_{i}" for i, key in enumerate(keys)),
         "if(rejected, partition, null) as reject_partition",
         "if(rejected, offset, null) as reject_offset",
-        *(["partial"] if partial else []),
+        *(["partial"] if compiled.may_be_partial else []),
         f"{_EVENT} as event",
         "source_ms",
         *(f"{word} as seen_{i}" for i, word in enumerate(_words(compiled))),
@@ -47,6 +49,7 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     folded = sorted_out.groupBy(*groups).agg(
         _newest(compiled, "if(partial, null, event)" if partial else "event").alias("newest"),
         *([F.expr("collect_list(if(partial, event, null))").alias("partials")] if partial else []),
+        *([F.expr("count_if(partial)").alias("partials")] if counted else []),
         F.count(F.lit(1)).alias("messages"),
         F.max("source_ms").alias("source_ms"),
         *(F.bit_or(f"seen_{i}").alias(f"seen_{i}") for i in range(word_count(compiled))),

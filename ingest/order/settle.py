@@ -89,7 +89,7 @@ def _value(column: TargetColumn, filled: set[str]) -> str:
 
 def _kept(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
     """Return the columns whose value may be lacking, so that an older one is kept."""
-    if not compiled.may_be_partial:
+    if not compiled.completes:
         return ()
     return tuple(
         column

@@ -16,9 +16,13 @@ from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+PARTIALS = "partials"
+"""The counter of changes that lacked values, in a commit: the next run expects more of them."""
+
+
 @attrs.frozen
 class Tally:
-    """What a range held.  `read` is the sum of all the others, but for `unfilled` and `truncated_at`."""
+    """What a range held.  `read` is the sum of all numbers but `unfilled` and `partials`."""
 
     upserted: int = 0
     deleted: int = 0
@@ -29,6 +33,8 @@ class Tally:
     max_source_ts: datetime | None = None
     unfilled: int = 0
     """Rows that lack values which only the table can give."""
+    partials: int = 0
+    """Changes that lack values: all of them, or, where rows are completed, those that count."""
     truncated_at: str | None = None
     """The position of the newest truncate that is to be applied: nothing older than it stays."""
 
@@ -53,6 +59,7 @@ class Tally:
             "upserted": self.upserted,
             "deleted": self.deleted,
             "superseded": self.superseded,
+            **({PARTIALS: self.partials} if self.partials else {}),
             **ignored,
         }
 
@@ -86,7 +93,8 @@ def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
 
 def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> Tally:
     words = [f"seen_{i}" for i in range(word_count(compiled))]
-    unfilled = "base is null and size(later) > 0" if compiled.may_be_partial else "false"
+    unfilled = "base is null and size(later) > 0" if compiled.completes else "false"
+    partials = "size(later)" if compiled.completes else "partials" if compiled.may_be_partial else "0L"
     rows = (
         folded.groupBy(
             "kind",
@@ -98,6 +106,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
             F.sum("messages").alias("messages"),
             F.max("source_ms").alias("source_ms"),
             F.expr(f"count_if({unfilled})").alias("unfilled"),
+            F.expr(f"sum({partials})").alias("partials"),
             *(F.bit_or(word).alias(word) for word in words),
         )
         .collect()
@@ -115,6 +124,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         max_source_ts=None if newest_ms is None else _instant(newest_ms),
         unfilled=sum(row.unfilled for row in kept if not row.deletes),
         truncated_at=truncated_at,
+        partials=sum(row.partials for row in changes),
     )
 
 

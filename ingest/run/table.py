@@ -17,6 +17,7 @@ from ingest.compile.evolve import Evolution, evolve
 from ingest.compile.sparktype import SparkType, parse_ddl
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
+from ingest.dialects import DIALECTS
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.present import present as present_schema
@@ -27,7 +28,7 @@ from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
 from ingest.order.latest import fold, rejected
 from ingest.order.settle import count_lost, settle, stored_columns
-from ingest.order.tally import Tally, tally
+from ingest.order.tally import PARTIALS, Tally, tally
 from ingest.registry import Registry
 from ingest.run.keys import check_keys, refuse_keys
 from ingest.run.rejected import compile_written, explain_reject, fetch_more
@@ -70,7 +71,8 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
             table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
         )
     written = fetch_written(run.settings, run.registry, table, ranges.spans())
-    with _folded(run, table, ranges, written) as (compiled, folded, counts):
+    expects = DIALECTS[table.dialect].often_partial or bool(last and last.counters.get(PARTIALS))
+    with _folded(run, table, ranges, written, expects_partial=expects) as (compiled, folded, counts):
         present = _present(run, table)
         evolution = evolve(compiled, counts.schema_ids, present)
         check_keys(table, evolution.keys, evolution.columns, present or {})
@@ -101,13 +103,13 @@ def _plan(
 
 @contextmanager
 def _folded(
-    run: Run, table: Table, ranges: TopicRanges, written: Sides
+    run: Run, table: Table, ranges: TopicRanges, written: Sides, *, expects_partial: bool
 ) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
     """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
 
     The range is read again only to look at rejected records, and if these name schemas that were not known
-    before: no versions of the subject, but in the registry; or held by the messages, and not sampled.  Raises
-    `DecodeError` for the first record that stays rejected.
+    before: no versions of the subject, but in the registry; or held by the messages, and not sampled; or if
+    rows lack values where none were expected.  Raises `DecodeError` for the first record that stays rejected.
     """
     run.progress(table.table, f"reading {ranges.span:,} offsets")
     kafka = run.settings.kafka
@@ -116,10 +118,14 @@ def _folded(
     keys, values = written
     while True:
         compiled = compile_written(table, keys, values, messages)
+        compiled = attrs.evolve(compiled, expects_partial=expects_partial)
         folded = fold(decode_events(messages, compiled), compiled)
         folded = folded.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             counts = tally(folded, compiled)
+            if counts.partials and not compiled.completes:
+                expects_partial = True
+                continue
             if not counts.rejected:
                 yield compiled, folded, counts
                 return

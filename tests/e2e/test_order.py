@@ -123,6 +123,51 @@ def test_the_newest_change_of_a_key_wins(make_deployment: Callable[[], Deploymen
     assert_replays_change_nothing(deployment, tables, ("earliest", "0=6"))
 
 
+UNSENT: Final = "__debezium_unavailable_value"
+PARTIAL: Final = (
+    Batch([Change("c", row(1, "a"), at=10), Change("c", row(2, "b"), at=11)], {(1,): "a", (2,): "b"}),
+    # The older value is in the table; in the batch; in the batch behind another that lacks it too.
+    Batch(
+        [
+            Change("u", row(1, UNSENT), at=20),
+            Change("c", row(3, "c"), at=21),
+            Change("u", row(3, UNSENT), at=22),
+            Change("u", row(2, "b2"), at=23),
+            Change("u", row(2, UNSENT), at=24),
+            Change("u", row(2, UNSENT), at=25),
+        ],
+        {(1,): "a", (2,): "b2", (3,): "c"},
+    ),
+    # After a delete nothing is left of the old row; the value of a later change counts.
+    Batch(
+        [
+            Change("d", row(1, "a"), at=30),
+            Change("c", row(1, "again"), at=31),
+            Change("u", row(1, UNSENT), at=32),
+            Change("u", row(3, UNSENT), at=33),
+            Change("u", row(3, "new"), at=34),
+        ],
+        {(1,): "again", (2,): "b2", (3,): "new"},
+    ),
+    Batch([Change("u", row(3, UNSENT), at=40)], {(1,): "again", (2,): "b2", (3,): "new"}),
+)
+
+
+def test_values_that_were_not_sent_are_those_of_the_older_row(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """From the batch or from the table, on COW and MOR, whether or not the run before expected any."""
+    deployment = make_deployment()
+    columns = {"id": "int", "v": nullable("string")}
+    topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.unsent": columns})["unsent"]
+    deployment.onboard()
+    copy_table(deployment, "unsent", "unsent_mor", type='"mor"')
+
+    run_batches(deployment, topic, ("unsent", "unsent_mor"), PARTIAL)
+
+    assert_replays_change_nothing(deployment, ("unsent", "unsent_mor"), ("earliest",))
+
+
 def part(a: int, b: str, region: str | None, value: str) -> Mapping[str, Any]:
     """Make a row with a key of two columns."""
     return {"a": a, "b": b, "region": region, "v": value}
