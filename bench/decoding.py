@@ -10,7 +10,8 @@ from pyspark.sql.avro.functions import from_avro
 
 from ingest import avro
 from ingest.artifacts import spark_jars
-from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.compile.side import Written
+from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Subject, Topic
 from ingest.run.spark import start_session

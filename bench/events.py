@@ -26,6 +26,9 @@ _KINDS: tuple[Any, ...] = (
 """Types of columns in the mix that business tables have; a table repeats them up to its width."""
 
 
+_SNAPSHOT = {"type": "string", "connect.version": 1, "connect.name": "io.debezium.data.Enum"}
+
+
 def value_schema(columns: int, extra: int = 0) -> dict[str, Any]:
     """Return an envelope whose row has an `id` and further columns; `extra` ones make another version."""
     fields = [{"name": "id", "type": "long"}]
@@ -37,7 +40,7 @@ def value_schema(columns: int, extra: int = 0) -> dict[str, Any]:
     source = [
         *({"name": name, "type": "string"} for name in ("version", "connector", "name")),
         {"name": "ts_ms", "type": "long"},
-        {"name": "snapshot", "type": ["string", "null"], "default": "false"},
+        {"name": "snapshot", "type": [_SNAPSHOT, "null"], "default": "false"},
         {"name": "db", "type": "string"},
         *({"name": name, "type": text, "default": None} for name in ("sequence",)),
         *({"name": name, "type": "string"} for name in ("schema", "table")),

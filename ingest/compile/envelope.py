@@ -99,11 +99,26 @@ def find_envelope(schema: avro.Schema, where: str) -> Envelope:
     if not schema.field("source"):
         return _flattened(schema)
     source = _record(schema, "source", where)
+    _check_meaning(schema, source, where)
     dialect = CDL if schema.field("message_version") else dialect_of(source.name)
     if dialect and dialect.is_document:
         return Envelope("document", schema, avro.Record(schema.name, ()), dialect, source.name)
     row = _record(schema, "after", where)
     return Envelope("debezium", schema, row, dialect, source.name, unique=unique)
+
+
+def _check_meaning(schema: avro.Record, source: avro.Record, where: str) -> None:
+    """Refuse schemas without the names that tell what their types mean: every one has some in `source`."""
+    field = source.field("snapshot")
+    snapshot = avro.not_null(field.type) if field else None
+    bare = isinstance(snapshot, avro.Scalar) and snapshot.physical == "string" and not snapshot.notes.semantic
+    if bare and not schema.notes.connect_name:
+        raise SchemaError(
+            where,
+            "$.source.snapshot",
+            "has no connect.name: the converter ran with connect.meta.data=false, and types lost their meaning",
+            "Let the converter keep it (connect.meta.data=true), and register the schemas anew",
+        )
 
 
 def plain_record(schema: avro.Schema, where: str) -> Envelope:

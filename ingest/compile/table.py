@@ -1,6 +1,6 @@
 """Key and value schemas, all versions of them, compiled into one table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -11,6 +11,7 @@ from ingest.compile.document import Derived, compile_document, derived_columns, 
 from ingest.compile.envelope import Envelope, Kind, classify, find_envelope, plain_record
 from ingest.compile.event import EventForm, form_of
 from ingest.compile.position import terms_of
+from ingest.compile.side import Side, Writer, Written
 from ingest.compile.sparktype import Simple, SparkType
 from ingest.compile.variant import (
     Image,
@@ -26,55 +27,6 @@ from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
 from ingest.tables import Table
-
-
-@attrs.frozen
-class Written:
-    """A schema that records were written with: `label` names it in messages.
-
-    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema.
-    """
-
-    schema_id: SchemaId
-    label: str
-    schema: avro.Schema
-    frame: bytes = b""
-
-
-@attrs.frozen
-class Writer:
-    """How to decode what one schema wrote.
-
-    `wire` is its Avro JSON, empty for what is not decoded; `names` gives the reader's field of each column,
-    for bytes that name their fields.
-    """
-
-    schema_id: SchemaId
-    label: str
-    kind: Kind
-    wire: str = ""
-    names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
-    frame: bytes = b""
-
-
-@attrs.frozen
-class Side:
-    """The keys or the values of a topic; `images` are the reader's fields that hold columns ("": itself)."""
-
-    writers: tuple[Writer, ...]
-    variants: tuple[Variant, ...]
-    reader: str
-    images: tuple[str, ...] = ("",)
-
-    def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[Variant, ...]]:
-        """Return the variants of each column that these schemas (all, if None) wrote, in order."""
-        wanted = None if ids is None else frozenset(ids)
-        found: dict[str, tuple[Variant, ...]] = {}
-        for variant in self.variants:
-            if wanted is None or wanted.intersection(variant.writers):
-                found[variant.column] = (*found.get(variant.column, ()), variant)
-        return found
-
 
 _NO_KEYS = Side((), (), reader_json("K", {}))
 _PLACE = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))

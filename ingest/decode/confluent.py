@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.table import Side
+from ingest.compile.side import Side
 
 
 def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:

@@ -7,7 +7,8 @@ from io import BytesIO
 import fastavro
 from pyspark.sql import DataFrame
 
-from ingest.compile.table import CompiledTable, Side
+from ingest.compile.side import Side
+from ingest.compile.table import CompiledTable
 from ingest.decode.embedded import frame_sql, sql_literal
 from ingest.decode.events import UNREADABLE, explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql

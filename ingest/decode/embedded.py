@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.table import Side, Writer, Written
+from ingest.compile.side import Side, Writer, Written
 from ingest.decode.jsonvalue import Parsed, parse_sql
 from ingest.decode.rejects import Check
 

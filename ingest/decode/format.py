@@ -7,7 +7,8 @@ from typing import Final
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.compile.table import CompiledTable, Side, Written
+from ingest.compile.side import Side, Written
+from ingest.compile.table import CompiledTable
 from ingest.decode import confluent, embedded, wire
 from ingest.decode.rejects import Check
 

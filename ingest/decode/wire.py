@@ -4,7 +4,7 @@ Confluent's framing: a byte 0, four bytes of schema id, the Avro binary of one r
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
 """
 
-from ingest.compile.table import Side, Written
+from ingest.compile.side import Side, Written
 from ingest.decode.rejects import Check
 from ingest.names import SchemaId
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest import avro, connect
-from ingest.compile.table import Written
+from ingest.compile.side import Written
 from ingest.errors import SchemaError
 from ingest.kafka.read import RawRecord
 from ingest.names import SchemaId

@@ -5,6 +5,7 @@ schema; the Hudi table's layout, by a rule.  What is no data topic is left out, 
 edits are never overwritten.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -13,16 +14,18 @@ import attrs
 
 from ingest import avro
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
-from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.compile.side import Written
+from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS, Dialect
 from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
 from ingest.hudi.layout import choose_target
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
 from ingest.registry import Registry, subject_of
+from ingest.run.doubts import doubts, lossless_keys
 from ingest.run.topics import Found, find_held, find_registered, held_topics, registered_topics
 from ingest.settings import Settings
-from ingest.tables import Column, Format, Key, Table, Target, Types, clashes, merge, read, render, table_name
+from ingest.tables import Format, Key, Table, Target, Types, clashes, merge, read, render, table_name
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
@@ -131,7 +134,7 @@ def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | N
         dialect=envelope.dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
         subjects=found.subjects,
         format=wish.format,
-        schema=found.schema,
+        schema=_beside(found.schema, settings) if found.schema else None,
         target=Target(mode="append" if wish.append else "upsert"),
     )
     path = settings.tables_dir / f"{table.table}.toml"
@@ -141,11 +144,18 @@ def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | N
     keyed = found.keys or key.columns or envelope.unique or target.mode == "append"
     if not keyed:
         return Onboarded(topic, "left out", _keyless(found))
-    table = attrs.evolve(table, key=key, target=target, columns=said.columns if said else {})
+    types = Types(beyond="null") if envelope.dialect.has_infinity else Types()
+    columns = said.columns if said else {}
+    table = attrs.evolve(table, key=key, target=target, types=said.types if said else types, columns=columns)
     try:
         return _describe(table, found, envelope, envelope.dialect, sizes)
     except (SchemaError, UnmappedTypeError) as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to mend it in
+
+
+def _beside(schema: Path, settings: Settings) -> str:
+    """Name a schema's file as seen from the table files, which name it."""
+    return os.path.relpath(schema.resolve(), settings.tables_dir.resolve())
 
 
 def _telling(values: Sequence[Written]) -> Written:
@@ -185,9 +195,8 @@ def _describe(
     table: Table, found: Found, envelope: Envelope, dialect: Dialect, sizes: Watermarks | None
 ) -> Onboarded:
     """Complete the table with what its source, its key and its size ask for, and see that it compiles."""
-    types = Types(beyond="null") if dialect.has_infinity else Types()
-    lossless = _lossless_keys(found.keys[-1].schema) if found.keys else {}
-    table = attrs.evolve(table, columns=lossless | table.columns, types=types)
+    lossless = lossless_keys(found.keys[-1].schema) if found.keys else {}
+    table = attrs.evolve(table, columns=lossless | table.columns)
     compiled = compile_table(table, found.keys, found.values)
     names = () if compiled.keeps_all else tuple(name for name, _ in compiled.key_columns)
     size = sizes.found.get(table.topic) if sizes else None
@@ -202,44 +211,8 @@ def _describe(
         table=attrs.evolve(table, target=target, key=Key(names)),
         key_columns=names,
         columns=len(compiled.value.columns()),
-        doubts=tuple(_doubts(compiled, dialect, envelope)),
+        doubts=tuple(doubts(compiled, dialect, envelope)),
     )
-
-
-def _lossless_keys(key: avro.Schema) -> dict[str, Column]:
-    """Return rules for key columns whose usual type would make two keys one."""
-    rules: dict[str, Column] = {}
-    for field in key.fields if isinstance(key, avro.Record) else ():
-        kind = avro.not_null(field.type)
-        semantic = kind.notes.semantic if isinstance(kind, avro.Scalar) else ""
-        if semantic == "io.debezium.time.NanoTimestamp":
-            rules[field.name] = Column(nanos="string")
-        elif semantic == "io.debezium.time.ZonedTimestamp":
-            rules[field.name] = Column(type="string")
-    return rules
-
-
-def _doubts(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> list[str]:
-    """Return what a user should know before trusting the table."""
-    filled = [
-        field.name
-        for field in envelope.row.fields
-        if isinstance(field.type, avro.Nullable) and not field.type.null_first
-    ]
-    doubts = []
-    if filled:
-        doubts.append(
-            f"{', '.join(filled)}: nullable with a default; the producer's converter may have written the "
-            "default where the source holds null"
-        )
-    lossy: dict[str, list[str]] = {}
-    for variant in compiled.value.variants:
-        if variant.mapped.loses:
-            lossy.setdefault(variant.mapped.loses, []).append(variant.column)
-    doubts += [f"{', '.join(dict.fromkeys(names))}: loses {what}" for what, names in lossy.items()]
-    semantics = {v.mapped.semantic for v in compiled.value.variants}
-    guards = [g.text for g in dialect.guards if not g.semantics or semantics.intersection(g.semantics)]
-    return [*doubts, *guards]
 
 
 def _comments(one: Onboarded) -> dict[str, str]:

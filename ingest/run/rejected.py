@@ -6,7 +6,8 @@ from typing import Final
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.compile.side import Written
+from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.diagnosis import first_reject, unknown_frames, unknown_ids
 from ingest.decode.format import FORMATS
 from ingest.errors import DecodeError, SchemaError, UnmappedTypeError

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ingest import avro
-from ingest.compile.table import Written
+from ingest.compile.side import Written
 from ingest.errors import SchemaNotFoundError
 from ingest.kafka.sample import sample
 from ingest.names import Partition, SchemaId, Subject

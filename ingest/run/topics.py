@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from ingest import avro
-from ingest.compile.table import Written
+from ingest.compile.side import Written
 from ingest.errors import UsageError
 from ingest.kafka.read import RawRecord
 from ingest.kafka.sample import sample
@@ -32,7 +32,7 @@ class Found:
     keys: tuple[Written, ...] = ()
     values: tuple[Written, ...] = ()
     subjects: Subjects = Subjects()
-    schema: str | None = None
+    schema: Path | None = None
     key_names: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ def find_held(kafka: KafkaSettings, topic: Topic, schema: Path | None) -> Found:
     records = sample(kafka.bootstrap_servers, kafka.properties, topic, ranges)
     if schema is not None:
         declared = Written(SchemaId(-1), schema.name, read_schema(schema))
-        return Found(topic, (), (declared,), schema=str(schema), key_names=_key_names(records, topic))
+        return Found(topic, (), (declared,), schema=schema, key_names=_key_names(records, topic))
     keys = written_in((record.key for record in records), f"keys of topic {topic}")
     return Found(topic, keys, written_in((record.value for record in records), f"values of topic {topic}"))
 

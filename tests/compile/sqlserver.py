@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest import avro
-from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.compile.side import Written
+from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Subject, Topic
 from ingest.tables import Column, Key, Subjects, Table, Types
 

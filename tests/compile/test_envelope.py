@@ -182,3 +182,13 @@ def test_a_plain_record_is_a_row() -> None:
     assert (found.form, [field.name for field in found.row.fields]) == ("record", ["id", "n"])
     with pytest.raises(SchemaError, match="is no record"):
         plain_record(parsed("string"), "v")
+
+
+def test_schemas_without_the_meaning_of_their_types_are_refused() -> None:
+    """What connect.meta.data=false leaves: every number would be taken for what it is carried as."""
+    node = envelope(ID)
+    source = next(field for field in node["fields"] if field["name"] == "source")["type"]
+    next(field for field in source["fields"] if field["name"] == "snapshot")["type"] = ["string", "null"]
+    with pytest.raises(SchemaError, match=r"connect\.meta\.data=false") as caught:
+        find_envelope(parsed(node), "v")
+    assert caught.value.path == "$.source.snapshot"

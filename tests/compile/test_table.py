@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ingest.compile.table import CompiledTable, Side, compile_table
+from ingest.compile.side import Side
+from ingest.compile.table import CompiledTable, compile_table
 from ingest.compile.variant import merged_type
 from ingest.errors import SchemaError
 from ingest.tables import Column

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from ingest import avro
-from ingest.compile.table import Side, Written, compile_table
+from ingest.compile.side import Side, Written
+from ingest.compile.table import compile_table
 from ingest.decode.jsonvalue import parse_sql
 from ingest.errors import SchemaError
 from ingest.local.fixture import RecordedTopic, read_messages, read_recording

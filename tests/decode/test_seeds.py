@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from ingest import connect
 from ingest.compile.envelope import classify
-from ingest.compile.table import CompiledTable, Written, compile_table
+from ingest.compile.side import Written
+from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Topic
 from ingest.run.messages import written_in

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from ingest.compile.table import Side, Writer
+from ingest.compile.side import Side, Writer
 from ingest.decode.confluent import decode_side, is_whole
 from ingest.names import SchemaId
 
