@@ -116,7 +116,7 @@ def _check_meaning(schema: avro.Record, source: avro.Record, where: str) -> None
         raise SchemaError(
             where,
             "$.source.snapshot",
-            "has no connect.name: the converter ran with connect.meta.data=false, and types lost their meaning",
+            "has no connect.name: connect.meta.data=false in the converter takes the meaning from all types",
             "Let the converter keep it (connect.meta.data=true), and register the schemas anew",
         )
 
