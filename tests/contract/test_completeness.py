@@ -63,7 +63,7 @@ def test_there_are_fixtures() -> None:
 
 
 UNRECORDED = {
-    "mysql": "no server and no class-level recording here: made by hand in tests/e2e and tests/order",
+    "mysql": "no server and no class-level recording here: made by hand (tests/e2e/test_mysql.py)",
     "cdl": "made of PostgreSQL's recording (tests/e2e/forms.py): CDL itself is not to be had",
     "record": "any record of any other recording",
 }
