@@ -8,6 +8,7 @@ import pytest
 
 from ingest.errors import DecodeError
 from ingest.local.load import LoadOptions, load
+from ingest.names import Subject
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms import make_bare, make_deltas
 from tests.e2e.forms.deltas import CaptureMode
@@ -110,8 +111,11 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
         assert "op t is not supported" in str(outcome.error)
 
 
-def test_messages_without_a_schema_are_read_by_a_declared_one(tmp_path: Path, make_deployment: Make) -> None:
-    """Payloads alone, as with schemas.enable=false: the schema comes from a file."""
+@pytest.mark.parametrize("declared", ["file", "subject"])
+def test_messages_without_a_schema_are_read_by_a_declared_one(
+    declared: str, tmp_path: Path, make_deployment: Make
+) -> None:
+    """Payloads alone, as with schemas.enable=false: the schema comes from a file, or from a subject."""
     bare, schema = make_bare(tmp_path / "bare", SQLSERVER_JSON, "orders")
     deployment = make_deployment(bare)
     deployment.load()
@@ -120,6 +124,14 @@ def test_messages_without_a_schema_are_read_by_a_declared_one(tmp_path: Path, ma
     assert "--schema FILE" in left_out.reason
 
     deployment.session.onboard([topic], name="{table}", format="debezium-json", schema=schema)
+    if declared == "subject":
+        subject = Subject(f"{deployment.prefix}.declared-value")
+        avsc = SQLSERVER.folder / f"{SQLSERVER.topic('orders')}-value" / "v1.avsc"
+        deployment.session.registry.register(subject, avsc.read_text())
+        path = deployment.root / "tables" / "orders.toml"
+        kept = [line for line in path.read_text().splitlines() if not line.startswith("schema = ")]
+        named = f'[subjects]\nvalue = "{subject}"'
+        path.write_text("\n".join(kept).replace("[subjects]", named) + "\n")
     deployment.run_until_idle(max_offsets=100)
 
     assert wrong(deployment, "orders") == []
