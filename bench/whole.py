@@ -152,7 +152,7 @@ def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
     kafka = session.settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
     ranges = plan_ranges(table.topic, None, {}, marks)
-    keys, values = fetch_written(session.settings, session.registry, table, ranges.spans())
+    keys, values = fetch_written(session.settings, session.registry, table, {}, {})
     compiled = compile_table(table, keys, values)
     frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)
     folded = fold(decode_events(frame, compiled), compiled).persist()

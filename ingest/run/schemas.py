@@ -4,26 +4,34 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ingest import avro
+from ingest.compile.envelope import classify
 from ingest.compile.side import Written
 from ingest.errors import SchemaNotFoundError
-from ingest.kafka.sample import sample
+from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
 from ingest.registry import Registered, Registry, Schema
 from ingest.run.messages import read_schema, written_in
 from ingest.settings import Settings
 from ingest.tables import Table
 
+Spans = Mapping[Partition, tuple[int, int]]
+"""First offset and exclusive end of each partition."""
+
 Sides = tuple[tuple[Written, ...], tuple[Written, ...]]
 """The schemas of keys, and those of values."""
 
+_WIDER = 200
+"""Records of each end that are looked at where the nearest ones hold no change."""
+
 
 def fetch_written(
-    settings: Settings, registry: Registry, table: Table, ranges: Mapping[Partition, tuple[int, int]]
+    settings: Settings, registry: Registry, table: Table, ranges: Spans, retained: Spans
 ) -> Sides:
     """Fetch what is known before the range is read; `ingest.run.rejected.fetch_more` finds the rest in it.
 
     For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
-    declared schema, or those that the first and the last messages of the range hold.
+    declared schema, or those that the first and the last messages of the range hold.  Where these are no
+    changes (tombstones, heartbeats), the ends of what the topic retains tell what its changes are like.
     """
     key, value = table.subjects.key, table.subjects.value
     if table.format == "avro" and value:
@@ -34,8 +42,15 @@ def fetch_written(
     if value:
         newest = fetch_versions(registry, value)[-1]
         return (), (Written(SchemaId(-1), newest.label, newest.schema),)
+    sides = _sampled(settings, table, ranges)
+    if any(classify(one.schema) == "data" for one in sides[1]):
+        return sides
+    return _sampled(settings, table, retained, per_end=_WIDER)
+
+
+def _sampled(settings: Settings, table: Table, spans: Spans, per_end: int = PER_END) -> Sides:
     kafka = settings.kafka
-    records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, ranges)
+    records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, spans, per_end=per_end)
     keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
     return keys, written_in((record.value for record in records), f"values of topic {table.topic}")
 

@@ -70,7 +70,8 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         return TableOutcome(
             table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
         )
-    written = fetch_written(run.settings, run.registry, table, ranges.spans())
+    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
+    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
     expects = DIALECTS[table.dialect].often_partial or bool(last and last.counters.get(PARTIALS))
     with _folded(run, table, ranges, written, expects_partial=expects) as (compiled, folded, counts):
         present = _present(run, table)

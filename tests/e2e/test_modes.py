@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from ingest.errors import DecodeError
 from ingest.local.load import LoadOptions, load
@@ -12,7 +13,15 @@ from ingest.names import Subject
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms import make_bare, make_deltas
 from tests.e2e.forms.deltas import CaptureMode
-from tests.e2e.recordings import MONGODB, ORACLE, POSTGRES, SQLSERVER, SQLSERVER_JSON, Recording
+from tests.e2e.recordings import (
+    MONGODB,
+    ORACLE,
+    POSTGRES,
+    POSTGRES_JSON,
+    SQLSERVER,
+    SQLSERVER_JSON,
+    Recording,
+)
 from tests.e2e.referee import differences, read_expected, read_table
 from tests.e2e.tablefiles import add_text
 
@@ -161,3 +170,24 @@ def test_a_tables_status_tells_the_schema_changes_at_the_source(
     assert {name.split()[0] for name in added - created} == {"loyalty"}
     assert {name.split()[0] for name in added - dropped} == {"email"}
     assert found["orders"] == ()
+
+
+def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None:
+    """One message a run: the schema of changes comes from elsewhere in the topic, and rubbish is named."""
+    deployment = make_deployment(POSTGRES_JSON)
+    deployment.load()
+    topic = f"{deployment.prefix}.inv.nopk"
+    deployment.session.onboard([topic], name="{table}", format="debezium-json")
+
+    reports = deployment.run_until_idle(max_offsets=1)
+
+    assert [str(one.error) for report in reports for one in report.tables if one.error] == []
+    ignored = [one.tally.ignored for report in reports for one in report.tables]
+    assert {"tombstone": 1} in ignored
+    assert wrong(deployment, "nopk") == []
+
+    producer = Producer({"bootstrap.servers": deployment.servers.bootstrap_servers})
+    producer.produce(topic, b"no JSON", b"no JSON")
+    assert producer.flush(30) == 0
+    (failed,) = deployment.run().tables
+    assert "value: is no JSON" in str(failed.error)
