@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import attrs
 
 from ingest.compile.column import Mapped
-from ingest.compile.sparktype import Simple, SparkType, parse_ddl
+from ingest.compile.sparktype import Simple, SparkType, literal, parse_ddl
 from ingest.compile.variant import Variant
 from ingest.names import SchemaId
 from ingest.tables import Table
@@ -42,8 +42,7 @@ def derived_columns(table: Table) -> tuple[Derived, ...]:
 
 
 def _derive(name: str, path: str, ddl: str) -> Derived:
-    literal = path.replace("\\", "\\\\").replace("'", "\\'")
-    text = f"ingest_document_value({{doc}}, '{literal}')"
+    text = f"ingest_document_value({{doc}}, {literal(path)})"
     kind = parse_ddl(ddl)
     if kind == Simple("string"):
         return Derived(name, kind, text, "")

@@ -73,6 +73,12 @@ def quote(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
 
 
+def literal(text: str) -> str:
+    """Return a text as Spark SQL writes it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
 # --- DDL ---------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"`(?:[^`]|``)+`|\w+|\S")

@@ -10,6 +10,7 @@ import struct
 import uuid
 
 from ingest import avro
+from ingest.compile.sparktype import literal
 
 _TEXTS = frozenset(
     {
@@ -27,13 +28,13 @@ def unavailable_sql(schema: avro.Schema, placeholder: str) -> str:
     The value is the decoded one: types whose values are converted have no placeholder.
     """
     octets = _octets(placeholder)
-    text = _literal(_text(octets))
+    text = literal(_text(octets))
     match avro.not_null(schema):
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS:
             return f"{{c}} = {text}"
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _JSON:
             pairs = _pairs(_text(octets))
-            return f"{{c}} in ({', '.join([text, *map(_literal, pairs)])})"
+            return f"{{c}} in ({', '.join([text, *map(literal, pairs)])})"
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
             return f"{{c}} = {_bytes(octets)}"
         case avro.Array(items=items):
@@ -67,9 +68,9 @@ def _element(item: avro.Schema, octets: bytes) -> str:
     codes = struct.unpack(f"{len(octets)}b", octets)  # Java's bytes have signs
     match item:
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _UUID:
-            return _literal(str(_name_uuid(octets)))
+            return literal(str(_name_uuid(octets)))
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS | {_JSON}:
-            return _literal(_text(octets))
+            return literal(_text(octets))
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
             return _bytes(octets)
         case avro.Scalar(physical="int", notes=notes) if not notes.semantic:
@@ -83,11 +84,6 @@ def _element(item: avro.Schema, octets: bytes) -> str:
 def _name_uuid(name: bytes) -> uuid.UUID:
     """Return what Java's `UUID.nameUUIDFromBytes` makes: an MD5 digest marked as version 3."""
     return uuid.UUID(bytes=hashlib.md5(name, usedforsecurity=False).digest(), version=3)
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _bytes(octets: bytes) -> str:

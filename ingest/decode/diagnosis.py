@@ -8,8 +8,9 @@ import fastavro
 from pyspark.sql import DataFrame
 
 from ingest.compile.side import Side
+from ingest.compile.sparktype import literal
 from ingest.compile.table import CompiledTable
-from ingest.decode.embedded import frame_sql, sql_literal
+from ingest.decode.embedded import frame_sql
 from ingest.decode.events import UNREADABLE, explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql
 from ingest.errors import DecodeError
@@ -31,7 +32,7 @@ def unknown_frames(rejects: DataFrame, column: str, side: Side) -> tuple[bytes, 
 
     A message stands for its schema: an empty payload behind the frame.
     """
-    known = ", ".join(sql_literal(writer.frame.decode()) for writer in side.writers) or "''"
+    known = ", ".join(literal(writer.frame.decode()) for writer in side.writers) or "''"
     frames = rejects.selectExpr(f"{frame_sql(column)} as frame").where(f"frame not in ({known})")
     rows = frames.distinct().limit(_MOST_SCHEMAS).collect()
     return tuple(f"{row.frame}null}}".encode() for row in sorted(rows))

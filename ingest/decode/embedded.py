@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.side import Side, Writer, Written
+from ingest.compile.sparktype import literal
 from ingest.decode.jsonvalue import Parsed, parse_sql
 from ingest.decode.rejects import Check
 
@@ -21,24 +22,18 @@ _NOTHING: Final = ("null", '{"schema":null,"payload":null}')
 """What a converter may write for no value at all."""
 
 
-def sql_literal(text: str) -> str:
-    """Return a text as Spark SQL writes it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
 def written_by(written: Written, column: str) -> str:
     """Return SQL that is true for messages that a schema wrote."""
-    return f"startswith({text_sql(column)}, {sql_literal(written.frame.decode())})"
+    return f"startswith({text_sql(column)}, {literal(written.frame.decode())})"
 
 
 def text_sql(column: str) -> str:
     """Return SQL for a message's text, in the order and spacing in which JsonConverter writes its parts."""
     text = f"cast({column} as string)"
     parts = [
-        sql_literal(_BEFORE_SCHEMA),
+        literal(_BEFORE_SCHEMA),
         f"get_json_object({text}, '$.schema')",
-        sql_literal(BEFORE_PAYLOAD),
+        literal(BEFORE_PAYLOAD),
         # A row without its schema may have a column of that name.
         f"coalesce(get_json_object({text}, '$.payload'), if(contains({text}, '\"payload\"'), 'null', null))",
         "'}'",
@@ -48,10 +43,10 @@ def text_sql(column: str) -> str:
 
 def _is_usual(text: str) -> str:
     """Return SQL that is true for a message spaced as JsonConverter does; see `ingest.run.messages`."""
-    before = f"substring_index({text}, {sql_literal(BEFORE_PAYLOAD)}, 1)"
+    before = f"substring_index({text}, {literal(BEFORE_PAYLOAD)}, 1)"
     return (
-        f"startswith({text}, {sql_literal(_WITH_SCHEMA)}) "
-        f"and contains({text}, {sql_literal(BEFORE_PAYLOAD)}) and endswith({before}, '}}')"
+        f"startswith({text}, {literal(_WITH_SCHEMA)}) "
+        f"and contains({text}, {literal(BEFORE_PAYLOAD)}) and endswith({before}, '}}')"
     )
 
 
@@ -66,13 +61,13 @@ def writer_sql(side: Side, column: str) -> str:
     """Return SQL for the number of the writer among a side's; -1 for another, null for no value."""
     text = text_sql(column)
     branches = [f"when {_wrote(writer, text)} then {index}" for index, writer in enumerate(side.writers)]
-    nothing = ", ".join(map(sql_literal, _NOTHING))
+    nothing = ", ".join(map(literal, _NOTHING))
     known = f"case {' '.join(branches)} else -1 end" if branches else "-1"
     return f"if({column} is null or cast({column} as string) in ({nothing}), null, {known})"
 
 
 def _wrote(writer: Writer, text: str) -> str:
-    return f"startswith({text}, {sql_literal(writer.frame.decode())})" if writer.frame else "true"
+    return f"startswith({text}, {literal(writer.frame.decode())})" if writer.frame else "true"
 
 
 def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:
@@ -119,7 +114,7 @@ def _bare(text: str) -> str:
 
     A row may begin with a column called schema: then it has no payload.
     """
-    held = f"startswith({text}, {sql_literal(_BEFORE_SCHEMA)})"
+    held = f"startswith({text}, {literal(_BEFORE_SCHEMA)})"
     return f"if({held}, coalesce(get_json_object({text}, '$.payload'), {text}), {text})"
 
 

@@ -1,12 +1,11 @@
 """How each type of a reader is read from JSON, and lifted to what Avro's decoder makes of it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
-from ingest.compile.sparktype import quote
+from ingest.compile.sparktype import literal, quote
 from ingest.errors import SchemaError
 
 AS_TEXT: Final = "source"
@@ -192,8 +191,3 @@ def _map(value: Lift, name: str) -> Lift:
 
 def _name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-def literal(text: str) -> str:
-    """Return a text as Spark SQL writes it."""
-    return "'{}'".format(re.sub(r"(['\\])", r"\\\1", text))

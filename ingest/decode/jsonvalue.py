@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import attrs
 
-from ingest.decode.jsonlift import Lifter, Names, literal
+from ingest.compile.sparktype import literal
+from ingest.decode.jsonlift import Lifter, Names
 
 _OPTIONS: Final = ", ".join(
     f"'{key}', '{value}'"

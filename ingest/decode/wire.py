@@ -16,11 +16,6 @@ def header_sql(column: str) -> str:
     return f"substring({column}, 1, {HEADER_BYTES})"
 
 
-def payload_sql(column: str) -> str:
-    """Return SQL for what follows the header."""
-    return f"substring({column}, {HEADER_BYTES + 1})"
-
-
 def header_literal(schema_id: SchemaId) -> str:
     """Return the header of a schema id as a SQL literal."""
     return f"X'00{schema_id:08X}'"

@@ -1,6 +1,6 @@
 """Huawei's CDL (MRS): its own JSON (message_version 1.0) and its Debezium JSON (2.0)."""
 
-from ingest.dialects.dialect import Dialect, Guard, Term
+from ingest.dialects.dialect import Dialect, Guard, number_term
 
 CDL = Dialect(
     name="cdl",
@@ -8,14 +8,7 @@ CDL = Dialect(
     source_records=(),
     source={"lsn": "long"},
     # Nothing but the LSN and Kafka's order: CDL sends no `sequence` (seed: CDL JSON, tables 1 and 2).
-    terms=(
-        Term(
-            name="lsn",
-            sort="coalesce({s.lsn}, 0L)",
-            text="lpad(cast({c} as string), 20, '0')",
-            fault="{s.lsn} is null or {s.lsn} < 0",
-        ),
-    ),
+    terms=(number_term("lsn", "{s.lsn}", "{s.lsn} is null or {s.lsn} < 0", digits=20),),
     rank="'1'",
     topic_parts=(("schema", "table"), ("server", "schema", "table")),
     has_placeholders=True,

@@ -27,6 +27,11 @@ class Term:
     fault: str
 
 
+def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:
+    """Make the term of a whole number that is not negative; null counts as 0."""
+    return Term(name, f"coalesce({sort}, 0L)", f"lpad(cast({{c}} as string), {digits}, '0')", fault)
+
+
 @attrs.frozen
 class Guard:
     """What a user should know before trusting this source; only for tables with one of the types, if any."""

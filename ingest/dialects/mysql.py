@@ -1,11 +1,6 @@
 """Debezium's MySQL and MariaDB connectors, 1.9 and later."""
 
-from ingest.dialects.dialect import Dialect, Guard, Term
-
-
-def _number(name: str, sort: str, fault: str) -> Term:
-    return Term(name, f"coalesce({sort}, 0L)", "lpad(cast({c} as string), 19, '0')", fault)
-
+from ingest.dialects.dialect import Dialect, Guard, number_term
 
 # `mysql-bin.000003`: the number grows past its six digits, so that it is compared as a number
 # (https://dev.mysql.com/doc/refman/8.4/en/binary-log.html).
@@ -18,9 +13,9 @@ MYSQL = Dialect(
     source={"file": "string", "pos": "long", "row": "int"},
     # Rows of one statement share their position in the file, and have a number there.
     terms=(
-        _number("file", _FILE, f"{_FILE} is null and nullif({{s.file}}, '') is not null"),
-        _number("pos", "{s.pos}", "{s.pos} is null or {s.pos} < 0"),
-        _number("row", "cast({s.row} as bigint)", "{s.row} < 0"),
+        number_term("file", _FILE, f"{_FILE} is null and nullif({{s.file}}, '') is not null"),
+        number_term("pos", "{s.pos}", "{s.pos} is null or {s.pos} < 0"),
+        number_term("row", "cast({s.row} as bigint)", "{s.row} < 0"),
     ),
     rank="'1'",
     topic_parts=(("server", "database", "table"),),

@@ -1,6 +1,6 @@
 """Debezium's Oracle connector, 1.9 and later, by LogMiner or XStream."""
 
-from ingest.dialects.dialect import Dialect, Guard, Term
+from ingest.dialects.dialect import Dialect, Guard, Term, number_term
 
 _SCN_WIDTH = 20  # an SCN is an unsigned number of up to 64 bits, written as decimal text of any length
 _LCR_WIDTH = 80
@@ -46,12 +46,7 @@ ORACLE = Dialect(
             text="{c}",
             fault=_no_number("scn"),
         ),
-        Term(
-            name="txSeq",
-            sort="coalesce({s.txSeq}, 0L)",
-            text="lpad(cast({c} as string), 19, '0')",
-            fault="{s.txSeq} < 0",
-        ),
+        number_term("txSeq", "{s.txSeq}", "{s.txSeq} < 0"),
         # XStream: hexadecimal of any length, longer is later (debezium: oracle/xstream/LcrPosition.java).
         Term(
             name="lcr_position",

@@ -1,18 +1,14 @@
 """Debezium's PostgreSQL connector, 1.9 and later, and openGauss's fork of 1.8."""
 
-from ingest.dialects.dialect import Dialect, Guard, Term
+from ingest.dialects.dialect import Dialect, Guard, number_term
 
-_WIDTH = 20
+_DIGITS = 20
 
 # `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.  Cut
 # with string functions: JSON functions cost ten times as much.
 _CUT = "translate({s.sequence}, '[]\" ', '')"
 _LAST_COMMIT = f"try_cast(substring_index({_CUT}, ',', 1) as bigint)"
 _LSN = f"coalesce(try_cast(substring_index({_CUT}, ',', -1) as bigint), {{s.lsn}})"
-
-
-def _number(name: str, sort: str, fault: str = "false") -> Term:
-    return Term(name, f"coalesce({sort}, 0L)", f"lpad(cast({{c}} as string), {_WIDTH}, '0')", fault)
 
 
 POSTGRES = Dialect(
@@ -24,8 +20,10 @@ POSTGRES = Dialect(
     # early and commits late has small ones.  `sequence` has the commit before the event first, and an
     # incremental snapshot's rows have it alone (debezium: postgresql/SourceInfo.java, connection/Lsn).
     terms=(
-        _number("sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LSN} is null or {_LSN} < 0"),
-        _number("lsn", _LSN),
+        number_term(
+            "sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LSN} is null or {_LSN} < 0", _DIGITS
+        ),
+        number_term("lsn", _LSN, "false", _DIGITS),
     ),
     rank="'1'",
     topic_parts=(("server", "schema", "table"),),

@@ -1,6 +1,6 @@
 """Debezium's SQL Server connector, 1.9 and later."""
 
-from ingest.dialects.dialect import Dialect, Guard, Term
+from ingest.dialects.dialect import Dialect, Guard, Term, number_term
 
 # `xxxxxxxx:xxxxxxxx:xxxx`, lower-case hexadecimal (debezium: sqlserver/Lsn.java), so that text order is log
 # order.  Null sorts lowest: a snapshot row has the log's end as commit LSN and no change LSN.
@@ -28,12 +28,7 @@ SQLSERVER = Dialect(
     terms=(
         _lsn("commit_lsn"),
         _lsn("change_lsn"),
-        Term(
-            name="event_serial_no",
-            sort="coalesce({s.event_serial_no}, 0L)",
-            text="lpad(cast({c} as string), 19, '0')",
-            fault="{s.event_serial_no} < 0",
-        ),
+        number_term("event_serial_no", "{s.event_serial_no}", "{s.event_serial_no} < 0"),
     ),
     # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming goes on strictly
     # after it: the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was read
