@@ -90,11 +90,11 @@ class MapOf:
 
 @attrs.frozen
 class Field:
-    """A field of a record."""
+    """A field of a record; `default` is JSON, None where there is none."""
 
     name: str
     type: "Schema"
-    has_default: bool = False
+    default: str | None = None
     aliases: tuple[str, ...] = ()
 
 
@@ -229,7 +229,8 @@ class _Parser:
         match node:
             case {"name": str(name), "type": kind}:
                 schema = self.parse(kind, namespace, f"{path}.{name}", depth + 1)
-                return Field(name, schema, "default" in node, tuple(node.get("aliases", ())))
+                default = json.dumps(node["default"]) if "default" in node else None
+                return Field(name, schema, default, tuple(map(str, node.get("aliases") or ())))
             case _:
                 raise self.error(path, f"has a field without name or type: {str(node)[:80]}")
 

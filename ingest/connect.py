@@ -8,6 +8,8 @@ Sources: kafka connect `json/JsonConverter.java` (`asJsonSchema`), confluentinc/
 fields, which Avro cannot write; it gets a record name of its own.
 """
 
+import json
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -107,10 +109,20 @@ class _Parser:
             case _:
                 raise self.error(path, f"has a field without a name: {str(node)[:80]}")
 
-    def typed(self, node: Any, path: str, depth: int) -> tuple[Schema, bool]:
-        """Return a field's type, and whether it has a default: null is that of an optional one."""
-        schema = self.parse(node, path, depth)
-        return schema, isinstance(schema, Nullable) or node.get("default") is not None
+    def typed(self, node: Any, path: str, depth: int) -> tuple[Schema, str | None]:
+        """Return a field's type, and its default as JSON: null is that of an optional one."""
+        schema, default = self.parse(node, path, depth), node.get("default")
+        if isinstance(default, str) and _is_bytes(schema):
+            default = self.bytes_text(default, path)
+        has_default = isinstance(schema, Nullable) or default is not None
+        return schema, json.dumps(default) if has_default else None
+
+    def bytes_text(self, default: str, path: str) -> str:
+        """Return bytes as Avro's JSON writes them: a character each, where Connect's writes base64."""
+        try:
+            return b64decode(default, validate=True).decode("latin-1")
+        except ValueError as error:
+            raise self.error(path, f"has a default that is no base64: {default[:80]}") from error
 
     def notes(self, node: Mapping[str, Any], path: str) -> Notes:
         name = self.text(node, "name", path)
@@ -140,6 +152,11 @@ class _Parser:
 
     def error(self, path: str, problem: str) -> SchemaError:
         return SchemaError(self.where, path, problem, _TODO)
+
+
+def _is_bytes(schema: Schema) -> bool:
+    inner = avro.not_null(schema)
+    return isinstance(inner, Scalar) and inner.physical == "bytes"
 
 
 def _bool(value: Any, where: str, path: str) -> bool:

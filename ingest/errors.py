@@ -144,19 +144,28 @@ class UnmappedTypeError(Final):
 
 @attrs.frozen
 class EvolutionError(Final):
-    """A change of a column's type that would lose or falsify what the table holds."""
+    """A change of the schema that is not safe, or that the table file's `[evolution]` refuses.
+
+    `kind` is one of `ingest.tables.evolution`, `by` the schema that brings it, `more` the number of others.
+    """
 
     table: str
     column: str
+    kind: str
     found: str
     present: str
+    by: str = ""
     todo: str = ""
+    more: int = 0
 
     def __str__(self) -> str:
+        where = f"table {self.table}, column {self.column}" if self.column else f"table {self.table}"
+        by = f"{self.by}: " if self.by else ""
+        what = f"{self.present} becomes {self.found}" if self.found and self.present else ""
+        what = what or self.found or f"{self.present} is gone"
+        more = f" (and {self.more} more)" if self.more else ""
         return _sentences(
-            f"table {self.table}, column {self.column}: the events bring {self.found}, "
-            f"the table holds {self.present}, and that change is not safe",
-            self.todo or "Nothing was written",
+            f"{where}: {by}{self.kind}: {what}{more}, and that fails. Nothing was written", self.todo
         )
 
 
@@ -179,18 +188,23 @@ class FixtureError(Misuse):
 
 @attrs.frozen
 class DecodeError(Final):
-    """Records that could not be read; the first is named by topic, partition and offset."""
+    """Records that could not be read; the first is named by topic, partition and offset.
+
+    `bound` says what the table file allows, where that is more than none.
+    """
 
     topic: str
     partition: int
     offset: int
     reason: str
     count: int = 1
+    bound: str = ""
 
     def __str__(self) -> str:
         more = f" ({self.count - 1} more like it in this range)" if self.count > 1 else ""
         return _sentences(
             f"{self.topic}-{self.partition}-{self.offset}: {self.reason}{more}",
+            self.bound,
             "Nothing was committed for this table",
         )
 

@@ -1,4 +1,4 @@
-"""What the whole suite shares: one pair of real servers, and one Spark session.
+"""What the whole suite shares: the plugin's pair of real servers, and one Spark session.
 
 The session's zone is other than UTC in every layer that has one: process, JVM and caller's session.
 """
@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
-from ingest.local.servers import Addresses, down, up
+from ingest.local.servers import Addresses
 from ingest.run.spark import launch_conf, session_of
 
 PROCESS_ZONE = "Asia/Shanghai"
@@ -19,18 +19,17 @@ OUTER_ZONE = "America/St_Johns"
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
-    """Run a real broker and a real registry for the session; they stop with it, whatever happens."""
-    data = tmp_path_factory.mktemp("servers")
-    try:
-        yield up(data)
-    finally:
-        down(data)
+def servers(ingest_servers: Addresses) -> Addresses:
+    """Name the plugin's servers as the suite does."""
+    return ingest_servers
 
 
 @pytest.fixture(scope="session")
-def outer_spark() -> Iterator[SparkSession]:
-    """Start the session of a caller who is not us: half-hour zone, in a process of yet another zone."""
+def ingest_spark() -> Iterator[SparkSession]:
+    """Start, in place of the plugin's, the session of a caller who is not us.
+
+    Half-hour zone, in a process of yet another zone.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
@@ -43,6 +42,12 @@ def outer_spark() -> Iterator[SparkSession]:
         yield spark
         spark.stop()
     time.tzset()
+
+
+@pytest.fixture(scope="session")
+def outer_spark(ingest_spark: SparkSession) -> SparkSession:
+    """Name it as the suite does."""
+    return ingest_spark
 
 
 @pytest.fixture(scope="session")

@@ -127,7 +127,7 @@ def test_a_default_is_noted_and_not_judged() -> None:
     }
     schema = avro.parse(json.dumps(node))
     assert isinstance(schema, Record)
-    assert [field.has_default for field in schema.fields] == [True, True, False]
+    assert [field.default is not None for field in schema.fields] == [True, True, False]
     assert schema.fields[1].type == Nullable(Scalar("bytes", DECIMAL_NOTES), null_first=False)
     assert schema.fields[2].aliases == ("old",)
 

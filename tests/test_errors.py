@@ -88,3 +88,6 @@ def test_a_count_of_records_reads_as_more_like_the_first() -> None:
     text = str(errors.DecodeError("t", 2, 17, "key: null", 5))
     assert text.startswith("t-2-17: key: null (4 more like it in this range).")
     assert "more like it" not in str(errors.DecodeError("t", 2, 17, "key: null"))
+    assert "range). 5 of 9 are too many. Nothing" in str(
+        errors.DecodeError("t", 2, 17, "key: null", 5, "5 of 9 are too many")
+    )

@@ -170,7 +170,13 @@ def test_a_merged_file_can_be_read(
         (SMALL + '[key]\ncolumns = "id"', "key.columns", "a list of texts"),
         (SMALL + '[key]\ncolumns = ["a", "a"]', "key.columns", "names the column 'a' twice"),
         ('key = "id"\n' + SMALL, "key", "allowed: a section"),
-        (SMALL + "[evolution]\nadd = 1", "evolution", "unknown key"),
+        (SMALL + "[evolving]\nadd = 1", "evolving", "unknown key"),
+        (SMALL + '[evolution]\ncolumn_added = "fail"', "evolution.column_added", "unknown kind of change"),
+        (SMALL + '[evolution]\ncolumn-widened = "ignore"', "evolution.column-widened", "found 'ignore'"),
+        (SMALL + '[rejects]\nmax_share = "1 %"', "rejects.max_share", "allowed: a number"),
+        (SMALL + "[rejects]\nmax_share = 1.5", "rejects.max_share", "found 1.5; allowed: 0.0 to 1.0"),
+        (SMALL + "[rejects]\nmax_share = nan", "rejects.max_share", "found nan"),
+        (SMALL + "[rejects]\nmax_rows = -1", "rejects.max_rows", "found -1"),
         (SMALL + '[columns."a.b"]\ntyp = "int"', 'columns."a.b".typ', "Did you mean 'type'?"),
         (SMALL + '[columns.a]\ntype = "decimal(39,0)"', "columns.a.type", "p up to 38"),
         (SMALL + '[columns.a]\ntype = "smallint"', "columns.a.type", "allowed: string, binary"),
@@ -319,3 +325,22 @@ def test_topics_that_fall_onto_one_name_are_found() -> None:
     assert clashes({topic: table_name(topic) for topic in topics}) == {
         "s_a_b_c": (Topic("s.a.b_c"), Topic("s.a_b.c"))
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "read", "allowed"),
+    [
+        ("", 3, 10),
+        ("", 1_000, 10),
+        ("", 1_100, 11),
+        ("", 10_000_000, 10_000),
+        ("max_share = 1", 20, 20),
+        ("max_share = 0", 1_000_000, 0),
+        ("max_rows = 0", 1_000_000, 0),
+        ("max_rows = 5", 1_000_000, 5),
+    ],
+)
+def test_few_rejects_break_no_share(said: str, read: int, allowed: int, folder: Path) -> None:
+    """Ten may be rejected of however few; none where the file says none."""
+    table = read_text(folder, f"{SMALL}[rejects]\n{said}")
+    assert table.rejects.allowed(read) == allowed

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from ingest.cli import local, offsets, schema, signal
+from ingest.cli import local, offsets, rejects, schema, signal
 from ingest.cli.onboard import onboard
 from ingest.cli.output import print_error
+from ingest.cli.plan import plan
 from ingest.cli.run import run
 from ingest.cli.status import status
 from ingest.errors import IngestError, UnexpectedError, UsageError
@@ -19,9 +20,10 @@ app = App(
     help="Change events from databases become Apache Hudi tables that equal their sources.",
 )
 app.command(onboard, sort_key=1)
+app.command(plan, sort_key=2)
 app.command(run, sort_key=2)
 app.command(status, sort_key=3)
-for _group in (schema.app, offsets.app, signal.app, local.app):
+for _group in (schema.app, offsets.app, rejects.app, signal.app, local.app):
     app.command(_group)
 
 _INTERRUPTED = 130

@@ -51,7 +51,7 @@ def print_table(
     Only the columns in `elastic` fold to fit the width: a name stays whole, if need be beyond the width.  A
     column without any content is left out.  None shows as `-`, an empty text as nothing.
     """
-    for line in lay_out(headings, rows, _width(), right=right, elastic=elastic):
+    for line in lay_out(headings, rows, width(), right=right, elastic=elastic):
         _print(line)
 
 
@@ -78,7 +78,7 @@ def lay_out(
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
     """Print a paragraph, folded at spaces; `hanging` indents its further lines by so much more."""
     folded = textwrap.wrap(
-        text, _width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
+        text, width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     _print("\n".join(folded))
@@ -156,7 +156,8 @@ def _lines(row: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) 
     ]  # fmt: skip
 
 
-def _width() -> int:
+def width() -> int:
+    """Return the columns of plain text: the terminal's, if there is one."""
     return get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
 
 

@@ -45,6 +45,11 @@ def run(
     for outcome in result.tables:
         if outcome.error:
             print_error(str(outcome.error))
+        elif outcome.tally.rejected:
+            print_error(
+                f"warning: {outcome.table}: {outcome.tally.rejected:,} messages could not be applied and "
+                f"were set aside; see `ingest rejects list {outcome.table}`"
+            )
         if outcome.lost:
             print_error(
                 f"warning: {outcome.table}: {outcome.lost:,} rows are null where the source did not send a "
@@ -77,7 +82,7 @@ def _write(path: Path, report: "RunReport") -> None:
 def _show(report: "RunReport") -> None:
     from ingest.run.report import Outcome  # noqa: PLC0415  light start
 
-    numbers = ("read", "upserted", "deleted", "superseded", "ignored", "seconds")
+    numbers = ("read", "upserted", "deleted", "superseded", "ignored", "rejected", "seconds")
     print_table(("table", "outcome", *numbers), [_row(one) for one in report.tables], right=numbers)
     _show_changes(report)
     print_text()
@@ -90,15 +95,15 @@ def _show(report: "RunReport") -> None:
 def _row(one: "TableOutcome") -> tuple[object, ...]:
     tally = one.tally
     counts = (tally.read, tally.upserted, tally.deleted, tally.superseded, sum(tally.ignored.values()))
-    return (one.table, one.outcome, *counts, f"{one.seconds:.1f}")
+    return (one.table, one.outcome, *counts, tally.rejected or None, f"{one.seconds:.1f}")
 
 
 def _show_changes(report: "RunReport") -> None:
     changes = [
-        (one.table, change.column, change.was or "(new)", change.type)
+        (one.table, change.column, change.kind, change.was, change.type)
         for one in report.tables
         for change in one.schema_changes
     ]
     if changes:
         print_text()
-        print_table(("schema change", "column", "was", "is"), changes, elastic=("was", "is"))
+        print_table(("schema of", "column", "change", "was", "is"), changes, elastic=("was", "is"))

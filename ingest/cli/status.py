@@ -16,7 +16,7 @@ def status(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show each table's last commit, its rows, its lag in offsets and in source time, and its schemas.
+    """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
 
     Example: `ingest status --json`
     """
@@ -31,6 +31,7 @@ def status(
                 one.table,
                 one.last and one.last.instant,
                 one.rows,
+                one.rejects or None,
                 one.lag,
                 _duration(one.source_lag_s),
                 ", ".join(str(i) for i in one.last.schema_ids) if one.last else None,
@@ -38,8 +39,9 @@ def status(
             )
             for one in found
         ]
-        headings = ("table", "last commit", "rows", "lag", "behind", "schema ids", "note")
-        print_table(headings, rows, right=("rows", "lag", "behind"), elastic=("schema ids", "note"))
+        headings = ("table", "last commit", "rows", "rejects", "lag", "behind", "schema ids", "note")
+        numbers = ("rows", "rejects", "lag", "behind")
+        print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(found)
     for one in found:
         if one.error:

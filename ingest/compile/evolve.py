@@ -1,20 +1,30 @@
 """What a batch brings against what the table holds: the columns to write, and what changes.
 
-Only changes that lose nothing pass: a new column, a wider type.  A column that the batch lacks stays, and is
-null in its rows.  Everything else stops here, since Hudi would take some of it silently (int to string, for
-ever) and die of the rest inside a task.
+By default only changes that lose nothing pass: a new column, a wider type.  A column that the batch lacks
+stays, and is null in its rows.  Everything else stops here, since Hudi would take some of it silently (int to
+string, for ever) and die of the rest inside a task.  The table file's `[evolution]` says otherwise, by kind.
+
+Two things are looked at.  The *types* that the batch brings must fit the table, whichever version they come
+from: an old version that arrives late is no change.  And a version that the table meets for the first time is
+compared with the one before it, for what types do not tell.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
 
 import attrs
 
-from ingest.compile.sparktype import SparkType, reshape, widest
+from ingest.compile.difference import SchemaChange, growth
+from ingest.compile.policy import Met, failures, new_versions, refusals
+from ingest.compile.sparktype import SparkType, in_place, reshape, widest
 from ingest.compile.table import CompiledTable
 from ingest.compile.variant import Variant
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
+
+Present = Mapping[str, SparkType] | None
+"""The table's columns; None where there is no table yet, so that nothing can change."""
 
 
 @attrs.frozen
@@ -38,75 +48,174 @@ class TargetColumn:
 
 
 @attrs.frozen
-class SchemaChange:
-    """A difference that this batch makes to the table's schema."""
-
-    kind: Literal["column-added", "column-widened"]
-    column: str
-    type: str
-    was: str = ""
-
-
-@attrs.frozen
 class Evolution:
-    """The row's columns to write, key columns first among those that are new, and the changes they make."""
+    """The row's columns to write, key columns first among those that are new, and the changes they make.
+
+    `refused` are schemas whose changes are to be set aside, and why.  `rewrites` are the stored columns that
+    Hudi cannot widen in place: the whole table is written anew.  `failing` are the changes that must not be
+    written at all, see `check`.
+    """
 
     keys: tuple[TargetColumn, ...]
     columns: tuple[TargetColumn, ...]
     changes: tuple[SchemaChange, ...]
+    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    rewrites: tuple[str, ...] = ()
+    failing: tuple[EvolutionError, ...] = ()
+
+    def check(self) -> None:
+        """Raise `EvolutionError` for the first change that must not be written."""
+        if self.failing:
+            raise attrs.evolve(self.failing[0], more=len(self.failing) - 1)
 
 
 def evolve(
     compiled: CompiledTable,
     seen: Sequence[SchemaId],
-    present: Mapping[str, SparkType] | None,
+    present: Present,
+    known: Collection[SchemaId] = (),
 ) -> Evolution:
-    """Fit the columns that the seen schemas wrote to the present table (None: there is none yet).
+    """Fit the columns that the seen schemas wrote to the present table.
 
-    Raises `EvolutionError` naming the column, before anything is written.
+    `known` are the schemas that the table's earlier commits met.  What must not be written is in `failing`.
     """
+    seen = [one for one in seen if one not in compiled.refused]
+    fits = list(_fit_columns(compiled, seen, present))
+    met = [
+        *(one for fit in fits for one in fit.met),
+        *new_versions(compiled, seen, known, exists=present is not None),
+    ]
+    refused = refusals(met)
+    if refused:
+        without = attrs.evolve(compiled, refused={**compiled.refused, **refused})
+        evolution = evolve(without, seen, present, known)
+        return attrs.evolve(evolution, refused={**refused, **evolution.refused})
+    keys = tuple(fit.column for fit in fits if fit.column and fit.is_key)
+    columns = tuple(fit.column for fit in fits if fit.column and not fit.is_key)
+    changes = tuple(one.change for one in met if one.policy == "evolve")
+    rewrites = _rewrites((*keys, *columns), present)
+    return Evolution(keys, columns, changes, rewrites=rewrites, failing=failures(compiled, met))
+
+
+# --- the types, against the table ----------------------------------------------------------------
+
+
+@attrs.frozen
+class _Fit:
+    """A column that takes some of its variants, the changes this means, and the variants that clash."""
+
+    column: TargetColumn | None
+    met: tuple[Met, ...] = ()
+    clashing: tuple[Variant, ...] = ()
+    is_key: bool = False
+
+
+def _fit_columns(compiled: CompiledTable, seen: Sequence[SchemaId], present: Present) -> Iterator[_Fit]:
+    """Fit keys, then the row's columns, then those that are made of a document."""
+    for name, kind in compiled.key_columns:
+        yield attrs.evolve(_fit_type(compiled, name, kind, present), is_key=True)
+    key_names = {name for name, _ in compiled.key_columns}
+    for name, variants in compiled.value.columns(seen).items():
+        if name not in key_names:
+            yield from _fit_row_column(compiled, seen, name, variants, present)
+    for one in compiled.derived:
+        yield _fit_type(compiled, one.name, one.spark, present)
+
+
+def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: Present) -> _Fit:
+    """Fit a column of one type, which no single version brings."""
+    held = (present or {}).get(name)
+    kind = brought if held is None else widest(held, brought)
+    if kind is None:
+        change = SchemaChange("column-changed", name, str(brought), str(held))
+        return _Fit(None, (Met(change, "fail"),))
+    changes = _steps(name, held, kind, present)
+    return _Fit(TargetColumn(name, kind), tuple(Met(one, compiled.table.policy(one.kind)) for one in changes))
+
+
+def _fit_row_column(
+    compiled: CompiledTable,
+    seen: Sequence[SchemaId],
+    name: str,
+    variants: Sequence[Variant],
+    present: Present,
+) -> Iterator[_Fit]:
+    """Fit one column; what clashes with it goes where the policy says, if need be to a column of its own."""
+    fit = _fit(compiled, seen, name, variants, present)
+    yield fit
+    policy = compiled.table.policy("column-changed")
+    was = fit.column.spark if fit.column else (present or {}).get(name)
+    left = fit.clashing
+    while left:
+        change = SchemaChange("column-changed", name, str(left[0].mapped.spark), str(was))
+        met = Met(change, policy, _of(seen, left[0]))
+        if policy != "evolve":
+            yield _Fit(None, (met,))
+            left = left[1:]
+            continue
+        other = _versioned(compiled, name, left[0], present)
+        fit = _fit(compiled, seen, other, left, present)
+        is_new = other not in (present or {})
+        yield attrs.evolve(fit, met=(met, *fit.met) if is_new else fit.met)
+        left = fit.clashing
+
+
+def _fit(
+    compiled: CompiledTable,
+    seen: Sequence[SchemaId],
+    name: str,
+    variants: Sequence[Variant],
+    present: Present,
+) -> _Fit:
+    """Take the variants into a column, in the order of versions, as far as types and policies allow."""
+    held = (present or {}).get(name)
+    kind = held
+    taken: list[Variant] = []
+    clashing: list[Variant] = []
+    stopped: list[Met] = []
+    for variant in variants:
+        brought = variant.mapped.spark
+        fitting = brought if kind is None else widest(kind, brought)  # a struct keeps the present order
+        if fitting is None:
+            clashing.append(variant)
+            continue
+        steps = _steps(name, kind if held else None, fitting, present if kind == held else None)
+        met = [Met(step, compiled.table.policy(step.kind), _of(seen, variant)) for step in steps]
+        if any(one.policy != "evolve" for one in met):
+            stopped += (one for one in met if one.policy != "evolve")
+            continue
+        kind = fitting
+        taken.append(variant)
+    if kind is None or not taken:
+        return _Fit(None, tuple(stopped), tuple(clashing))
+    made = [Met(step, "evolve") for step in _steps(name, held, kind, present)]
+    return _Fit(TargetColumn(name, kind, tuple(taken)), (*stopped, *made), tuple(clashing))
+
+
+def _steps(name: str, held: SparkType | None, kind: SparkType, present: Present) -> list[SchemaChange]:
+    """Return what the table has to change so that a column has a type."""
+    if held is not None:
+        return list(growth(name, held, kind))
+    return [] if present is None else [SchemaChange("column-added", name, str(kind))]
+
+
+def _versioned(compiled: CompiledTable, name: str, variant: Variant, present: Present) -> str:
+    """Name the column of a type that clashes: one that the table has for it, or after its version."""
+    pattern = re.compile(rf"{re.escape(name)}_v\d+")
+    held = {one: kind for one, kind in (present or {}).items() if pattern.fullmatch(one)}
+    for one, kind in held.items():
+        if widest(kind, variant.mapped.spark):
+            return one
+    taken = {*(present or {}), *compiled.value.columns()}
+    writer = compiled.value.writer(variant.writers[0])
+    first = (writer.version if writer else 0) or len(held) + 2
+    return next(one for number in count(first) if (one := f"{name}_v{number}") not in taken)
+
+
+def _of(seen: Sequence[SchemaId], variant: Variant) -> tuple[SchemaId, ...]:
+    return tuple(one for one in variant.writers if one in seen)
+
+
+def _rewrites(columns: Sequence[TargetColumn], present: Present) -> tuple[str, ...]:
     held = present or {}
-    table = compiled.table.table
-    keys = tuple(
-        TargetColumn(name, _fit(table, name, kind, held.get(name))) for name, kind in compiled.key_columns
-    )
-    key_names = {column.name for column in keys}
-    columns = tuple(
-        TargetColumn(name, _fit_variants(table, name, variants, held.get(name)), variants)
-        for name, variants in compiled.value.columns(seen).items()
-        if name not in key_names
-    )
-    derived = tuple(
-        TargetColumn(one.name, _fit(table, one.name, one.spark, held.get(one.name)))
-        for one in compiled.derived
-    )
-    columns = (*columns, *derived)
-    changes = () if present is None else tuple(_changes((*keys, *columns), present))
-    return Evolution(keys, columns, changes)
-
-
-def _fit_variants(table: str, name: str, variants: Sequence[Variant], present: SparkType | None) -> SparkType:
-    kind = variants[0].mapped.spark
-    for variant in variants[1:]:
-        kind = _fit(table, name, variant.mapped.spark, kind)
-    return _fit(table, name, kind, present)
-
-
-def _fit(table: str, name: str, brought: SparkType, present: SparkType | None) -> SparkType:
-    if present is None:
-        return brought
-    fitting = widest(present, brought)  # in this order: a struct keeps the order of the present fields
-    if fitting is None:
-        raise EvolutionError(table, name, str(brought), str(present))
-    return fitting
-
-
-def _changes(columns: Sequence[TargetColumn], present: Mapping[str, SparkType]) -> list[SchemaChange]:
-    changes: list[SchemaChange] = []
-    for column in columns:
-        was = present.get(column.name)
-        if was is None:
-            changes.append(SchemaChange("column-added", column.name, str(column.spark)))
-        elif was != column.spark:
-            changes.append(SchemaChange("column-widened", column.name, str(column.spark), str(was)))
-    return changes
+    return tuple(c.name for c in columns if c.name in held and not in_place(held[c.name], c.spark))

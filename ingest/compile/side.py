@@ -14,13 +14,15 @@ from ingest.names import SchemaId
 class Written:
     """A schema that records were written with: `label` names it in messages.
 
-    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema.
+    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema;
+    `version` is its number in its subject, 0 where it has none.
     """
 
     schema_id: SchemaId
     label: str
     schema: avro.Schema
     frame: bytes = b""
+    version: int = 0
 
 
 @attrs.frozen
@@ -28,7 +30,7 @@ class Writer:
     """How to decode what one schema wrote.
 
     `wire` is its Avro JSON, empty for what is not decoded; `names` gives the reader's field of each column,
-    for bytes that name their fields.
+    for bytes that name their fields; `record` is what holds the columns, None where that is not known.
     """
 
     schema_id: SchemaId
@@ -37,6 +39,8 @@ class Writer:
     wire: str = ""
     names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     frame: bytes = b""
+    version: int = 0
+    record: avro.Record | None = None
 
 
 @attrs.frozen
@@ -47,6 +51,10 @@ class Side:
     variants: tuple[Variant, ...]
     reader: str
     images: tuple[str, ...] = ("",)
+
+    def writer(self, schema_id: SchemaId) -> Writer | None:
+        """Return the writer of an id, if it is one of these."""
+        return next((one for one in self.writers if one.schema_id == schema_id), None)
 
     def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[Variant, ...]]:
         """Return the variants of each column that these schemas (all, if None) wrote, in order."""

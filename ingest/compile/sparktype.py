@@ -148,11 +148,15 @@ _WIDER = {
 }
 
 
+_DIGITS = {"int": 10, "bigint": 19}
+"""Digits of the largest whole numbers."""
+
+
 def widest(one: SparkType, other: SparkType) -> SparkType | None:
     """Return the narrowest type that holds every value of both, or None.
 
-    Only what Hudi 1.2 evolves in place is on the list; int to string, which it would take silently and
-    for ever, is not.
+    Only what loses nothing is on the list; int to string, which Hudi would take silently and for ever, is
+    not.  Hudi 1.2 evolves all of it in place but whole numbers that become decimals (see `in_place`).
     """
     match one, other:
         case _ if one == other:
@@ -162,6 +166,8 @@ def widest(one: SparkType, other: SparkType) -> SparkType | None:
             return Simple(wider) if wider else None
         case Decimal(), Decimal():
             return _widest_decimal(one, other)
+        case (Simple(whole), Decimal() as exact) | (Decimal() as exact, Simple(whole)) if whole in _DIGITS:
+            return _widest_decimal(Decimal(_DIGITS[whole], 0), exact)
         case ArrayOf(left_items), ArrayOf(right_items):
             items = widest(left_items, right_items)
             return ArrayOf(items) if items else None
@@ -189,6 +195,20 @@ def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> S
             return None
         fields.append((name, kind))
     return Struct(tuple(fields))
+
+
+def in_place(was: SparkType, wider: SparkType) -> bool:
+    """Tell whether Hudi widens stored values as they are read; else every file has to be written anew."""
+    match was, wider:
+        case Simple(), Decimal():
+            return False
+        case (ArrayOf(one), ArrayOf(other)) | (MapOf(one), MapOf(other)):
+            return in_place(one, other)
+        case Struct(fields), Struct(others):
+            kinds = dict(others)
+            return all(in_place(kind, kinds[name]) for name, kind in fields)
+        case _:
+            return True
 
 
 # --- reshaping ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import attrs
 from ingest import avro
 from ingest.compile.column import reader_record
 from ingest.compile.document import Derived, compile_document, derived_columns, document_key
-from ingest.compile.envelope import Envelope, Kind, classify, find_envelope, plain_record
+from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
 from ingest.compile.event import EventForm, form_of
 from ingest.compile.position import terms_of
 from ingest.compile.side import Side, Writer, Written
@@ -49,6 +49,14 @@ class CompiledTable:
     """Columns made of a document."""
     expects_partial: bool = True
     """Whether rows are completed; where they are not, the few that should have been are only counted."""
+    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    """Schemas whose changes a policy of the table file sets aside, and why."""
+    misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    """Versions that are no events of this table (another form, another connector, none at all), and why."""
+    unmapped: tuple[tuple[Written, str], ...] = ()
+    """Schemas of values that could not be compiled, and why; what they wrote is set aside."""
+    key_rules: tuple[tuple[str, str], ...] = ()
+    """SQL that is true of keys which cannot be stored, and why; their changes are set aside."""
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
@@ -92,17 +100,19 @@ def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Writte
     schema's label and the field's path.
     """
     dialect = DIALECTS[table.dialect]
-    envelopes = _envelopes(dialect, values)
+    envelopes, misfits = _envelopes(dialect, values)
     if not envelopes:
         label = values[-1].label if values else f"topic {table.topic}"
-        raise SchemaError(label, "$", "is no change event", "Onboard topics of change events")
-    _check_sources(dialect, values, envelopes)
+        problem = next(iter(misfits.values()), "is no change event")
+        raise SchemaError(label, "$", problem, "Onboard topics of change events")
     newest = next(envelopes[one.schema_id] for one in reversed(values) if one.schema_id in envelopes)
     form = form_of(newest, dialect)
     derived = derived_columns(table) if dialect.is_document else ()
     if table.target.mode == "append":
         value = _compile_values(table, form, values, envelopes, ())
-        return CompiledTable(table, dialect, form, _NO_KEYS, value, _PLACE, key_in_row=False, derived=derived)
+        return CompiledTable(
+            table, dialect, form, _NO_KEYS, value, _PLACE, key_in_row=False, derived=derived, misfits=misfits
+        )
     in_message = _message_key(keys)
     key_names = table.key.columns or in_message or _unique_key(newest)
     if not key_names:
@@ -111,15 +121,35 @@ def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Writte
     key = _compile_keys(table, dialect, keys)
     value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
     columns = _key_columns(table, value if key_in_row else key, key_names)
-    return CompiledTable(table, dialect, form, key, value, columns, key_in_row, derived)
+    return CompiledTable(table, dialect, form, key, value, columns, key_in_row, derived, misfits=misfits)
 
 
-def _envelopes(dialect: Dialect, values: Sequence[Written]) -> dict[SchemaId, Envelope]:
-    """Return the envelopes of the schemas that wrote changes; any record is one where records are plain."""
+def _envelopes(
+    dialect: Dialect, values: Sequence[Written]
+) -> tuple[dict[SchemaId, Envelope], dict[SchemaId, str]]:
+    """Return the envelopes of the schemas that wrote changes of this table, and why others did not.
+
+    Any record is one where records are plain.  The oldest version's form is that of the table.
+    """
     if dialect == RECORD:
-        return {one.schema_id: plain_record(one.schema, one.label) for one in values}
-    found = [one for one in values if classify(one.schema) == "data"]
-    return {one.schema_id: find_envelope(one.schema, one.label) for one in found}
+        return {one.schema_id: plain_record(one.schema, one.label) for one in values}, {}
+    envelopes: dict[SchemaId, Envelope] = {}
+    misfits: dict[SchemaId, str] = {}
+    for one in values:
+        kind = classify(one.schema)
+        if kind == "foreign" and one.version:
+            misfits[one.schema_id] = why_foreign(one.schema)
+        if kind != "data":
+            continue
+        envelope = find_envelope(one.schema, one.label)
+        form = next((held.form for held in envelopes.values()), envelope.form)
+        if envelope.source_record and envelope.dialect != dialect:
+            misfits[one.schema_id] = f"is an event of {envelope.source_record}, not one of {dialect.title}"
+        elif envelope.form != form:
+            misfits[one.schema_id] = f"is an event of the form '{envelope.form}', the others are '{form}'"
+        else:
+            envelopes[one.schema_id] = envelope
+    return envelopes, misfits
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -151,7 +181,7 @@ def _compile_keys(table: Table, dialect: Dialect, keys: Sequence[Written]) -> Si
         variants = document_key(variants)
     writers = tuple(
         Writer(one.schema_id, one.label, "data", wire_json(image.record, image, variants),
-               image.fields(variants), one.frame)
+               image.fields(variants), one.frame, one.version, image.record)
         for one, image in zip(written, images, strict=True)
     )  # fmt: skip
     return Side(writers, variants, reader_json("K", readers(variants)))
@@ -176,26 +206,6 @@ def _key_columns(table: Table, side: Side, names: Sequence[str]) -> tuple[tuple[
 
 
 # --- values ------------------------------------------------------------------------------------
-
-
-def _check_sources(
-    dialect: Dialect, values: Sequence[Written], envelopes: Mapping[SchemaId, Envelope]
-) -> None:
-    forms = {envelope.form for envelope in envelopes.values()}
-    for written in values:
-        envelope = envelopes.get(written.schema_id)
-        if envelope is None:
-            continue
-        if len(forms) > 1:
-            problem = f"the topic holds events of several forms: {', '.join(sorted(forms))}"
-            raise SchemaError(written.label, "$", problem, "Give each form a topic of its own")
-        if envelope.source_record and envelope.dialect != dialect:
-            raise SchemaError(
-                written.label,
-                "$.source",
-                f"is a {envelope.source_record}, not one of {dialect.title}",
-                "Set the table file's dialect to the connector that writes this topic",
-            )
 
 
 def _compile_values(
@@ -239,8 +249,9 @@ def _images(
 
 
 def _value_writer(written: Written, image: Image | None, variants: Sequence[Variant]) -> Writer:
-    kind: Kind = classify(written.schema) if image is None else "data"
+    made = Writer(written.schema_id, written.label, "data", frame=written.frame, version=written.version)
     if image is None:
-        return Writer(written.schema_id, written.label, kind, frame=written.frame)
+        kind = classify(written.schema)
+        return attrs.evolve(made, kind="foreign" if kind == "data" else kind)
     wire = wire_json(written.schema, image, variants)
-    return Writer(written.schema_id, written.label, kind, wire, image.fields(variants), written.frame)
+    return attrs.evolve(made, wire=wire, names=image.fields(variants), record=image.record)

@@ -52,9 +52,11 @@ def compile_variants(
 ) -> tuple[Variant, ...]:
     """Compile every column of every image, and join what was written in the same way.
 
-    `root` is the images' path in their schemas.  Raises `SchemaError` or `UnmappedTypeError`.
+    `root` is the images' path in their schemas.  A column whose Avro alias names one of an older version is
+    that one.  Raises `SchemaError` or `UnmappedTypeError`.
     """
     found: dict[str, list[Variant]] = {}
+    named: dict[str, str] = {}
     for image in images:
         mapper = Mapper(
             image.label,
@@ -69,12 +71,25 @@ def compile_variants(
                 continue
             path = f"{root}.{field.name}"
             mapped = mapper.column(field.name, field.type, path)
-            name = _check_name(target_name(table, field.name), found, image.label, path)
+            named.setdefault(field.name, _named(table, field, image, named))
+            name = _check_name(named[field.name], found, image.label, path)
             new = Variant(name, field.name, "", mapped, (image.schema_id,))
             _check_origin(new, found.setdefault(name, []), image.label, path)
             _add(found[name], new)
     flat = (variant for variants in found.values() for variant in variants)
     return tuple(attrs.evolve(variant, field=f"c{index}") for index, variant in enumerate(flat))
+
+
+def _named(table: Table, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:
+    """Return what a column is called: as the table file says, or as the column that it was before.
+
+    `known` has the columns of all names so far.
+    """
+    name = target_name(table, field.name)
+    if name != field.name or table.policy("column-renamed") == "ignore":
+        return name
+    gone = (alias for alias in field.aliases if alias in known and image.record.field(alias) is None)
+    return next((known[alias] for alias in gone), name)
 
 
 def _add(variants: list[Variant], new: Variant) -> None:

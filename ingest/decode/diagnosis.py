@@ -13,11 +13,18 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.embedded import frame_sql
 from ingest.decode.events import UNREADABLE, explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql
-from ingest.errors import DecodeError
 from ingest.names import SchemaId
 
 _MOST_SCHEMAS = 100
 """Unknown schemas that are looked up at the most: rubbish bytes name a new one in every record."""
+
+_MOST_EXPLAINED = 20
+"""Messages that are looked at on the driver: enough to see what is going on."""
+_MOST_CHARS = 1000
+_MOST_ID = 2**31 - 1
+_ID_HEADERS = "array('__key_schema_id', '__value_schema_id')"
+"""Where Confluent's HeaderSchemaIdSerializer puts the schema's GUID; the payload is bare Avro then."""
+_NAMED = f"concat_ws(' and ', array_sort(array_intersect(transform(headers, one -> one.key), {_ID_HEADERS})))"
 
 
 def unknown_ids(
@@ -38,17 +45,52 @@ def unknown_frames(rejects: DataFrame, column: str, side: Side) -> tuple[bytes, 
     return tuple(f"{row.frame}null}}".encode() for row in sorted(rows))
 
 
-def first_reject(rejects: DataFrame, compiled: CompiledTable, count: int) -> DecodeError:
-    """Return the error that names the first rejected record by its place, and says what is wrong with it."""
-    first = rejects.orderBy("partition", "offset").limit(1)
-    row = explain_rejects(first, compiled).collect()[0]
-    reason = str(row.reason)
-    if UNREADABLE in reason:
-        column = reason.partition(":")[0]
-        side = compiled.value if column == "value" else compiled.key
-        explain = _explain_avro if compiled.table.format == "avro" else _explain_json
-        reason = f"{reason}: {explain(bytes(row[column]), side)}"
-    return DecodeError(compiled.table.topic, row.partition, row.offset, reason, count)
+def explain(rejects: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Add to rejected messages `schema_id`, `reason` (one word of `Reason`) and `error` (what is wrong).
+
+    `schema_id` is the one that an Avro value names; null where it names none.  The messages have headers.
+    The first few that cannot be read with their own schema are looked at on the driver, for more words.
+    """
+    told = explain_rejects(rejects, compiled)
+    closer = f"concat(error, {_closer_sql(told, compiled)})"
+    in_header = f"{_NAMED} != '' and reason in ('unreadable', 'unknown-schema')"
+    unclear = "'rejected, and readable when looked at again'"
+    header = f"concat('value: a schema id in the header ', {_NAMED}, ' is not supported yet')"
+    return told.selectExpr(
+        *rejects.columns,
+        f"if({in_header}, null, {_schema_id_sql(compiled)}) as schema_id",
+        f"coalesce(if({in_header}, 'unreadable', reason), 'unreadable') as reason",
+        f"coalesce(if({in_header}, {header}, {closer}), {unclear}) as error",
+    )
+
+
+def _schema_id_sql(compiled: CompiledTable) -> str:
+    if compiled.table.format != "avro":
+        return "cast(null as int)"
+    framed = f"substring(value, 1, 1) = X'00' and length(value) >= {HEADER_BYTES}"
+    number = f"cast({written_id_sql('value')} as bigint)"
+    return f"if({framed} and {number} <= {_MOST_ID}, cast({number} as int), null)"
+
+
+def _closer_sql(told: DataFrame, compiled: CompiledTable) -> str:
+    """Return SQL for what a second decoder says of the first unreadable messages, by their place."""
+    unreadable = told.where(f"contains(error, '{UNREADABLE}')")
+    in_value = "startswith(error, 'value')"
+    first = unreadable.selectExpr(
+        "partition", "offset", f"{in_value} as in_value", f"if({in_value}, value, key) as payload"
+    ).limit(_MOST_EXPLAINED)
+    branches = [
+        f"when partition = {row.partition} and offset = {row.offset} "
+        f"then {literal(': ' + _look_closer(bytes(row.payload), compiled, in_value=row.in_value))}"
+        for row in first.collect()
+    ]
+    return f"case {' '.join(branches)} else '' end" if branches else "''"
+
+
+def _look_closer(payload: bytes, compiled: CompiledTable, *, in_value: bool) -> str:
+    explain_bytes = _explain_avro if compiled.table.format == "avro" else _explain_json
+    text = explain_bytes(payload, compiled.value if in_value else compiled.key)
+    return text[:_MOST_CHARS]
 
 
 def _unknown(rejects: DataFrame, column: str, side: Side) -> tuple[SchemaId, ...]:

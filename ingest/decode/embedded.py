@@ -142,11 +142,14 @@ def framing_checks(side: Side, column: str) -> list[Check]:
     """Return the checks of messages that no known schema wrote."""
     unknown = f"coalesce({writer_sql(side, column)}, -1) = -1"
     return [
-        Check(f"length({column}) = 0", f"'{column}: empty payload'", implied=True),
+        Check(f"length({column}) = 0", "unreadable", f"'{column}: empty payload'", implied=True),
         Check(
             f"get_json_object(cast({column} as string), '$') is null",
+            "unreadable",
             f"'{column}: is no JSON'",
             implied=True,
         ),
-        Check(unknown, f"'{column}: written with a schema that cannot be read'", implied=True),
+        Check(
+            unknown, "unknown-schema", f"'{column}: written with a schema that cannot be read'", implied=True
+        ),
     ]

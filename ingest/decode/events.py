@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE
 from ingest.compile.position import place_sql
 from ingest.compile.row import partial_sql, place_of, row_fields
-from ingest.compile.sparktype import reshape
+from ingest.compile.sparktype import literal, reshape
 from ingest.compile.table import CompiledTable
 from ingest.compile.variant import Variant
 from ingest.decode.format import format_of
@@ -41,7 +41,7 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """
     kind = kind_sql(compiled)
     partial = [f"{partial_sql(compiled)} as partial"] if compiled.may_be_partial else []
-    decoded = _decoded(messages, compiled)
+    decoded = _decoded(messages.select(*_MESSAGE), compiled)
     return decoded.selectExpr(
         f"{kind} as kind",
         f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))} as rejected",
@@ -51,22 +51,26 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
         f"{op_sql(compiled)} as op",
         f"{place_sql(compiled.dialect, compiled.form)} as place",
         f"{compiled.form.source_ms} as source_ms",
-        f"{_struct([(name, _key(compiled, name)) for name, _ in compiled.key_columns])} as k",
+        f"{_struct([(name, key_sql(compiled, name)) for name, _ in compiled.key_columns])} as k",
         f"{_struct(row_fields(compiled))} as row",
         *partial,
     )
 
 
 def explain_rejects(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Say of messages that `decode_events` rejected why: `partition, offset, key, value, reason`."""
-    decoded = _decoded(messages, compiled)
-    return decoded.selectExpr(*_MESSAGE, f"{reason_sql(_reasons(compiled))} as reason")
+    """Say of messages that `decode_events` rejected why, in two more columns: `reason` and `error`.
+
+    Both are null for what is not rejected.  The messages keep all their columns.
+    """
+    why = F.expr(reason_sql(_reasons(compiled))).alias("why")
+    explained = _decoded(messages, compiled).select(*messages.columns, why)
+    return explained.select(*messages.columns, "why.reason", "why.error")
 
 
 def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Decode both sides; Spark keeps their projection apart, since the next one uses both many times."""
     form = format_of(compiled)
-    numbered = messages.select(*_MESSAGE, F.expr(form.writer(compiled.value, "value")).alias("writer"))
+    numbered = messages.withColumn("writer", F.expr(form.writer(compiled.value, "value")))
     with_event = form.decode(numbered, compiled.value, "value", "event")
     return form.decode(with_event, compiled.key, "key", "keyed")
 
@@ -76,7 +80,7 @@ def _struct(parts: list[tuple[str, str]]) -> str:
     return f"named_struct({', '.join(fields)})"  # Spark knows no struct without fields
 
 
-def _key(compiled: CompiledTable, name: str) -> str:
+def key_sql(compiled: CompiledTable, name: str) -> str:
     """Return SQL for a key column: from the message key, or from the row image (before it, if deleted)."""
     if compiled.keeps_all:
         return name.removeprefix("_cdc_")
@@ -108,7 +112,7 @@ def _checks(compiled: CompiledTable) -> list[Check]:
 
 
 def _value_checks(compiled: CompiledTable) -> list[Check]:
-    return [_unreadable(compiled, "value", "event"), *event_checks(compiled)]
+    return [_unreadable(compiled, "value", "event"), *_refused(compiled), *event_checks(compiled)]
 
 
 def _row_checks(compiled: CompiledTable) -> list[Check]:
@@ -124,8 +128,13 @@ def _reasons(compiled: CompiledTable) -> list[Check]:
     """Return the same, with what can be wrong before a record is decoded: for better reasons alone."""
     form = format_of(compiled)
     keyed = not compiled.key_in_row and not compiled.keeps_all
-    null = Check("key is null", "'key: null, so the change has no row'", implied=True)
+    null = Check("key is null", "null-key", "'key: null, so the change has no row'", implied=True)
+    unmapped = [
+        Check(form.written_by(one, "value"), "unmapped-schema", literal(f"value: {why}"), implied=True)
+        for one, why in compiled.unmapped
+    ]
     return [
+        *unmapped,
         *form.checks(compiled.value, "value"),
         *_value_checks(compiled),
         *([null, *form.checks(compiled.key, "key")] if keyed else []),
@@ -143,18 +152,31 @@ def _unreadable(compiled: CompiledTable, column: str, decoded: str) -> Check:
     if column == "value" and compiled.form.tombstone_deletes:
         condition = f"writer is not null and {condition}"
     label = format_of(compiled).label(column)
-    return Check(condition, f"concat('{column}: {UNREADABLE}', {label})")
+    return Check(condition, "unreadable", f"concat('{column}: {UNREADABLE}', {label})")
+
+
+def _refused(compiled: CompiledTable) -> list[Check]:
+    """Return the check of changes that a policy sets aside by the schema that wrote them."""
+    said = {i: compiled.refused[w.schema_id] for i, w in enumerate(compiled.value.writers)
+            if w.schema_id in compiled.refused}  # fmt: skip
+    if not said:
+        return []
+    texts = " ".join(f"when {index} then {literal(f'value: {text}')}" for index, text in said.items())
+    condition = f"coalesce(writer in ({', '.join(map(str, said))}), false)"
+    return [Check(condition, "refused-by-policy", f"case writer {texts} end")]
 
 
 def _key_checks(compiled: CompiledTable) -> list[Check]:
     if compiled.keeps_all:
         return []
     nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns]
-    return nulls if compiled.key_in_row else [_unreadable(compiled, "key", "keyed"), *nulls]
+    unsafe = [Check(bad, "unsafe-key", literal(f"key: {why}")) for bad, why in compiled.key_rules]
+    unread = [] if compiled.key_in_row else [_unreadable(compiled, "key", "keyed")]
+    return [*unread, *nulls, *unsafe]
 
 
 def _null_key(compiled: CompiledTable, name: str) -> Check:
-    return Check(f"{_key(compiled, name)} is null", f"'key: column {name} is null'")
+    return Check(f"{key_sql(compiled, name)} is null", "null-key", f"'key: column {name} is null'")
 
 
 def _key_moves(compiled: CompiledTable) -> list[Check]:
@@ -169,7 +191,9 @@ def _key_moves(compiled: CompiledTable) -> list[Check]:
         for v in compiled.value.columns()[name]
     ]
     condition = f"{op_sql(compiled)} = 'u' and ({' or '.join(moved)})"
-    return [Check(condition, "'value: the update changes a key column that the table file declares'")]
+    return [
+        Check(condition, "moved-key", "'value: the update changes a key column that the table file declares'")
+    ]
 
 
 def _conversion_checks(compiled: CompiledTable) -> list[Check]:
@@ -179,6 +203,7 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
     columns = [
         Check(
             variant.mapped.fails(place),
+            "conversion",
             f"'{'key' if place.startswith('keyed') else 'value'}: "
             f"column {variant.column} is no {variant.mapped.spark}'",
         )
@@ -187,7 +212,11 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
     ]
     document = compiled.form.at(compiled.form.row_field)
     derived = [
-        Check(one.fault.replace("{doc}", document), f"'value: column {one.name} is no {one.spark}'")
+        Check(
+            one.fault.replace("{doc}", document),
+            "conversion",
+            f"'value: column {one.name} is no {one.spark}'",
+        )
         for one in compiled.derived
         if one.fault
     ]
@@ -197,5 +226,7 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
 def _position_checks(compiled: CompiledTable) -> list[Check]:
     faults = [(term.name, compiled.form.resolve(term.fault)) for term in compiled.terms]
     return [
-        Check(fault, f"'value: source.{name} is no position'") for name, fault in faults if fault != "false"
+        Check(fault, "no-position", f"'value: source.{name} is no position'")
+        for name, fault in faults
+        if fault != "false"
     ]

@@ -36,24 +36,35 @@ def op_sql(compiled: CompiledTable) -> str:
 
 def _other_ops(compiled: CompiledTable) -> dict[str, str]:
     """Return the operations that are no change of a row; a truncate that must stop the run is not here."""
-    refused = compiled.table.target.truncate == "fail"
     ops = {"m": "message", **compiled.dialect.other_ops}
-    return {op: kind for op, kind in ops.items() if not (refused and kind == TRUNCATE)}
+    return {op: kind for op, kind in ops.items() if op not in _fatal_ops(compiled)}
+
+
+def _fatal_ops(compiled: CompiledTable) -> list[str]:
+    """Return the operations that must stop the run: they count as rejects that none are allowed of."""
+    fails = compiled.table.target.truncate == "fail"
+    return [op for op, kind in compiled.dialect.other_ops.items() if fails and kind == TRUNCATE]
 
 
 def event_checks(compiled: CompiledTable) -> list[Check]:
     """Return the checks of events that are read, but are no change of a row."""
     op = op_sql(compiled)
     ops = ", ".join(f"'{one}'" for one in OPS)
+    fatal = [
+        Check(f"{op} = '{one}'", "truncate", f"'value: op {one}, and [target] truncate is \"fail\"'")
+        for one in _fatal_ops(compiled)
+    ]
     checks = [
+        *fatal,
         Check(
             f"not coalesce({op} in ({ops}), false)",
+            "unsupported-op",
             f"concat('value: op ', coalesce({op}, 'null'), ' is not supported')",
-        )
+        ),
     ]
     if compiled.form.row_field:
         image = compiled.form.at(compiled.form.row_field)
         told = "('c', 'r')" if compiled.dialect.is_document else "('c', 'u', 'r')"
         reason = f"concat('value: op ', {op}, ' without an after image')"
-        checks.append(Check(f"{op} in {told} and {image} is null", reason))
+        checks.append(Check(f"{op} in {told} and {image} is null", "no-row", reason))
     return checks

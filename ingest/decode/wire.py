@@ -5,7 +5,7 @@ https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-d
 """
 
 from ingest.compile.side import Side, Written
-from ingest.decode.rejects import Check
+from ingest.decode.rejects import Check, Reason
 from ingest.names import SchemaId
 
 HEADER_BYTES = 5
@@ -41,17 +41,26 @@ def framing_checks(side: Side, column: str) -> list[Check]:
     first = f"substring({column}, 1, 1)"
     literals = ", ".join(header_literal(writer.schema_id) for writer in side.writers) or "null"
     size = f"length({column})"
-    texts = [
-        (f"{size} = 0", f"'{column}: empty payload'"),
-        (f"{first} = X'01'", f"'{column}: a schema GUID (magic byte 1) is not supported yet'"),
-        (f"{first} != X'00'", f"concat('{column}: magic byte 0x', hex({first}), ' is not 0x00')"),
-        (f"{size} < {HEADER_BYTES}", f"concat('{column}: ', {size}, ' bytes are too few for a schema id')"),
+    texts: list[tuple[str, Reason, str]] = [
+        (f"{size} = 0", "unreadable", f"'{column}: empty payload'"),
+        (f"{first} = X'01'", "unreadable", f"'{column}: a schema GUID (magic byte 1) is not supported yet'"),
+        (
+            f"{first} != X'00'",
+            "unreadable",
+            f"concat('{column}: magic byte 0x', hex({first}), ' is not 0x00')",
+        ),
+        (
+            f"{size} < {HEADER_BYTES}",
+            "unreadable",
+            f"concat('{column}: ', {size}, ' bytes are too few for a schema id')",
+        ),
         (
             f"coalesce({header_sql(column)} not in ({literals}), true)",
+            "unknown-schema",
             f"concat('{column}: unknown schema id ', {written_id_sql(column)})",
         ),
     ]
-    return [Check(condition, reason, implied=True) for condition, reason in texts]
+    return [Check(condition, reason, error, implied=True) for condition, reason, error in texts]
 
 
 def label_sql(column: str) -> str:

@@ -4,12 +4,11 @@ Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare
 `a:<text>,b:<text>`; a partition column is read back from its folder's name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from ingest.compile.sparktype import literal
 
 KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}
@@ -54,43 +53,50 @@ def unsafe_partition_type(ddl: str) -> str | None:
     return "Hudi reads it back wrongly from the folder's name"
 
 
-def unsafe_value(key: Mapping[str, str], partition_by: Sequence[str]) -> Column:
-    """Build the expression that says why a row's key cannot be written, and is null for a row that can.
+def unsafe_texts(
+    key: Mapping[str, str], sql: Callable[[str], str], partition_by: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Give the conditions under which a key, without nulls, cannot be written, as SQL, each with its reason.
 
-    `key` maps the key columns, in their order, to their Spark types.
+    `key` maps the key columns, in their order, to their Spark types; `sql` gives a column's value.
     """
-    rules = [*_nulls(key), *_empties(key), *_ambiguous(key), *_folders(key, partition_by)]
-    return F.coalesce(*(F.when(bad, F.lit(reason)) for bad, reason in rules))
+    inside = [name for name in partition_by if name in key]
+    return (*_empties(key, sql), *_ambiguous(key, sql), *unsafe_folders(inside, key, sql))
 
 
-def _nulls(key: Mapping[str, str]) -> list[tuple[Column, str]]:
-    """Refuse a null in any part of the key."""
-    return [(F.col(_quoted(name)).isNull(), f"key column {name} is null") for name in key]
+def unsafe_folders(
+    partition_by: Sequence[str], kinds: Mapping[str, str], sql: Callable[[str], str]
+) -> tuple[tuple[str, str], ...]:
+    """Give the same for texts that name no folder of their own; null is one (deletes have it)."""
+    texts = ", ".join(literal(one) for one in UNSAFE_PARTITIONS)
+    return tuple(
+        (f"{sql(name)} in ({texts})", f"partition column {name} holds a text that cannot name a folder")
+        for name in partition_by
+        if kinds.get(name, "string").lower() == "string"
+    )
 
 
-def _empties(key: Mapping[str, str]) -> list[tuple[Column, str]]:
+def _empties(key: Mapping[str, str], sql: Callable[[str], str]) -> list[tuple[str, str]]:
     """Refuse a key without any text, as Hudi does, and the sign it writes for an empty part of several."""
-    texts = [F.col(_quoted(name)) for name, ddl in key.items() if ddl.lower() in ("string", "binary")]
+    texts = [name for name, ddl in key.items() if ddl.lower() in ("string", "binary")]
     rules = []
     if len(texts) == len(key):
-        all_empty = F.lit(True)  # noqa: FBT003  (a literal of Spark's)
-        for text in texts:
-            all_empty = all_empty & (F.length(text) == 0)
+        all_empty = " and ".join(f"length({sql(name)}) = 0" for name in texts)
         rules.append((all_empty, "the key is an empty text, which Hudi cannot store as a record key"))
     if len(key) > 1:
         rules += [
-            (F.col(_quoted(name)) == "__empty__", f"key column {name} holds Hudi's sign for ''")
+            (f"{sql(name)} = '__empty__'", f"key column {name} holds Hudi's sign for ''")
             for name, ddl in key.items()
             if ddl.lower() == "string"
         ]
     return rules
 
 
-def _ambiguous(key: Mapping[str, str]) -> list[tuple[Column, str]]:
+def _ambiguous(key: Mapping[str, str], sql: Callable[[str], str]) -> list[tuple[str, str]]:
     """Refuse a text with `,<next column>:` in it: two keys could give one record key."""
     return [
         (
-            F.col(_quoted(name)).contains(f",{following}:"),
+            f"contains({sql(name)}, {literal(f',{following}:')})",
             f"key column {name} holds ',{following}:', which parts the columns of a record key",
         )
         for (name, ddl), following in ((pair[0], pair[1][0]) for pair in pairwise(key.items()))
@@ -98,23 +104,6 @@ def _ambiguous(key: Mapping[str, str]) -> list[tuple[Column, str]]:
     ]
 
 
-def _folders(key: Mapping[str, str], partition_by: Sequence[str]) -> list[tuple[Column, str]]:
-    """Refuse a text that names no folder of its own; null is one (and deletes have it outside the key)."""
-    return [
-        (
-            F.col(_quoted(name)).cast("string").isin(*UNSAFE_PARTITIONS),
-            f"partition column {name} holds a text that cannot name a folder",
-        )
-        for name in partition_by
-        if key.get(name, "string").lower() == "string"
-    ]
-
-
 def _scale(ddl: str) -> str | None:
     """Take the scale of a decimal."""
     return ddl.removesuffix(")").split(",")[1].strip() if ddl.startswith("decimal(") else None
-
-
-def _quoted(name: str) -> str:
-    """Quote a column's name, dots included."""
-    return "`" + name.replace("`", "``") + "`"

@@ -7,7 +7,7 @@ together or not at all, and a restore to a savepoint takes both back.
 import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import attrs
 from py4j.protocol import Py4JJavaError
@@ -22,6 +22,9 @@ PREFIX: Final = "ingest."
 FORMAT: Final = "1"
 TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
 """Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
+
+Kind = Literal["run", "set-offsets", "replay", "purge"]
+"""What made a commit; `purge` stands in the tables of rejects alone."""
 
 
 @attrs.frozen
@@ -39,10 +42,12 @@ class LedgerEntry:
     high_offsets: Mapping[Partition, int]
     schema_ids: tuple[SchemaId, ...] = ()
     counters: Mapping[str, int] = attrs.Factory(dict)
-    kind: Literal["run", "set-offsets"] = "run"
+    kind: Kind = "run"
     note: str = ""
     max_source_ms: int | None = None
     """The newest source time of any change applied so far, in ms since 1970 (UTC)."""
+    known_ids: tuple[SchemaId, ...] = ()
+    """The schemas that any commit so far met: what a later one changes is told against them."""
     instant: Instant | None = None
 
 
@@ -78,6 +83,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "counters": json.dumps(dict(entry.counters), sort_keys=True),
         "note": entry.note,
         "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
+        "known_ids": json.dumps(entry.known_ids),
     }
     return {PREFIX + key: value for key, value in values.items()}
 
@@ -113,8 +119,7 @@ def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntr
             f"its ledger has format '{found}', this version reads '{FORMAT}'",
             "Run the version of ingest that wrote it, or a newer one",
         )
-    kind: Literal["run", "set-offsets"]
-    kind = "set-offsets" if values[PREFIX + "kind"] == "set-offsets" else "run"
+    said = values[PREFIX + "kind"]
     return LedgerEntry(
         run_id=values[PREFIX + "run_id"],
         topic=Topic(values[PREFIX + "topic"]),
@@ -122,9 +127,10 @@ def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntr
         high_offsets=_offsets(values[PREFIX + "high_offsets"]),
         schema_ids=tuple(SchemaId(one) for one in json.loads(values[PREFIX + "schema_ids"])),
         counters=json.loads(values[PREFIX + "counters"]),
-        kind=kind,
+        kind=next((kind for kind in get_args(Kind) if kind == said), "run"),
         note=values[PREFIX + "note"],
         max_source_ms=int(newest) if (newest := values.get(PREFIX + "max_source_ms")) else None,
+        known_ids=tuple(SchemaId(one) for one in json.loads(values.get(PREFIX + "known_ids") or "[]")),
         instant=instant,
     )
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from ingest.errors import TableFileError
 from ingest.hudi.ledger import PREFIX
-from ingest.tables import Table
+from ingest.tables import Table, Target
 
 OP: Final = "_cdc_op"
 POSITION: Final = "_cdc_position"
@@ -40,6 +40,12 @@ OWNED: Final[Mapping[str, str]] = {
 }
 KEEPS_DELETES: Final[Mapping[str, str]] = {"hoodie.payload.delete.marker": "none"}
 """A table that keeps every change keeps deletes too: as rows."""
+REWRITE: Final[Mapping[str, str]] = {
+    "hoodie.datasource.write.operation": "insert_overwrite_table",
+    # Else the older schema has to fit the newer one, as for files that stay.
+    "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
+}
+"""All files are replaced, in one commit."""
 OWNED_PREFIXES: Final = (
     "hoodie.table.",
     "hoodie.index.",
@@ -68,20 +74,25 @@ OWNED_PREFIXES: Final = (
 """Beginnings of the options that would change what a row, a key, a delete or a commit means."""
 
 
-def hudi_options(table: Table, key_columns: Sequence[str], *, first: bool) -> dict[str, str]:
+def hudi_options(
+    table: Table, key_columns: Sequence[str], *, first: bool, rewrites: bool = False
+) -> dict[str, str]:
     """Give the options of one write; `first` says that the table has no commit yet.
+
+    With `rewrites` the batch takes the place of the whole table, in types that Hudi would else refuse.
 
     Raise TableFileError for an option of the table file that ingest decides itself.
     """
     check_hudi(table)
     return {
-        **_tuned(table),
+        **tuned(table.target),
         **table.hudi,
         **OWNED,
         **(KEEPS_DELETES if table.target.mode == "append" else {}),
         **_identity(table, key_columns),
         **_index(table, key_columns),
         "hoodie.datasource.write.operation": table.target.first_load if first else "upsert",
+        **(REWRITE if rewrites else {}),
     }
 
 
@@ -133,9 +144,9 @@ def _index(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _tuned(table: Table) -> dict[str, str]:
+def tuned(target: Target) -> dict[str, str]:
     """Give what a table file may change: fewer Spark jobs a commit (3 instead of 9 for a small table)."""
-    buckets = table.target.buckets
+    buckets = target.buckets
     wide = str(max(2, buckets))
     housekeeping = "1" if buckets <= SMALL_BUCKETS else wide  # defaults are 100 to 200 tasks each
     return {
@@ -149,7 +160,7 @@ def _tuned(table: Table) -> dict[str, str]:
         "hoodie.clean.trigger.max.commits": "10",  # instead of planning a clean after every commit
         **dict.fromkeys(HOUSEKEEPING, housekeeping),
         **dict.fromkeys(SHUFFLES, wide),
-        **(COMPACTION if table.target.type == "mor" else {}),
+        **(COMPACTION if target.type == "mor" else {}),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.compile.sparktype import SparkType, parse_ddl
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.cause import root_cause
 from ingest.hudi.metaclient import jvm_of, open_table
@@ -34,11 +35,23 @@ def present(spark: SparkSession, path: str) -> tuple[tuple[str, str, bool], ...]
     )
 
 
+def present_types(spark: SparkSession, path: str) -> dict[str, SparkType] | None:
+    """Give the type of each column, in the table's order; None before a first commit."""
+    columns = present(spark, path)
+    return None if columns is None else {name: parse_ddl(kind) for name, kind, _ in columns}
+
+
 def read_columns(spark: SparkSession, path: str, columns: Sequence[str]) -> DataFrame:
     """Read columns of the table as it stands; those that it lacks are left out."""
     rows = spark.read.format("hudi").load(path)
     held = set(rows.columns)
     return rows.select(*(f"`{name}`" for name in columns if name in held))
+
+
+def read_all(spark: SparkSession, path: str) -> DataFrame:
+    """Read the table as it stands, Hudi's own columns left out."""
+    rows = spark.read.format("hudi").load(path)
+    return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
 
 
 def count_rows(spark: SparkSession, path: str) -> int:

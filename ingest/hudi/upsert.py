@@ -1,6 +1,6 @@
 """One commit: the batch's newest rows, its deletes, and the ledger entry that accounts for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -25,20 +25,33 @@ def write(
     entry: LedgerEntry,
     *,
     first: bool,
+    rewrites: bool = False,
 ) -> Instant:
     """Commit a batch with its entry; `first` says that the table has no commit yet.
+
+    With `rewrites` the frame is the whole table, which takes the place of what was there.
 
     The frame has one row a key, `_cdc_position` never null, key columns not nullable, all others nullable.  A
     row whose `_cdc_op` is 'd' deletes, and needs nothing but key and position.  The frame is evaluated once;
     an empty one commits the entry.  Raise WriteError, or a Retryable, when nothing was committed.
     """
-    options = hudi_options(table, key_columns, first=first) | commit_metadata(entry)
+    options = hudi_options(table, key_columns, first=first, rewrites=rewrites)
     bulk = options["hoodie.datasource.write.operation"] == "bulk_insert"
     if bulk and table.target.mode == "upsert":
         frame = frame.where(frame[OP] != DELETE)  # it would store deletes as rows
+    return commit(frame, options, table, path, entry)
+
+
+def commit(
+    frame: DataFrame, options: Mapping[str, str], table: Table, path: str, entry: LedgerEntry
+) -> Instant:
+    """Commit rows with an entry to the Hudi table at a path: those of a table, or its rejects.
+
+    Raise WriteError, or a Retryable, when nothing was committed.
+    """
     spark = frame.sparkSession
     try:
-        frame.write.format("hudi").options(**options).mode("append").save(path)
+        frame.write.format("hudi").options(**options, **commit_metadata(entry)).mode("append").save(path)
     except (Py4JJavaError, PySparkException) as error:
         # Cleaning, archiving and compaction follow the commit, and can fail: look before saying so.
         instant = _committed(spark, path, entry)

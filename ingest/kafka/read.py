@@ -64,8 +64,11 @@ def read(
     properties: Mapping[str, str],
     *,
     min_partitions: int,
+    headers: bool = False,
 ) -> "DataFrame":
     """Give the committed records of these ranges, `COLUMNS` only; nothing is read before an action.
+
+    With `headers` there is a column of that name too: an array of `key, value`, null where there are none.
 
     Spark cuts the ranges into at least `min_partitions` tasks.  A record that is gone when its task comes
     fails the query: `plan_ranges` has seen it, so its loss in between must not pass for an empty range.
@@ -79,9 +82,11 @@ def read(
         "endingOffsets": json.dumps({ranges.topic: ranges.end_offsets()}),
         "failOnDataLoss": "true",
         "minPartitions": str(min_partitions),
+        "includeHeaders": str(headers).lower(),
         "kafkaConsumer.pollTimeoutMs": str(POLL_TIMEOUT_MS),
     }
-    return spark.read.format("kafka").options(**options).load().select(*COLUMNS)
+    columns = (*COLUMNS, "headers") if headers else COLUMNS
+    return spark.read.format("kafka").options(**options).load().select(*columns)
 
 
 def fetch_record(

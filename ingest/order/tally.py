@@ -30,6 +30,9 @@ class Tally:
     ignored: dict[str, int] = attrs.Factory(dict)
     rejected: int = 0
     schema_ids: tuple[SchemaId, ...] = ()
+    """The schemas that wrote what is not rejected."""
+    rejected_ids: tuple[SchemaId, ...] = ()
+    """The schemas that wrote what is rejected."""
     max_source_ts: datetime | None = None
     unfilled: int = 0
     """Rows that lack values which only the table can give."""
@@ -59,6 +62,7 @@ class Tally:
             "upserted": self.upserted,
             "deleted": self.deleted,
             "superseded": self.superseded,
+            **({REJECTED: self.rejected} if self.rejected else {}),
             **({PARTIALS: self.partials} if self.partials else {}),
             **ignored,
         }
@@ -120,7 +124,8 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         superseded=sum(row.messages for row in changes) - sum(row.rows for row in kept),
         ignored={row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)},
         rejected=sum(row.rows for row in rows if row.kind == REJECTED),
-        schema_ids=_seen(rows, words, compiled.schema_ids),
+        schema_ids=_seen([row for row in rows if row.kind != REJECTED], words, compiled.schema_ids),
+        rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
         max_source_ts=None if newest_ms is None else _instant(newest_ms),
         unfilled=sum(row.unfilled for row in kept if not row.deletes),
         truncated_at=truncated_at,

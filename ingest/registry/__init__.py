@@ -5,32 +5,33 @@ from pathlib import Path
 from ingest.errors import SettingsError
 from ingest.registry.absent import AbsentRegistry
 from ingest.registry.folder import FolderRegistry
-from ingest.registry.lookup import Registry, fetch_pair
+from ingest.registry.lookup import Registry, deleted_versions, versions_in_order
+from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
-    Pair,
     Reference,
     Registered,
     Schema,
     Verdict,
     split_subject,
     subject_of,
-    topics_of,
 )
 from ingest.settings import RegistrySettings
 
 __all__ = [
     "FolderRegistry",
-    "Pair",
     "Reference",
     "Registered",
     "Registry",
     "Schema",
+    "TopicSubjects",
     "Verdict",
-    "fetch_pair",
+    "deleted_versions",
+    "find_topics",
+    "key_beside",
     "open_registry",
     "split_subject",
     "subject_of",
-    "topics_of",
+    "versions_in_order",
 ]
 
 

@@ -43,7 +43,12 @@ class AbsentRegistry:
         _refuse()
 
     def compatible(
-        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+        self,
+        subject: Subject,
+        schema_text: str,
+        references: tuple[Reference, ...] = (),
+        *,
+        version: int | None = None,
     ) -> NoReturn:
         """Raise `SettingsError`."""
         _refuse()

@@ -1,13 +1,13 @@
 """What a server's answers must look like; a TypeError here means that it is no schema registry."""
 
-from urllib.parse import quote
-
-from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry import Schema as ClientSchema
 
 from ingest.errors import SchemaError
 from ingest.names import SchemaId, Subject
 from ingest.registry.subject import Reference, Registered, Schema, Verdict
+
+_OLDER = "{oldSchema: "
 
 
 def read_subjects(answer: object) -> tuple[Subject, ...]:
@@ -50,16 +50,26 @@ def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema
     return Schema(schema_id, text, references)
 
 
-def read_verdict(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> Verdict:
-    """Ask and read whether a schema is compatible with a subject's latest version."""
-    path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
-    # The client's own test_compatibility throws the messages away.
-    answer = client._rest_client.post(path, body=schema.to_dict())  # noqa: SLF001
-    messages = tuple(_text(message) for message in _list(answer.get("messages") or []))
-    compatible = answer["is_compatible"]
+def read_verdict(answer: object) -> Verdict:
+    """Read what a compatibility check says, without the older schema that Confluent adds in full."""
+    fields = _fields(answer)
+    compatible = fields["is_compatible"]
     if not isinstance(compatible, bool):
         raise TypeError(compatible)
-    return Verdict(compatible, messages)
+    messages = (_text(message) for message in _list(fields.get("messages") or []))
+    return Verdict(compatible, tuple(one for one in messages if not one.startswith(_OLDER)))
+
+
+def read_causes(answer: object) -> tuple[str, ...]:
+    """Read the reasons of Apicurio's own API for a no."""
+    causes = (_fields(cause) for cause in _list(_fields(answer)["causes"]))
+    return tuple(f"{_text(cause['description'])} at {_text(cause['context'])}" for cause in causes)
+
+
+def _fields(answer: object) -> dict[str, object]:
+    if not isinstance(answer, dict):
+        raise TypeError(answer)
+    return answer
 
 
 def _list(answer: object) -> list[object]:

@@ -15,12 +15,12 @@ from ingest.registry.answer import (
     read_registered,
     read_schema,
     read_subjects,
-    read_verdict,
     read_versions,
 )
 from ingest.registry.connection import FAILURES, Question, connect
 from ingest.registry.lookup import texts_in_order
 from ingest.registry.subject import Reference, Registered, Schema, Verdict, literal_prefix
+from ingest.registry.verdict import Against, ask_verdict
 from ingest.settings import RegistrySettings
 
 T = TypeVar("T")
@@ -98,15 +98,24 @@ class LiveRegistry:
             return self._ask(question, lambda client: read_level(client.get_compatibility()))
 
     def compatible(
-        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+        self,
+        subject: Subject,
+        schema_text: str,
+        references: tuple[Reference, ...] = (),
+        *,
+        version: int | None = None,
     ) -> Verdict:
-        """Ask whether a schema could be the next version; a subject without versions takes any."""
+        """Ask whether a schema could follow a version; a subject without versions takes any."""
         schema = _client_schema(schema_text, references)
-        question = Question(f"compatibility check of {subject}", f"subject {subject}", coded=True)
+        if version is not None and version != -1:
+            return self._verdict(subject, schema, version)
         try:
-            return self._ask(question, lambda client: read_verdict(client, subject, schema))
+            verdict = self._verdict(subject, schema, "latest")
         except SchemaNotFoundError:
             return Verdict(compatible=True)
+        if verdict.compatible and self.compatibility(subject).endswith("_TRANSITIVE"):
+            return self._verdict(subject, schema, "all")
+        return verdict
 
     def register(
         self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
@@ -122,6 +131,11 @@ class LiveRegistry:
         """Close the connections."""
         for connection in self._connections:
             connection.client.close()
+
+    def _verdict(self, subject: Subject, schema: ClientSchema, against: Against) -> Verdict:
+        number = f" version {against}" if isinstance(against, int) else ""
+        question = Question(f"compatibility check of {subject}", f"subject {subject}{number}", coded=True)
+        return self._ask(question, lambda client: ask_verdict(client, subject, schema, against))
 
     def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
         """Put a question to the servers in turn; only one that is out of reach is passed over."""

@@ -74,10 +74,17 @@ class FolderRegistry:
         return "NONE"
 
     def compatible(
-        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+        self,
+        subject: Subject,
+        schema_text: str,
+        references: tuple[Reference, ...] = (),
+        *,
+        version: int | None = None,
     ) -> Verdict:
-        """Say yes: a folder checks nothing."""
-        del subject, schema_text, references
+        """Say yes to any schema: a folder checks nothing."""
+        del schema_text, references
+        if version is not None:
+            self.version(subject, version)
         return Verdict(compatible=True)
 
     def register(

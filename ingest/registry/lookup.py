@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from ingest.errors import SchemaNotFoundError
-from ingest.names import SchemaId, Subject, Topic
-from ingest.registry.subject import Pair, Reference, Registered, Schema, Verdict, subject_of
+from ingest.names import SchemaId, Subject
+from ingest.registry.subject import Reference, Registered, Schema, Verdict
 
 
 class Registry(Protocol):
@@ -49,11 +49,17 @@ class Registry(Protocol):
         ...
 
     def compatible(
-        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+        self,
+        subject: Subject,
+        schema_text: str,
+        references: tuple[Reference, ...] = (),
+        *,
+        version: int | None = None,
     ) -> Verdict:
-        """Ask whether a schema could become the subject's next version, without registering it.
+        """Ask whether the registry would take a schema as a subject's next version; nothing is stored.
 
-        Apicurio 3.3.3 gives no messages, and refuses a schema with references (HTTP 422).
+        With `version`: whether it could have followed that one, by the level of today.  Apicurio 3.3.3 then
+        gives no reasons, and refuses schemas with references.
         """
         ...
 
@@ -68,14 +74,23 @@ class Registry(Protocol):
         ...
 
 
-def fetch_pair(registry: Registry, topic: Topic) -> Pair:
-    """Return the newest key and value schemas of a topic; a missing value subject is an error."""
-    value = registry.latest(subject_of(topic, "value"))
+def deleted_versions(registry: Registry, subject: Subject) -> frozenset[int]:
+    """Return the versions of a subject that are soft-deleted: not listed, while messages may need them."""
+    return frozenset(registry.versions(subject, deleted=True)) - frozenset(_live(registry, subject))
+
+
+def versions_in_order(registry: Registry, subject: Subject) -> tuple[int, ...]:
+    """Return all versions of a subject, the soft-deleted ones first: the last one is the latest."""
+    every = registry.versions(subject, deleted=True)
+    live = frozenset(_live(registry, subject))
+    return tuple(sorted(every, key=lambda number: (number in live, number)))
+
+
+def _live(registry: Registry, subject: Subject) -> tuple[int, ...]:
     try:
-        key = registry.latest(subject_of(topic, "key"))
-    except SchemaNotFoundError:
-        return Pair(topic, None, value)
-    return Pair(topic, key, value)
+        return registry.versions(subject)
+    except SchemaNotFoundError:  # all are deleted
+        return ()
 
 
 def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str, ...]:

@@ -1,10 +1,5 @@
-"""Subjects and what a registry holds under them, as values.
+"""Subjects and what a registry holds under them, as values."""
 
-Subjects follow Confluent's topic strategy: `<topic>-key` and `<topic>-value`.
-"""
-
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Literal
 
 import attrs
@@ -44,15 +39,6 @@ class Registered:
 
 
 @attrs.frozen
-class Pair:
-    """A topic's newest schemas; `key` is None where the topic has no key subject."""
-
-    topic: Topic
-    key: Registered | None
-    value: Registered
-
-
-@attrs.frozen
 class Verdict:
     """What a registry says about a new version; `messages` may be empty even for a no."""
 
@@ -61,7 +47,7 @@ class Verdict:
 
 
 def subject_of(topic: Topic, side: Side) -> Subject:
-    """Name the subject of a topic's key or value."""
+    """Name the subject of a topic's key or value, by Confluent's topic strategy."""
     return Subject(f"{topic}-{side}")
 
 
@@ -72,13 +58,6 @@ def split_subject(subject: Subject) -> tuple[Topic, Side] | None:
     if subject.endswith("-key") and subject != "-key":
         return Topic(subject.removesuffix("-key")), "key"
     return None
-
-
-def topics_of(subjects: Iterable[Subject], pattern: str = "*") -> tuple[Topic, ...]:
-    """Return the topics with a value subject that match a glob, sorted; case counts."""
-    parts = (split_subject(subject) for subject in subjects)
-    topics = {part[0] for part in parts if part is not None and part[1] == "value"}
-    return tuple(sorted(topic for topic in topics if fnmatchcase(topic, pattern)))
 
 
 def literal_prefix(pattern: str) -> str:

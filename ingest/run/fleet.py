@@ -2,9 +2,10 @@
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -15,10 +16,13 @@ from ingest.hudi.cause import class_names, root_cause
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
 from ingest.registry import Registry
+from ingest.run.plan import TablePlan, plan_table, stopped
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.table import Progress, Run, run_table
 from ingest.settings import Settings
 from ingest.tables import Table
+
+T = TypeVar("T")
 
 _KAFKA_DOWN = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
 """Java exceptions of a broker that went away while its records were read."""
@@ -39,31 +43,61 @@ def run_tables(
     """
     started = datetime.now(UTC)
     run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
-    watermarks = fetch_watermarks(
-        settings.kafka.bootstrap_servers, settings.kafka.properties, [table.topic for table in tables]
-    )
-    with ThreadPoolExecutor(settings.run.parallel_tables, thread_name_prefix="table") as threads:
-        outcomes = tuple(threads.map(lambda table: _run_one(run, table, watermarks), tables))
+    outcomes = tuple(_for_each(run, tables, lambda table, marks: _run_one(run, table, marks)))
     return RunReport(run.run_id, started, datetime.now(UTC), outcomes)
 
 
+def plan_tables(
+    settings: Settings,
+    spark: SparkSession,
+    registry: Registry,
+    tables: Sequence[Table],
+    progress: Progress,
+    *,
+    max_offsets: int | None = None,
+) -> tuple[TablePlan, ...]:
+    """Say what a run would do to every table.  Raises only what concerns all of them."""
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
+    return tuple(_for_each(run, tables, lambda table, marks: _plan_one(run, table, marks)))
+
+
+def _for_each(run: Run, tables: Sequence[Table], work: Callable[[Table, Watermarks], T]) -> Iterable[T]:
+    """Work on tables, several at a time, in their order; the ends of their topics are those of now."""
+    kafka = run.settings.kafka
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
+    with ThreadPoolExecutor(run.settings.run.parallel_tables, thread_name_prefix="table") as threads:
+        return tuple(threads.map(lambda table: work(table, marks), tables))
+
+
 def _run_one(run: Run, table: Table, watermarks: Watermarks) -> TableOutcome:
-    """Run one table in its own scheduler pool, and turn whatever it raises into its outcome."""
     started = time.monotonic()
+    found = _attempt(run, table, lambda: run_table(run, table, watermarks.of(table.topic)))
+    if isinstance(found, IngestError):
+        found = failed(table.table, table.topic, found, time.monotonic() - started)
+    run.progress(table.table, found.outcome)
+    return found
+
+
+def _plan_one(run: Run, table: Table, watermarks: Watermarks) -> TablePlan:
+    found = _attempt(run, table, lambda: plan_table(run, table, watermarks.of(table.topic)))
+    if isinstance(found, IngestError):
+        found = stopped(TablePlan(table.table, table.topic, "fail"), found)
+    run.progress(table.table, "idle")
+    return found
+
+
+def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:
+    """Work on one table in its own scheduler pool, and return whatever is raised as an error of ours."""
     run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.table)
     try:
-        outcome = run_table(run, table, watermarks.of(table.topic))
+        return work()
     except IngestError as error:
-        outcome = failed(table.table, table.topic, error, time.monotonic() - started)
+        return error
     except (Py4JError, PySparkException) as error:
-        known = _explain_spark(run, table, error)
-        outcome = failed(table.table, table.topic, known, time.monotonic() - started)
+        return _explain_spark(run, table, error)
     except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
         logger("run").error("table.failed", table=table.table, exc_info=error)
-        surprise = UnexpectedError(f"table {table.table}", f"{type(error).__name__}: {error}")
-        outcome = failed(table.table, table.topic, surprise, time.monotonic() - started)
-    run.progress(table.table, outcome.outcome)
-    return outcome
+        return UnexpectedError(f"table {table.table}", f"{type(error).__name__}: {error}")
 
 
 def _explain_spark(run: Run, table: Table, error: Py4JError | PySparkException) -> IngestError:

@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 
+import attrs
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ingest.compile.evolve import TargetColumn
-from ingest.compile.sparktype import SparkType
+from ingest.compile.sparktype import SparkType, literal, quote
+from ingest.compile.table import CompiledTable
+from ingest.decode.events import key_sql
 from ingest.errors import DecodeError, EvolutionError, SchemaError
-from ingest.hudi.keys import unsafe_key_change, unsafe_key_type, unsafe_partition_type, unsafe_value
+from ingest.hudi.keys import (
+    unsafe_folders,
+    unsafe_key_change,
+    unsafe_key_type,
+    unsafe_partition_type,
+    unsafe_texts,
+)
 from ingest.tables import Table
 
 
@@ -24,7 +34,7 @@ def check_keys(
             raise SchemaError(f"table {table.table}", f"$.{key.name}", f"{key.spark} as key: {reason}")
         was = present.get(key.name)
         if was is not None and (reason := unsafe_key_change(str(was), str(key.spark))):
-            raise EvolutionError(table.table, key.name, str(key.spark), str(was), reason)
+            raise EvolutionError(table.table, key.name, "key-changed", str(key.spark), str(was), todo=reason)
     kinds = {column.name: column.spark for column in (*keys, *columns)}
     for name in table.target.partition_by:
         kind = kinds.get(name, present.get(name))
@@ -35,13 +45,23 @@ def check_keys(
             raise SchemaError(f"table {table.table}", f"$.{name}", f"{kind} as partition: {reason}")
 
 
-def refuse_keys(rows: DataFrame, table: Table, keys: Sequence[TargetColumn]) -> None:
-    """Refuse rows whose key's text is one that Hudi would take for another's."""
-    kinds = {key.name: str(key.spark) for key in keys}
-    if not table.target.partition_by and not {"string", "binary"}.intersection(kinds.values()):
+def with_key_rules(compiled: CompiledTable) -> CompiledTable:
+    """Let a table reject the keys whose text Hudi would take for another's."""
+    if compiled.keeps_all:
+        return compiled
+    kinds = {name: str(kind) for name, kind in compiled.key_columns}
+    rules = unsafe_texts(kinds, lambda name: key_sql(compiled, name), compiled.table.target.partition_by)
+    return attrs.evolve(compiled, key_rules=rules)
+
+
+def refuse_folders(rows: DataFrame, table: Table, keys: Sequence[TargetColumn]) -> None:
+    """Refuse rows with a partition column outside the key whose text names no folder of its own."""
+    names = [name for name in table.target.partition_by if name not in {key.name for key in keys}]
+    kinds = {name: kind for name, kind in rows.dtypes if name in names}
+    rules = unsafe_folders(names, kinds, quote)
+    if not rules:
         return
-    reason = unsafe_value(kinds, table.target.partition_by).alias("reason")
-    unsafe = rows.select("_cdc_partition", "_cdc_offset", reason).where("reason is not null")
-    first = unsafe.orderBy("_cdc_partition", "_cdc_offset").limit(1).collect()
-    for row in first:
+    reason = F.expr(f"case {' '.join(f'when {bad} then {literal(why)}' for bad, why in rules)} end")
+    unsafe = rows.select("_cdc_partition", "_cdc_offset", reason.alias("reason")).where("reason is not null")
+    for row in unsafe.orderBy("_cdc_partition", "_cdc_offset").limit(1).collect():
         raise DecodeError(table.topic, row["_cdc_partition"], row["_cdc_offset"], row["reason"])

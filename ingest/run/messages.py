@@ -22,10 +22,12 @@ def written_in(
 ) -> tuple[Written, ...]:
     """Return the schemas that messages hold, in the order of the messages, without those already taken.
 
-    They get ids below zero: no registry knows them.  A message without a schema is passed over.
+    They get ids below zero: no registry knows them.  A message without a schema is passed over; so is, where
+    there are others, one with a schema that cannot be read.  Raises `SchemaError`.
     """
     frames = {one.frame for one in taken}
     found: list[Written] = []
+    odd: list[SchemaError] = []
     for text in texts:
         frame = _frame(text)
         if frame is None or frame in frames:
@@ -34,7 +36,14 @@ def written_in(
         number = len(taken) + len(found) + 1
         where = f"{label}, schema {number}"
         node = json.loads(frame[len(_BEFORE_SCHEMA) : -len(_BEFORE_PAYLOAD)])
-        found.append(Written(SchemaId(-number), where, connect.parse(node, where=where), frame))
+        try:
+            schema = connect.parse(node, where=where)
+        except SchemaError as error:
+            odd.append(error)
+            continue
+        found.append(Written(SchemaId(-number), where, schema, frame))
+    if odd and not found and not taken:
+        raise odd[0]
     return tuple(found)
 
 
@@ -67,10 +76,10 @@ def bare_keys(records: Iterable[RawRecord]) -> tuple[str, ...]:
     return ()
 
 
-def read_schema(path: Path) -> avro.Schema:
+def read_schema(path: Path, references: Sequence[str] = ()) -> avro.Schema:
     """Read a schema from a file: Avro, or Kafka Connect's JSON; a message that holds its schema will do.
 
-    Raises `SchemaError`.
+    `references` are the texts of named types that Avro takes from elsewhere.  Raises `SchemaError`.
     """
     where = str(path)
     try:
@@ -82,4 +91,4 @@ def read_schema(path: Path) -> avro.Schema:
         return connect.parse(node["schema"], where=where)
     if isinstance(node, dict) and node.get("type") == "struct":
         return connect.parse(node, where=where)
-    return avro.parse(text, where=where)
+    return avro.parse(text, references, where=where)

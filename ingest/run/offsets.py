@@ -18,6 +18,7 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 from ingest.registry import Registry
 from ingest.run.ddl import SourceChange, read_changes
+from ingest.run.rejects import count_open
 from ingest.run.report import to_iso
 from ingest.settings import Settings
 from ingest.tables import Table
@@ -37,6 +38,8 @@ class TableStatus:
     last: LedgerEntry | None
     lag: int | None
     rows: int | None = None
+    rejects: int = 0
+    """Open rejects."""
     source_lag_s: float | None = None
     error: str = ""
     changes: tuple[SourceChange, ...] = ()
@@ -55,6 +58,7 @@ class TableStatus:
             "offsets": _by_text(last.next_offsets) if last else {},
             "lag": self.lag,
             "rows": self.rows,
+            "rejects": self.rejects,
             "source_lag_s": self.source_lag_s,
             "max_source_ts": to_iso(_moment(last.max_source_ms)) if last else None,
             "schema_ids": list(last.schema_ids) if last else [],
@@ -104,6 +108,7 @@ def _status(
         last,
         lag,
         rows=count_rows(spark, path) if last else None,
+        rejects=count_open(settings, spark, table) if last else 0,
         source_lag_s=_source_lag_s(last, lag),
         error=str(error) if error else "",
     )

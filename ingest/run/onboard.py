@@ -21,7 +21,7 @@ from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError
 from ingest.hudi.layout import choose_target
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
-from ingest.registry import Registry, subject_of
+from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.run.doubts import doubts, lossless_keys
 from ingest.run.topics import Found, find_held, find_registered, held_topics, registered_topics
 from ingest.settings import Settings
@@ -83,9 +83,10 @@ def onboard(
     matches, or two topics would become one table.
     """
     is_avro = wish.format == "avro"
-    topics = registered_topics(registry, patterns) if is_avro else held_topics(settings.kafka, patterns)
-    sizes = _sizes(settings, topics)
-    found = [_onboard_one(settings, registry, topic, wish, sizes) for topic in topics]
+    kafka = settings.kafka
+    topics = registered_topics(registry, kafka, patterns) if is_avro else held_topics(kafka, patterns)
+    sizes = _sizes(settings, [one.topic for one in topics])
+    found = [_onboard_one(settings, registry, one, wish, sizes) for one in topics]
     made = {one.topic: one.table.table for one in found if one.table}
     for shared, twins in clashes(made).items():
         raise UsageError(
@@ -107,14 +108,16 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
 
 
 def _onboard_one(
-    settings: Settings, registry: Registry, topic: Topic, wish: Wish, sizes: Watermarks | None
+    settings: Settings, registry: Registry, named: TopicSubjects, wish: Wish, sizes: Watermarks | None
 ) -> Onboarded:
     try:
-        is_avro = wish.format == "avro"
-        found = find_registered(registry, topic) if is_avro else find_held(settings.kafka, topic, wish.schema)
+        if wish.format == "avro":
+            found = find_registered(registry, named)
+        else:
+            found = find_held(settings.kafka, named.topic, wish.schema)
         return _examine(settings, found, wish, sizes)
     except (SchemaError, UnmappedTypeError) as error:
-        return Onboarded(topic, "failed", str(error))
+        return Onboarded(named.topic, "failed", str(error))
 
 
 def _examine(settings: Settings, found: Found, wish: Wish, sizes: Watermarks | None) -> Onboarded:
@@ -187,7 +190,8 @@ def _unknown_source(envelope: Envelope) -> str:
 
 
 def _keyless(found: Found) -> str:
-    missing = f"no subject {subject_of(found.topic, 'key')}" if found.subjects.value else "no key"
+    value = found.subjects.value
+    missing = f"no subject {key_beside(value)}" if value else "no key"
     return f"{missing}: name unique columns in [key] columns of a table file, or keep every change: --append"
 
 
@@ -211,7 +215,7 @@ def _describe(
         table=attrs.evolve(table, target=target, key=Key(names)),
         key_columns=names,
         columns=len(compiled.value.columns()),
-        doubts=tuple(doubts(compiled, dialect, envelope)),
+        doubts=(*found.doubts, *doubts(compiled, dialect, envelope)),
     )
 
 

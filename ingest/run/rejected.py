@@ -1,59 +1,35 @@
-"""What stops a range: its first record that cannot be read, by its place; and what may still save it."""
+"""What becomes of records that cannot be read: what may still save them, and when there are too many."""
 
 from collections.abc import Sequence
-from typing import Final
 
 import attrs
 from pyspark.sql import DataFrame
 
 from ingest.compile.side import Written
 from ingest.compile.table import CompiledTable, compile_table
-from ingest.decode.diagnosis import first_reject, unknown_frames, unknown_ids
-from ingest.decode.format import FORMATS
+from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
 from ingest.errors import DecodeError, SchemaError, UnmappedTypeError
-from ingest.kafka.read import fetch_record
-from ingest.names import Partition, Topic
+from ingest.order.tally import Tally
 from ingest.registry import Registry
 from ingest.run.messages import written_in
 from ingest.run.schemas import Sides, fetch_by_id
-from ingest.settings import KafkaSettings
 from ingest.tables import Table
 
-_ID_HEADERS: Final = frozenset({"__key_schema_id", "__value_schema_id"})
-"""Where Confluent's HeaderSchemaIdSerializer puts the schema's GUID; the payload is bare Avro then."""
 
+def compile_written(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:
+    """Compile a table; versions that cannot be compiled are left out, so that what they wrote is rejected.
 
-def compile_written(
-    table: Table, keys: Sequence[Written], values: Sequence[Written], messages: DataFrame
-) -> CompiledTable:
-    """Compile a table; a version that cannot be compiled stops only a range that holds a record of it.
-
-    Raises `DecodeError` for the first such record.
+    Raises `SchemaError` or `UnmappedTypeError` where no version can be.
     """
     try:
         return compile_table(table, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
         culprit = next((one for one in values if _problem(table, keys, one) == str(error)), None)
-        if culprit is None:
-            raise
-        _refuse_written_by(culprit, table, messages, error)
         others = [one for one in values if one is not culprit]
-        if not others:
+        if culprit is None or not others:
             raise
-        return compile_written(table, keys, others, messages)
-
-
-def explain_reject(
-    kafka: KafkaSettings, rejects: DataFrame, compiled: CompiledTable, count: int
-) -> DecodeError:
-    """Return the error that names the first rejected record, and looks at its headers too."""
-    error = first_reject(rejects, compiled, count)
-    place = Topic(error.topic), Partition(error.partition), error.offset
-    record = fetch_record(kafka.bootstrap_servers, kafka.properties, *place)
-    named = sorted(_ID_HEADERS.intersection(name for name, _ in record.headers)) if record else []
-    if not named:
-        return error
-    return attrs.evolve(error, reason=f"a schema id in the header {' and '.join(named)} is not supported yet")
+        compiled = compile_written(table, keys, others)
+        return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
 
 
 def fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: Sides) -> Sides:
@@ -73,6 +49,35 @@ def fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable, 
     return new_keys, written_in(frames, f"values of topic {topic}", values)
 
 
+def check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: Tally) -> None:
+    """Stop a run that would set aside more than the table file allows, or a truncate that must stop it.
+
+    Raises `DecodeError` for the first rejected record.
+    """
+    if compiled.table.target.truncate == "fail":
+        _check_truncates(rejects, compiled)
+    bounds = compiled.table.rejects
+    allowed = bounds.allowed(counts.read)
+    if counts.rejected <= allowed:
+        return
+    first = rejects.orderBy("partition", "offset").limit(1)
+    row = explain(first, compiled).collect()[0]
+    bound = (
+        f"{counts.rejected:,} of {counts.read:,} messages are rejected, and [rejects] allows {allowed:,} "
+        f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g})"
+    )
+    topic = compiled.table.topic
+    raise DecodeError(
+        topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""
+    )
+
+
+def _check_truncates(rejects: DataFrame, compiled: CompiledTable) -> None:
+    truncates = explain(rejects, compiled).where("reason = 'truncate'")
+    for row in truncates.orderBy("partition", "offset").limit(1).collect():
+        raise DecodeError(compiled.table.topic, row.partition, row.offset, row.error)
+
+
 def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
     """Say why one version cannot be compiled; empty if it can."""
     try:
@@ -80,9 +85,3 @@ def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
     except (SchemaError, UnmappedTypeError) as error:
         return str(error)
     return ""
-
-
-def _refuse_written_by(culprit: Written, table: Table, messages: DataFrame, error: Exception) -> None:
-    written = messages.where(FORMATS[table.format].written_by(culprit, "value"))
-    for first in written.select("partition", "offset").orderBy("partition", "offset").limit(1).collect():
-        raise DecodeError(table.topic, first.partition, first.offset, str(error)) from error

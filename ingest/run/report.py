@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import attrs
 
-from ingest.compile.evolve import SchemaChange
+from ingest.compile.difference import SchemaChange
 from ingest.errors import DecodeError, IngestError, Retryable
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import attrs
+
 from ingest import avro
 from ingest.compile.envelope import classify
 from ingest.compile.side import Written
-from ingest.errors import SchemaNotFoundError
+from ingest.errors import SchemaError, SchemaNotFoundError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
-from ingest.registry import Registered, Registry, Schema
+from ingest.registry import Registered, Registry, Schema, versions_in_order
 from ingest.run.messages import read_schema, written_in
 from ingest.settings import Settings
 from ingest.tables import Table
@@ -60,22 +62,25 @@ def _declared(schema: avro.Schema, path: Path) -> Written:
 
 
 def fetch_versions(registry: Registry, subject: Subject) -> tuple[Written, ...]:
-    """Fetch the versions of a subject in their order.  Raises `SchemaNotFoundError` where it has none."""
-    versions = [registry.version(subject, number) for number in registry.versions(subject, deleted=True)]
+    """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
+
+    Raises `SchemaNotFoundError` where it has none.
+    """
+    versions = [registry.version(subject, number) for number in versions_in_order(registry, subject)]
     if not versions:
         raise SchemaNotFoundError(registry.url, f"subject {subject}", "Register it, or mend the table file")
-    return tuple(_written(registry, one, label(one)) for one in versions)
+    return tuple(attrs.evolve(_written(registry, one, label(one)), version=one.version) for one in versions)
 
 
 def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Written, ...]:
-    """Fetch schemas by id that are no versions of the subject; what the registry lacks is left out."""
+    """Fetch schemas by id that are no versions of the subject; what cannot be had or read is left out."""
     found = []
     for schema_id in schema_ids:
         try:
             schema = registry.by_id(schema_id)
-        except SchemaNotFoundError:
+            found.append(_written(registry, schema, f"schema id {schema_id}"))
+        except (SchemaNotFoundError, SchemaError):
             continue
-        found.append(_written(registry, schema, f"schema id {schema_id}"))
     return tuple(found)
 
 

@@ -1,5 +1,6 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 
     from ingest.run.offsets import TableStatus
     from ingest.run.onboard import Onboarded
+    from ingest.run.plan import TablePlan
+    from ingest.run.rejects import Reject, Rejects
+    from ingest.run.replay import Replayed
     from ingest.run.report import RunReport
     from ingest.run.signal import Asked, Signal
     from ingest.run.table import Progress
+    from ingest.run.versions import Checked, Comparison, SubjectVersion
 
 
 def silent(table: str, step: str) -> None:
@@ -107,6 +112,45 @@ class Session:
         where = label(registered)
         return registered, describe(avro.parse(text, references, where=where), where)
 
+    def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
+        """Compare two versions of a table's value subject, or of any subject: by default the last two."""
+        from ingest.run.versions import compare  # noqa: PLC0415  light start
+
+        table = self._find_table(name)
+        subject = table.subjects.value if table and table.subjects.value else Subject(name)
+        return compare(self.registry, subject, table, old, new)
+
+    def history(self, name: str) -> "tuple[SubjectVersion, ...]":
+        """Return the versions of a table's value subject, and the commits that met them."""
+        from ingest.hudi.ledger import history as read_history  # noqa: PLC0415  pyspark is an extra
+        from ingest.run.versions import history, value_subject  # noqa: PLC0415  same
+
+        (table,) = self.tables([name])
+        subject = value_subject(table)
+        path = self.settings.lake.table_path(table.table)
+        return history(self.registry, subject, read_history(self.spark, path, sys.maxsize))
+
+    def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "Checked":
+        """Ask whether a schema could be the next version of a table's value subject.
+
+        With `registry_only` the table is what the registered versions make of it: without lake and Spark.
+        """
+        from ingest.run.versions import check  # noqa: PLC0415  light start
+
+        (table,) = self.tables([name])
+        present = None
+        if not registry_only:
+            from ingest.hudi.present import present_types  # noqa: PLC0415  pyspark is an extra
+
+            present = present_types(self.spark, self.settings.lake.table_path(table.table))
+        return check(self.registry, table, Path(file), present)
+
+    def _find_table(self, name: str) -> Table | None:
+        """Return the table of that name, if there is one."""
+        if not self.settings.tables_dir.is_dir():
+            return None
+        return next((one for one in read_all(self.settings.tables_dir) if one.table == name), None)
+
     def onboard(
         self,
         patterns: Sequence[str],
@@ -126,6 +170,22 @@ class Session:
 
         wish = Wish(name, format, None if schema is None else Path(schema), append)
         return onboard(self.settings, self.registry, patterns, wish, dry_run=dry_run)
+
+    def plan(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "tuple[TablePlan, ...]":
+        """Say what a run would do to tables, all or the named ones; nothing is written."""
+        from ingest.run.fleet import plan_tables  # noqa: PLC0415  pyspark is an extra
+
+        tables = self.tables(names)
+        progress("", "starting Spark")
+        return plan_tables(
+            self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets
+        )
 
     def run(
         self,
@@ -153,6 +213,49 @@ class Session:
 
         (table,) = self.tables([name])
         return move_offsets(self.settings, self.spark, table, to)
+
+    def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
+        """Return what a table set aside: open records or (`resolved`) all, the first by their place."""
+        from ingest.run.rejects import list_rejects  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
+
+    def reject(self, name: str, partition: int, offset: int) -> "Reject":
+        """Return one record that a table set aside, with its bytes."""
+        from ingest.run.rejects import show_reject  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return show_reject(self.settings, self.spark, table, partition, offset)
+
+    def replay(
+        self,
+        name: str,
+        *,
+        partition: int | None = None,
+        offset: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "Replayed":
+        """Put a table's open rejects through again, all or those at a place (see `ingest.run.replay`)."""
+        from ingest.run.replay import replay  # noqa: PLC0415  pyspark is an extra
+        from ingest.run.table import Run  # noqa: PLC0415  same
+
+        (table,) = self.tables([name])
+        progress("", "starting Spark")
+        run = Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
+        return replay(run, table, partition, offset)
+
+    def purge(
+        self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
+    ) -> int:
+        """Delete a table's rejects, all or the resolved ones; return how many there are."""
+        from ingest.run.rejects import purge  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return purge(
+            self.settings, self.spark, table,
+            older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
+        )  # fmt: skip
 
     def signal(self, asked: "Asked", topic: str | None = None) -> "Signal":
         """Make a Debezium signal (see `ingest.run.signal`), and produce it if a signal topic is given."""

@@ -1,7 +1,8 @@
 """One run of one table: the one place that sees every room.
 
 From the offsets in the table's last commit to the ends seen at the start: read the messages, decode each
-with its writer's schema, keep the newest change of each key, fit it to the table, commit rows and offsets.
+with its writer's schema, keep the newest change of each key, fit it to the table, set aside what cannot be
+read, commit rows and offsets.
 """
 
 import time
@@ -10,30 +11,24 @@ from contextlib import contextmanager
 from typing import Protocol
 
 import attrs
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.compile.evolve import Evolution, evolve
-from ingest.compile.sparktype import SparkType, parse_ddl
-from ingest.compile.table import CompiledTable
-from ingest.decode.events import decode_events
 from ingest.dialects import DIALECTS
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
-from ingest.hudi.present import present as present_schema
-from ingest.hudi.present import read_columns
+from ingest.hudi.present import present_types, read_all, read_columns
 from ingest.hudi.upsert import write
 from ingest.kafka.ranges import TopicRanges, Watermark, plan_ranges
-from ingest.kafka.read import count_slices, read
-from ingest.names import Partition
-from ingest.order.latest import fold, rejected
+from ingest.names import Instant, Partition, SchemaId
+from ingest.order.rewrite import merge
 from ingest.order.settle import count_lost, settle, stored_columns
-from ingest.order.tally import PARTIALS, Tally, tally
+from ingest.order.tally import PARTIALS, Tally
 from ingest.registry import Registry
-from ingest.run.keys import check_keys, refuse_keys
-from ingest.run.rejected import compile_written, explain_reject, fetch_more
+from ingest.run.aside import set_aside
+from ingest.run.batch import Folded, Standing, folded, read_batch
+from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.report import TableOutcome
-from ingest.run.schemas import Sides, fetch_written
+from ingest.run.schemas import fetch_written
 from ingest.settings import Settings
 from ingest.tables import Table
 
@@ -60,98 +55,103 @@ class Run:
         """Return where the table lies."""
         return self.settings.lake.table_path(table.table)
 
+    def rejects_path(self, table: Table) -> str:
+        """Return where the records that it set aside lie."""
+        return self.settings.lake.rejects_path(table.table)
+
 
 def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     """Bring one table up to date.  Raises `IngestError`; then nothing was committed."""
     started = time.monotonic()
     last = read_ledger(run.spark, run.path(table))
-    ranges = _plan(table, last, watermarks, run.max_offsets)
+    ranges = pending(table, last, watermarks, run.max_offsets)
     if ranges.is_empty:
         return TableOutcome(
             table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
         )
-    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
-    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
-    expects = DIALECTS[table.dialect].often_partial or bool(last and last.counters.get(PARTIALS))
-    with _folded(run, table, ranges, written, expects_partial=expects) as (compiled, folded, counts):
-        present = _present(run, table)
-        evolution = evolve(compiled, counts.schema_ids, present)
-        check_keys(table, evolution.keys, evolution.columns, present or {})
-        stored = _stored(run, table, compiled, evolution, counts) if present else None
-        lost = count_lost(folded, stored, evolution, counts)
-        rows = settle(folded, compiled, evolution, counts, stored)
-        refuse_keys(rows, table, evolution.keys)
+    with prepared(run, table, last, ranges, watermarks) as found:
+        rows, lost = rows_to_write(run, found)
         run.progress(table.table, "writing")
-        entry = _entry(run, table, last, ranges, counts)
-        key_names = [name for name, _ in compiled.key_columns]
-        instant = write(rows, table, run.path(table), key_names, entry, first=present is None)
+        set_aside(run.spark, run.rejects_path(table), found, ranges, last=last, run_id=run.run_id)
+        instant = commit_rows(run, found, rows, _entry(run, table, last, ranges, found.counts))
     return TableOutcome(
-        table.table, table.topic, "committed", instant, ranges, counts, evolution.changes,
+        table.table, table.topic, "committed", instant, ranges, found.counts, found.evolution.changes,
         time.monotonic() - started, lost=lost,
     )  # fmt: skip
 
 
-def _plan(
+def pending(
     table: Table,
     last: LedgerEntry | None,
     watermarks: Mapping[Partition, Watermark],
     max_offsets: int | None,
 ) -> TopicRanges:
+    """Return the offsets that a run covers."""
     committed = last.next_offsets if last else None
     high = last.high_offsets if last else {}
     return plan_ranges(table.topic, committed, high, watermarks, max_offsets)
 
 
 @contextmanager
-def _folded(
-    run: Run, table: Table, ranges: TopicRanges, written: Sides, *, expects_partial: bool
-) -> Iterator[tuple[CompiledTable, DataFrame, Tally]]:
-    """Decode and fold the range, in one pass over Kafka, and hold the result while it is written.
-
-    The range is read again only to look at rejected records, and if these name schemas that were not known
-    before: no versions of the subject, but in the registry; or held by the messages, and not sampled; or if
-    rows lack values where none were expected.  Raises `DecodeError` for the first record that stays rejected.
-    """
+def prepared(
+    run: Run,
+    table: Table,
+    last: LedgerEntry | None,
+    ranges: TopicRanges,
+    watermarks: Mapping[Partition, Watermark],
+) -> Iterator[Folded]:
+    """Read ranges, decode and fold them, and fit them to the table: all but writing."""
     run.progress(table.table, f"reading {ranges.span:,} offsets")
-    kafka = run.settings.kafka
-    slices = count_slices(ranges, run.spark.sparkContext.defaultParallelism)
-    messages = read(run.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=slices)
-    keys, values = written
-    while True:
-        compiled = compile_written(table, keys, values, messages)
-        compiled = attrs.evolve(compiled, expects_partial=expects_partial)
-        folded = fold(decode_events(messages, compiled), compiled)
-        folded = folded.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            counts = tally(folded, compiled)
-            if counts.partials and not compiled.completes:
-                expects_partial = True
-                continue
-            if not counts.rejected:
-                yield compiled, folded, counts
-                return
-            rejects = messages.join(rejected(folded), ["partition", "offset"], "left_semi")
-            more_keys, more_values = fetch_more(run.registry, rejects, compiled, (keys, values))
-            if not more_keys and not more_values:
-                raise explain_reject(kafka, rejects, compiled, counts.rejected)
-        finally:
-            folded.unpersist()
-        # The subject's own newest key stays the last one: it names the key columns.
-        keys, values = (*more_keys, *keys), (*values, *more_values)
+    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
+    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    batch = read_batch(run.spark, run.settings.kafka, ranges)
+    with folded(batch, table, run.registry, written, standing(run, table, last)) as found:
+        yield found
 
 
-def _present(run: Run, table: Table) -> dict[str, SparkType] | None:
-    columns = present_schema(run.spark, run.path(table))
-    return None if columns is None else {name: parse_ddl(kind) for name, kind, _ in columns}
+def standing(run: Run, table: Table, last: LedgerEntry | None) -> Standing:
+    """Return the table as it stands."""
+    partial = DIALECTS[table.dialect].often_partial or bool(last and last.counters.get(PARTIALS))
+    return Standing(present_types(run.spark, run.path(table)), known_ids(last), partial)
 
 
-def _stored(
-    run: Run, table: Table, compiled: CompiledTable, evolution: Evolution, counts: Tally
-) -> DataFrame | None:
+def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
+    """Return the schemas that the table has met; commits of older versions name only their own."""
+    return (last.known_ids or last.schema_ids) if last else ()
+
+
+def rows_to_write(run: Run, found: Folded) -> tuple[DataFrame, int]:
+    """Return a batch's rows as the table takes them, and how many lack values that nobody has.
+
+    Raises `EvolutionError` and others for what must not be written.
+    """
+    table, evolution, present = found.compiled.table, found.evolution, found.standing.columns
+    evolution.check()
+    check_keys(table, evolution.keys, evolution.columns, present or {})
+    stored = _stored(run, found) if present else None
+    lost = count_lost(found.changes, stored, evolution, found.counts)
+    rows = settle(found.changes, found.compiled, evolution, found.counts, stored)
+    refuse_folders(rows, table, evolution.keys)
+    return rows, lost
+
+
+def _stored(run: Run, found: Folded) -> DataFrame | None:
     """Return the table as it stands, where partial rows or a truncate look back at it."""
-    if not counts.unfilled and counts.truncated_at is None:
+    if not found.counts.unfilled and found.counts.truncated_at is None:
         return None
-    return read_columns(run.spark, run.path(table), stored_columns(compiled, evolution))
+    path = run.path(found.compiled.table)
+    return read_columns(run.spark, path, stored_columns(found.compiled, found.evolution))
+
+
+def commit_rows(run: Run, found: Folded, rows: DataFrame, entry: LedgerEntry) -> Instant:
+    """Commit rows with their account; the whole table where one of its columns cannot be widened in place."""
+    table = found.compiled.table
+    path, first = run.path(table), found.standing.columns is None
+    if not found.evolution.rewrites:
+        return write(rows, table, path, found.key_names, entry, first=first)
+    run.progress(table.table, f"writing all of it anew, for {', '.join(found.evolution.rewrites)}")
+    whole = merge(read_all(run.spark, path), rows, found.compiled)
+    return write(whole, table, path, found.key_names, entry, first=first, rewrites=True)
 
 
 def _entry(
@@ -170,4 +170,5 @@ def _entry(
         schema_ids=tuple(one for one in counts.schema_ids if one > 0),
         counters=counts.counters(),
         max_source_ms=max(moments, default=None),
+        known_ids=tuple(sorted({*known_ids(last), *(one for one in counts.schema_ids if one > 0)})),
     )

@@ -8,13 +8,13 @@ import attrs
 
 from ingest import avro
 from ingest.compile.side import Written
-from ingest.errors import UsageError
+from ingest.errors import BrokerUnreachableError, SchemaError, UsageError
 from ingest.kafka.read import RawRecord
 from ingest.kafka.sample import sample
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import SchemaId, Topic
-from ingest.registry import Registry, fetch_pair, topics_of
+from ingest.registry import Registry, TopicSubjects, find_topics
 from ingest.run.messages import bare_keys, read_schema, written_in
 from ingest.run.schemas import fetch_versions
 from ingest.settings import KafkaSettings
@@ -25,7 +25,7 @@ from ingest.tables import Subjects
 class Found:
     """A topic with what its messages are written with; no values where nothing tells.
 
-    `key_names` are the columns of a key that has no schema.
+    `key_names` are the columns of a key that has no schema; `doubts` are those of the topic itself.
     """
 
     topic: Topic
@@ -34,13 +34,16 @@ class Found:
     subjects: Subjects = Subjects()
     schema: Path | None = None
     key_names: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
-def matching(known: Sequence[Topic], patterns: Sequence[str], where: str) -> tuple[Topic, ...]:
+def matching(
+    known: Sequence[TopicSubjects], patterns: Sequence[str], where: str
+) -> tuple[TopicSubjects, ...]:
     """Return the topics that match one of the globs.  Raises `UsageError` where none does."""
-    topics = tuple(topic for topic in known if any(fnmatchcase(topic, one) for one in patterns))
+    topics = tuple(one for one in known if any(fnmatchcase(one.topic, glob) for glob in patterns))
     if not topics:
-        listed = ", ".join(known[:5]) + (", …" if len(known) > len(known[:5]) else "")
+        listed = ", ".join(one.topic for one in known[:5]) + (", …" if len(known) > len(known[:5]) else "")
         raise UsageError(
             f"no topic of {where} matches {' '.join(patterns)}",
             f"Its topics are: {listed}" if known else "It has none at all",
@@ -48,23 +51,41 @@ def matching(known: Sequence[Topic], patterns: Sequence[str], where: str) -> tup
     return topics
 
 
-def registered_topics(registry: Registry, patterns: Sequence[str]) -> tuple[Topic, ...]:
+def registered_topics(
+    registry: Registry, kafka: KafkaSettings, patterns: Sequence[str]
+) -> tuple[TopicSubjects, ...]:
     """Return the topics with a value subject that match."""
-    return matching(topics_of(registry.subjects()), patterns, f"registry {registry.url}")
+    known = find_topics(registry.subjects(), lambda: _topics_to_compare(kafka))
+    return matching(known, patterns, f"registry {registry.url}")
 
 
-def held_topics(kafka: KafkaSettings, patterns: Sequence[str]) -> tuple[Topic, ...]:
+def held_topics(kafka: KafkaSettings, patterns: Sequence[str]) -> tuple[TopicSubjects, ...]:
     """Return the broker's topics that match."""
-    known = list_topics(kafka.bootstrap_servers, kafka.properties)
+    known = [TopicSubjects(topic) for topic in list_topics(kafka.bootstrap_servers, kafka.properties)]
     return matching(known, patterns, f"broker {kafka.bootstrap_servers}")
 
 
-def find_registered(registry: Registry, topic: Topic) -> Found:
-    """Find a topic's schemas by its subjects."""
-    pair = fetch_pair(registry, topic)
-    subjects = Subjects(key=pair.key.subject if pair.key else None, value=pair.value.subject)
-    keys = fetch_versions(registry, pair.key.subject) if pair.key else ()
-    return Found(topic, keys, fetch_versions(registry, pair.value.subject), subjects)
+def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
+    """Return the broker's topics; None without a broker, which is then told as a doubt."""
+    if not kafka.bootstrap_servers:
+        return None
+    try:
+        return list_topics(kafka.bootstrap_servers, kafka.properties)
+    except BrokerUnreachableError:
+        return None
+
+
+def find_registered(registry: Registry, named: TopicSubjects) -> Found:
+    """Find a topic's schemas by its subjects.  Raises `SchemaError` where it has records of several kinds."""
+    if len(named.values) > 1:
+        problem = f"its messages are of several records: {', '.join(named.values)}"
+        todo = "A table has one: route each to a topic of its own, or delete the subjects no longer written"
+        raise SchemaError(f"topic {named.topic}", "subjects", problem, todo)
+    (value,) = named.values
+    keys = fetch_versions(registry, named.key) if named.key else ()
+    subjects = Subjects(key=named.key, value=value)
+    doubts = (named.doubt,) if named.doubt else ()
+    return Found(named.topic, keys, fetch_versions(registry, value), subjects, doubts=doubts)
 
 
 def find_held(kafka: KafkaSettings, topic: Topic, schema: Path | None) -> Found:

@@ -57,6 +57,10 @@ class LakeSettings:
         """Return where a table lies."""
         return f"{self.path.rstrip('/')}/{table}"
 
+    def rejects_path(self, table: str) -> str:
+        """Return where the records that a table set aside lie."""
+        return f"{self.path.rstrip('/')}/_rejects/{table}"
+
 
 @attrs.frozen
 class SparkSettings:

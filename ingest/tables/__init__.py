@@ -1,7 +1,10 @@
 """One onboarded table, as a value and as a TOML file that people edit."""
 
+from ingest.tables.evolution import Kind, Policy
 from ingest.tables.file import read, read_all
 from ingest.tables.naming import clashes, table_name
+from ingest.tables.rejects import Rejects
+from ingest.tables.rules import WrongValueError
 from ingest.tables.table import (
     Column,
     DialectName,
@@ -11,7 +14,6 @@ from ingest.tables.table import (
     Table,
     Target,
     Types,
-    WrongValueError,
 )
 from ingest.tables.text import merge, render
 
@@ -20,6 +22,9 @@ __all__ = [
     "DialectName",
     "Format",
     "Key",
+    "Kind",
+    "Policy",
+    "Rejects",
     "Subjects",
     "Table",
     "Target",

@@ -17,7 +17,8 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn
 
 from ingest.errors import TableFileError, UsageError
-from ingest.tables.table import Delete, Table, WrongValueError
+from ingest.tables.rules import WrongValueError
+from ingest.tables.table import Delete, Table
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_LINE: Final = 2000
@@ -130,6 +131,7 @@ def _make_converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind, name in ((str, "a text"), (int, "a whole number"), (bool, "true or false")):
         converter.register_structure_hook(kind, _exactly(kind, name))
+    converter.register_structure_hook(float, _number)
     converter.register_structure_hook_func(_has_origin(Literal), _literal)
     converter.register_structure_hook_func(_has_origin(tuple), _texts)
     converter.register_structure_hook_factory(
@@ -152,6 +154,12 @@ def _exactly(kind: type, name: str) -> Callable[[Any, Any], Any]:
         return value
 
     return structure
+
+
+def _number(value: Any, _: Any) -> float:
+    if type(value) not in (int, float):
+        raise WrongValueError("", f"found {_shown(value)}; allowed: a number")
+    return float(value)
 
 
 def _literal(value: Any, kind: Any) -> Any:

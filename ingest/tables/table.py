@@ -1,12 +1,16 @@
 """A table file's content as values, with the rules that a text must hold beyond its type."""
 
+import difflib
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal, TypeVar
+from collections.abc import Iterable
+from typing import Any, Final, Literal
 
 import attrs
 
 from ingest.names import Subject, Topic
+from ingest.tables.evolution import RULES, Kind, Policy, policy_of
+from ingest.tables.rejects import Rejects
+from ingest.tables.rules import WrongValueError, between
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
@@ -24,32 +28,11 @@ _SIMPLE: Final = (
     *("date", "timestamp", "timestamp_ntz"),
 )
 
-T = TypeVar("T")
-
-
-class WrongValueError(ValueError):
-    """A value that breaks a rule; `key` is its place below the value that was to be made."""
-
-    def __init__(self, key: str, problem: str, todo: str = "") -> None:
-        super().__init__(f"{key}: {problem}" if key else problem)
-        self.key, self.problem, self.todo = key, problem, todo
-
-
-Rule = Callable[[Any, "attrs.Attribute[T]", T], None]
-
 
 def is_table_name(name: str) -> bool:
     """Tell whether a name is one safe step of a path: the table lies at `<lake>/<name>`."""
     fits = len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
     return fits and not name.lower().startswith("_rejects")
-
-
-def _between(low: int, high: int) -> Rule[int]:
-    def check(_: Any, attribute: "attrs.Attribute[int]", value: int) -> None:
-        if not low <= value <= high:
-            raise WrongValueError(attribute.name, f"found {value}; allowed: {low} to {high}")
-
-    return check
 
 
 def _table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
@@ -110,6 +93,20 @@ def _path(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
         raise WrongValueError(attribute.name, f"found '{value}'; allowed: a path such as $.a.b or $.a[0]")
 
 
+def _policies(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
+    for kind, policy in value.items():
+        rule = next((rule for name, rule in RULES.items() if name == kind), None)
+        if rule is None:
+            near = difflib.get_close_matches(kind.replace("_", "-"), RULES, n=1)
+            todo = f"Did you mean '{near[0]}'?" if near else ""
+            raise WrongValueError(
+                f"{attribute.name}.{kind}", f"unknown kind of change; allowed: {', '.join(RULES)}", todo
+            )
+        if policy not in rule.effects:
+            allowed = ", ".join(f"'{one}'" for one in rule.effects)
+            raise WrongValueError(f"{attribute.name}.{kind}", f"found '{policy}'; allowed: {allowed}")
+
+
 def _hudi_options(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
     for name in value:
         if not name.startswith("hoodie."):
@@ -144,7 +141,7 @@ class Target:
     partition_by: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
     delete: Delete = "hard"
     index: Literal["bucket", "global_simple"] = "bucket"
-    buckets: int = attrs.field(default=2, validator=_between(1, 4096))
+    buckets: int = attrs.field(default=2, validator=between(1, 4096))
     first_load: Literal["upsert", "bulk_insert"] = "upsert"
     truncate: Literal["apply", "ignore", "fail"] = "apply"
 
@@ -203,7 +200,8 @@ class Table:
 
     `epoch` leads every position: raise it after the source was re-created.  `schema` names the file with the
     schema of messages that neither hold it themselves nor have one in a registry (JSON).  `schema_changes` is
-    the connector's topic of schema changes, which `ingest status` shows.
+    the connector's topic of schema changes, which `ingest status` shows.  `evolution` holds policies by kind
+    of change (see `ingest.tables.evolution`).
     """
 
     table: str = attrs.field(validator=_table_name)
@@ -213,12 +211,14 @@ class Table:
     format: Format = "avro"
     schema: str | None = attrs.field(default=None, validator=_filled)
     schema_changes: Topic | None = None
-    epoch: int = attrs.field(default=0, validator=_between(0, 9999))
+    epoch: int = attrs.field(default=0, validator=between(0, 9999))
     key: Key = Key()
     target: Target = Target()
     types: Types = Types()
     columns: dict[str, Column] = attrs.Factory(dict)
     document: Document = Document()
+    evolution: dict[str, str] = attrs.field(factory=dict, validator=_policies)
+    rejects: Rejects = Rejects()
     hudi: dict[str, str] = attrs.field(factory=dict, validator=_hudi_options)
 
     def __attrs_post_init__(self) -> None:
@@ -238,6 +238,10 @@ class Table:
             if other != name:
                 problem = f"'{column.rename}' is also the new name of column '{other}'"
                 raise WrongValueError(f"columns.{name}.rename", problem)
+
+    def policy(self, kind: Kind) -> Policy:
+        """Return what is to be done about a kind of change."""
+        return policy_of(self.evolution, kind)
 
 
 def _check_excluded(key: str, names: Iterable[str], columns: dict[str, Column]) -> None:

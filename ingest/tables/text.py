@@ -18,6 +18,9 @@ _SECTIONS: Final = {
     "types": "How types without a like in Spark are stored; the defaults lose nothing silently.",
     "columns": "What one column needs: type, time, nanos, beyond, rename or exclude, such as\n"
     '  [columns.amount]\n  type = "decimal(20,4)"',
+    "evolution": "What a change of the schema does, by kind: evolve, ignore, reject or fail, such as\n"
+    '  column-dropped = "fail"',
+    "rejects": "Records set aside in one run, at the most; above either bound it fails and commits nothing.",
     "hudi": "Any hoodie.* option that ingest does not set itself.",
 }
 _KEYS: Final = {
@@ -28,8 +31,9 @@ _KEYS: Final = {
     "target.index": "bucket: by key; global_simple: for partition columns outside the key.",
     "types.time": "string: all digits of the source; micros: microseconds since midnight.",
     "types.decimals": "Of more than 38 digits. string: all of them, as text; fail: stop.",
-    "types.beyond": "Infinity, and dates outside the years 1 to 9999. fail: stop; null: store null.",
+    "types.beyond": "Infinity, and dates outside the years 1 to 9999. fail: set aside; null: store null.",
     "types.placeholder": "The connector's unavailable.value.placeholder.",
+    "rejects.max_share": "Of the messages read; counts from the eleventh reject on.",
     "types.nanos": "timestamp: to 1 µs; bigint or string: all nine digits.",
 }
 
@@ -97,6 +101,8 @@ def _blocks(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "", "columns", {}
     for name, column in table.columns.items():
         yield f"[columns.{tomlkit.key(name).as_string()}]", f"columns.{name}", _said(column)
+    yield "[evolution]", "evolution", dict(table.evolution)
+    yield "[rejects]", "rejects", _said(table.rejects)
     yield "[hudi]", "hudi", dict(table.hudi)
 
 

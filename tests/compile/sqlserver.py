@@ -1,83 +1,31 @@
-"""Schemas as Debezium's SQL Server connector and Confluent's converter write them, made from columns."""
+"""SQL Server's schemas, made from columns, compiled."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import attrs
 
 from ingest import avro
 from ingest.compile.side import Written
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Subject, Topic
 from ingest.tables import Column, Key, Subjects, Table, Types
+from ingest.testing import CONNECTORS, envelope_schema, key_schema
 
 Json = Any
 TOPIC = Topic("srv.db.dbo.t")
 KEY_ID, VALUE_ID = SchemaId(1), SchemaId(101)
 
 
-def semantic(physical: str, name: str, **more: Any) -> Json:
-    """Make a type that carries a `connect.name`."""
-    return {"type": physical, "connect.version": 1, "connect.name": name, **more}
-
-
-def decimal(precision: int | None, scale: int, *, written_precision: int | None = None) -> Json:
-    """Make a decimal as the converter does: without a precision it writes 64."""
-    parameters = {"scale": str(scale)}
-    if precision is not None:
-        parameters["connect.decimal.precision"] = str(precision)
-    return semantic(
-        "bytes",
-        "org.apache.kafka.connect.data.Decimal",
-        **{"connect.parameters": parameters, "logicalType": "decimal"},
-        scale=scale,
-        precision=written_precision or precision or 64,
-    )
-
-
-def nullable(kind: Json) -> Json:
-    """Make a type optional, as columns that may be null are."""
-    return ["null", kind]
-
-
-def source(record: str = "io.debezium.connector.sqlserver.Source") -> Json:
-    """Make the source block of 2.1."""
-    namespace, _, name = record.rpartition(".")
-    snapshot = [semantic("string", "io.debezium.data.Enum"), "null"]
-    fields: dict[str, Json] = {
-        **dict.fromkeys(("version", "connector", "name"), "string"),
-        "ts_ms": "long",
-        "snapshot": snapshot,
-        "db": "string",
-        "sequence": nullable("string"),
-        **dict.fromkeys(("schema", "table"), "string"),
-        "change_lsn": nullable("string"),
-        "commit_lsn": nullable("string"),
-        "event_serial_no": nullable("long"),
-    }
-    return {"type": "record", "name": name, "namespace": namespace, "fields": fields_of(fields)}
-
-
-def fields_of(columns: Mapping[str, Json]) -> list[Json]:
-    """Make the fields of a record."""
-    return [{"name": name, "type": kind} for name, kind in columns.items()]
-
-
-def envelope(columns: Mapping[str, Json], *, source_record: str | None = None) -> Json:
-    """Make the value schema of a table: `after` names the record that `before` defines."""
-    row = {"type": "record", "name": "Value", "fields": fields_of(columns)}
-    parts = {
-        "before": nullable(row),
-        "after": nullable("Value"),
-        "source": source(source_record) if source_record else source(),
-        "op": "string",
-        "ts_ms": nullable("long"),
-    }
-    return {"type": "record", "name": "Envelope", "namespace": TOPIC, "fields": fields_of(parts)}
+def envelope(columns: Mapping[str, Json], *, source_record: str = "") -> Json:
+    """Make the value schema of a table."""
+    return envelope_schema(TOPIC, columns, CONNECTORS["sqlserver"], source_record)
 
 
 def key(columns: Mapping[str, Json]) -> Json:
     """Make the key schema of a table."""
-    return {"type": "record", "name": "Key", "namespace": TOPIC, "fields": fields_of(columns)}
+    return key_schema(TOPIC, columns)
 
 
 def written(schema_id: int, node: Json, label: str = "") -> Written:
@@ -110,7 +58,10 @@ def compiled(
     keys: Mapping[str, Json] | None = ID,
 ) -> CompiledTable:
     """Compile value versions, given by their columns, and one key schema (None: keyless)."""
-    values = [written(VALUE_ID + i, envelope(columns)) for i, columns in enumerate(versions)]
+    values = [
+        attrs.evolve(written(VALUE_ID + i, envelope(columns)), version=i + 1)
+        for i, columns in enumerate(versions)
+    ]
     key_schemas = [] if keys is None else [written(KEY_ID, key(keys), f"{TOPIC}-key v1 (id {KEY_ID})")]
     return compile_table(of or table(), key_schemas, values)
 

@@ -9,7 +9,8 @@ import pytest
 from ingest.compile.column import Mapped
 from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, Table
-from tests.compile.sqlserver import ID, compiled, decimal, nullable, semantic, table
+from ingest.testing import decimal, nullable, semantic
+from tests.compile.sqlserver import ID, compiled, table
 
 INT16 = {"type": "int", "connect.type": "int16"}
 MICRO = "digits below 1 µs"

@@ -12,8 +12,8 @@ from ingest.compile.envelope import find_envelope
 from ingest.compile.event import EVENT, EventForm, form_of
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS
-from ingest.errors import SchemaError
-from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, fields_of, key, nullable, table, written
+from ingest.testing import fields_of, nullable
+from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
 
 SAMPLES = Path(__file__).parents[1] / "data" / "connect"
 
@@ -107,15 +107,17 @@ def test_metadata_is_no_column() -> None:
     assert "__table" not in read
 
 
-def test_a_topic_of_several_forms_is_refused() -> None:
-    """They have no common order: the newest is named, with what to do."""
+def test_a_version_of_another_form_is_no_event_of_the_table() -> None:
+    """They have no common order: the oldest version's form is the table's."""
     values = [
         written(VALUE_ID, envelope(ID)),
         written(VALUE_ID + 1, flat(__op="string", __commit_lsn="string")),
     ]
-    with pytest.raises(SchemaError, match="several forms: debezium, flattened") as caught:
-        compile_table(table(), [written(KEY_ID, key(ID))], values)
-    assert "a topic of its own" in str(caught.value)
+    compiled = compile_table(table(), [written(KEY_ID, key(ID))], values)
+    assert compiled.misfits == {
+        VALUE_ID + 1: "is an event of the form 'flattened', the others are 'debezium'"
+    }
+    assert [writer.kind for writer in compiled.value.writers] == ["data", "foreign"]
 
 
 def test_every_dialect_has_a_form_of_what_it_reads() -> None:

@@ -1,15 +1,21 @@
 """What a batch brings against what the table holds."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import attrs
 import pytest
 
-from ingest.compile.evolve import SchemaChange, TargetColumn, evolve
+from ingest.compile.difference import SchemaChange
+from ingest.compile.evolve import Evolution, TargetColumn, evolve
 from ingest.compile.sparktype import parse_ddl
+from ingest.compile.table import compile_table
 from ingest.errors import EvolutionError
-from tests.compile.sqlserver import ID, VALUE_ID, compiled, decimal
+from ingest.names import SchemaId
+from ingest.testing import decimal
+from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 
-FIRST, SECOND = VALUE_ID, VALUE_ID + 1
+FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)
 
 
 def present(**columns: str) -> dict[str, Any]:
@@ -47,16 +53,17 @@ def test_a_batch_of_an_older_version_is_widened_to_the_table() -> None:
 
 
 def test_a_struct_keeps_the_tables_order_of_fields() -> None:
-    """The order in which a version happens to write them is no change."""
+    """The order in which a version happens to write them is no change; a field more is."""
 
     def struct(*names: str) -> Any:
         return {"type": "record", "name": "P", "fields": [{"name": name, "type": "int"} for name in names]}
 
     result = compiled([{**ID, "p": struct("b", "a")}, {**ID, "p": struct("c", "b", "a")}])
     held = present(id="int", p="struct<a:int,b:int>")
-    assert evolve(result, [FIRST], held).changes == ()
-    (change,) = evolve(result, [FIRST, SECOND], held).changes
-    assert change.type == "struct<a:int,b:int,c:int>"
+    assert evolve(result, [FIRST], held, [FIRST]).changes == ()
+    found = evolve(result, [FIRST, SECOND], held, [FIRST])
+    assert found.changes == (SchemaChange("field-added", "p.c", "int"),)
+    assert str(found.columns[0].spark) == "struct<a:int,b:int,c:int>"
 
 
 @pytest.mark.parametrize(
@@ -74,16 +81,172 @@ def test_a_change_that_would_lose_or_falsify_stops_with_the_column(brought: Any,
     """Hudi would take some of them silently, and for ever."""
     result = compiled([{**ID, "a": brought}])
     with pytest.raises(EvolutionError) as caught:
-        evolve(result, [FIRST], present(id="int", a=held))
-    assert (caught.value.table, caught.value.column, caught.value.present) == ("t", "a", held)
+        evolve(result, [FIRST], present(id="int", a=held)).check()
+    error = caught.value
+    assert (error.table, error.column, error.kind, error.present) == ("t", "a", "column-changed", held)
+    assert "srv.db.dbo.t-value v1 (id 101)" in str(error)
+    assert "[evolution] column-changed can be evolve: " in str(error)
 
 
 def test_versions_in_one_batch_that_no_type_holds_stop_too() -> None:
     """Before the table even exists."""
     result = compiled([{**ID, "a": "int"}, {**ID, "a": "string"}])
     with pytest.raises(EvolutionError):
-        evolve(result, [FIRST, SECOND], None)
+        evolve(result, [FIRST, SECOND], None).check()
     assert [str(column.spark) for column in evolve(result, [SECOND], None).columns] == ["string"]
+
+
+def test_whole_numbers_that_become_decimals_need_the_table_written_anew() -> None:
+    """Hudi widens everything else where it lies; a table that does not exist yet needs nothing."""
+    result = compiled([{**ID, "a": "int", "b": "int"}, {**ID, "a": decimal(9, 2), "b": "long"}])
+    held = present(id="int", a="int", b="int")
+    found = evolve(result, [FIRST, SECOND], held, [FIRST])
+    assert [str(column.spark) for column in found.columns] == ["decimal(12,2)", "bigint"]
+    assert found.rewrites == ("a",)
+    assert evolve(result, [FIRST, SECOND], None).rewrites == ()
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+HELD = present(id="int", a="int")
+
+
+def evolved(versions: Sequence[Any], seen: Sequence[int], **policies: str) -> Evolution:
+    """Fit versions to a table with an int `a`, of which the first version is known."""
+    said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+    result = compiled(versions, of=attrs.evolve(table(), evolution=said))
+    return evolve(result, [SchemaId(one) for one in seen], HELD, [SchemaId(FIRST)])
+
+
+ADDED = [{**ID, "a": "int"}, {**ID, "a": "int", "b": "string"}]
+DROPPED = [{**ID, "a": "int"}, ID]
+NARROWED = [{**ID, "a": "int", "b": "long"}, {**ID, "a": "int", "b": "int"}]
+CLASHED = [{**ID, "a": "int"}, {**ID, "a": "string"}, {**ID, "a": "string"}, {**ID, "a": "boolean"}]
+THIRD, FOURTH = VALUE_ID + 2, VALUE_ID + 3
+
+
+def names(found: Evolution) -> list[str]:
+    """Return the columns that a batch writes, with their types."""
+    return [f"{column.name} {column.spark}" for column in found.columns]
+
+
+def test_an_added_column_comes_stays_out_is_set_aside_or_stops() -> None:
+    """By policy: and what is ignored or set aside leaves the table as it was."""
+    both = [FIRST, SECOND]
+    assert names(evolved(ADDED, both)) == ["a int", "b string"]
+    ignored = evolved(ADDED, both, column_added="ignore")
+    assert (names(ignored), ignored.changes, ignored.refused) == (["a int"], (), {})
+    refused = evolved(ADDED, both, column_added="reject")
+    assert (names(refused), refused.changes) == (["a int"], ())
+    assert refused.refused == {SECOND: "column-added b string, and [evolution] says reject"}
+    (failure,) = evolved(ADDED, both, column_added="fail").failing
+    assert (failure.kind, failure.column, failure.found) == ("column-added", "b", "string")
+
+
+def test_a_dropped_column_is_told_once() -> None:
+    """Of the version that drops it, when the table first meets that; `ignore` says nothing."""
+    assert evolved(DROPPED, [SECOND]).changes == (SchemaChange("column-dropped", "a", was="int"),)
+    assert evolved(DROPPED, [SECOND], column_dropped="ignore").changes == ()
+    assert evolved(DROPPED, [SECOND], column_dropped="fail").failing
+    known = compiled(DROPPED)
+    assert evolve(known, [SECOND], HELD, [FIRST, SECOND]).changes == ()
+
+
+def test_a_narrower_version_stops_and_a_late_older_one_does_not() -> None:
+    """The same two types: what counts is the order of versions, not of arrival nor of ids."""
+    held = present(id="int", a="int", b="bigint")
+    narrowed = compiled(NARROWED)
+    (failure,) = evolve(narrowed, [SECOND], held, [FIRST]).failing
+    assert (failure.kind, failure.found, failure.present) == ("column-narrowed", "int", "bigint")
+    late = compiled(NARROWED[::-1])
+    assert evolve(late, [FIRST], held, [SECOND]).failing == ()
+    assert evolve(late, [FIRST], held, [SECOND]).changes == ()
+
+
+def test_a_clashing_type_gets_a_column_named_after_its_version() -> None:
+    """A later version of that type goes there too, another clash to one of its own; it is told once."""
+    found = evolved(CLASHED, [FIRST, SECOND], column_changed="evolve")
+    assert names(found) == ["a int", "a_v2 string"]
+    assert found.changes == (
+        SchemaChange("column-changed", "a", "string", "int"),
+        SchemaChange("column-added", "a_v2", "string"),
+    )
+    result = compiled(CLASHED, of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
+    held = {**HELD, **present(a_v2="string")}
+    later = evolve(result, [SchemaId(THIRD), SchemaId(FOURTH)], held, [FIRST, SECOND])
+    assert names(later) == ["a_v2 string", "a_v4 boolean"]
+    assert [change.column for change in later.changes] == ["a", "a_v4"]
+
+
+def test_a_clashing_type_can_be_left_out_or_set_aside() -> None:
+    """The column then has no source in the batch; what is set aside brings nothing else either."""
+    ignored = evolved(CLASHED, [SECOND], column_changed="ignore")
+    assert (names(ignored), ignored.failing) == ([], ())
+    refused = evolved([CLASHED[0], {**CLASHED[1], "b": "int"}], [FIRST, SECOND], column_changed="reject")
+    assert (names(refused), list(refused.refused)) == (["a int"], [SECOND])
+
+
+def test_what_several_changes_fail_by_is_counted() -> None:
+    """The first is named, with how many more there are."""
+    versions = [{**ID, "a": "int"}, {**ID, "a": "string", "b": "int"}]
+    found = evolved(versions, [SECOND], column_added="fail")
+    with pytest.raises(EvolutionError, match=r"\(and 1 more\)"):
+        found.check()
+
+
+def test_a_column_with_an_alias_is_the_column_that_it_was() -> None:
+    """Under its first name; with `ignore` it is another one."""
+    newer = envelope({**ID, "z": "int"})
+    (field,) = (one for one in newer["fields"][0]["type"][1]["fields"] if one["name"] == "z")
+    field["aliases"] = ["a"]
+    older = attrs.evolve(written(VALUE_ID, envelope({**ID, "a": "int"})), version=1)
+    versions = [older, attrs.evolve(written(VALUE_ID + 1, newer), version=2)]
+
+    def found(**policies: str) -> Evolution:
+        of = attrs.evolve(table(), evolution={"column-renamed": policies.get("renamed", "evolve")})
+        result = compile_table(of, [written(KEY_ID, key(ID))], versions)
+        return evolve(result, [FIRST, SECOND], HELD, [FIRST])
+
+    assert names(found()) == ["a int"]
+    assert found().changes == (SchemaChange("column-renamed", "a", "z", "a"),)
+    assert names(found(renamed="ignore")) == ["a int", "z int"]
+    assert {change.kind for change in found(renamed="ignore").changes} == {"column-added", "column-dropped"}
+
+
+def test_a_key_that_drifts_stops_the_table_that_is_keyed_by_the_older_one() -> None:
+    """The newest message key has a column more than the table file says; `ignore` keeps the table's key."""
+    row = {**ID, "tenant": "int"}
+    keys = [written(KEY_ID, key(ID)), written(KEY_ID + 1, key(row))]
+
+    def found(**policies: str) -> Evolution:
+        said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+        of = attrs.evolve(table("id"), evolution=said)
+        return evolve(compile_table(of, keys, [written(VALUE_ID, envelope(row))]), [FIRST], HELD, [FIRST])
+
+    (failure,) = found().failing
+    assert (failure.kind, failure.present, failure.found) == ("key-changed", "id", "id, tenant")
+    assert found(key_changed="ignore").failing == ()
+
+
+def test_a_version_that_is_no_event_of_the_table_stops_only_who_holds_records_of_it() -> None:
+    """Another connector's, or no envelope at all; `reject` sets its records aside."""
+    versions = [
+        written(VALUE_ID, envelope({**ID, "a": "int"})),
+        written(VALUE_ID + 1, envelope(ID, source_record="io.debezium.connector.oracle.Source")),
+        attrs.evolve(written(VALUE_ID + 2, key(ID)), version=3),
+    ]
+
+    def found(seen: int, **policies: str) -> Evolution:
+        said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+        result = compile_table(attrs.evolve(table(), evolution=said), [written(KEY_ID, key(ID))], versions)
+        return evolve(result, [SchemaId(seen)], HELD, [FIRST])
+
+    assert found(FIRST).failing == ()
+    for seen, reason in ((SECOND, "oracle"), (THIRD, "no change event")):
+        (failure,) = found(seen).failing
+        assert (failure.kind, failure.column) == ("envelope-changed", "")
+        assert reason in failure.found
+        assert list(found(seen, envelope_changed="reject").refused) == [seen]
 
 
 def test_a_column_is_read_from_the_variants_that_carry_it() -> None:

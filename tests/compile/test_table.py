@@ -11,17 +11,15 @@ from ingest.compile.table import CompiledTable, compile_table
 from ingest.compile.variant import merged_type
 from ingest.errors import SchemaError
 from ingest.tables import Column
+from ingest.testing import decimal, nullable, semantic
 from tests.compile.sqlserver import (
     ID,
     KEY_ID,
     TOPIC,
     VALUE_ID,
     compiled,
-    decimal,
     envelope,
     key,
-    nullable,
-    semantic,
     spark_types,
     table,
     written,
@@ -322,7 +320,7 @@ def test_another_connectors_events_are_refused() -> None:
     foreign = envelope(ID, source_record="io.debezium.connector.mysql.Source")
     with pytest.raises(SchemaError, match="mysql") as caught:
         compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, foreign)])
-    assert caught.value.path == "$.source"
+    assert "not one of SQL Server" in str(caught.value)
 
 
 FLAT = {"type": "record", "name": "s.Value", "fields": [{"name": "__op", "type": "string"}]}

@@ -9,7 +9,7 @@ from ingest import avro
 from ingest.compile.column import Mapped, Mapper
 from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, Types
-from tests.compile.sqlserver import decimal, nullable, semantic
+from ingest.testing import decimal, nullable, semantic
 
 DATA = "io.debezium.data."
 WKB = {"wkb": "bytes", "srid": nullable("int")}

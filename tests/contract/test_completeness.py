@@ -16,6 +16,7 @@ from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DU
 from ingest.dialects import DIALECTS
 from ingest.errors import IngestError
 from ingest.tables import Types
+from ingest.tables.evolution import RULES
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "registry_fixtures"
@@ -149,3 +150,10 @@ def test_golden_files_are_of_schemas_that_there_are() -> None:
     golden = set(FIXTURES.glob("*/*/v*.expected.json"))
     assert golden == {path.with_suffix(".expected.json") for path in SCHEMAS}
     assert all(json.loads(path.read_text())["columns"] for path in golden)
+
+
+def test_the_page_of_schema_changes_has_every_kind_with_its_default() -> None:
+    """As `ingest.tables.evolution` has them, word for word."""
+    page = (ROOT / "docs" / "schema-changes.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)` \| .* \| `(\w+)`: (.*) \|$", page, re.MULTILINE)
+    assert rows == [(kind, rule.default, rule.effects[rule.default]) for kind, rule in RULES.items()]

@@ -1,11 +1,9 @@
-"""Messages as the converter writes them, encoded by fastavro, and the rows that ingest makes of them."""
+"""Messages of SQL Server's, position by hand, and the rows that ingest makes of them."""
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from typing import Any
 
 import attrs
-import fastavro
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.evolve import evolve
@@ -14,33 +12,10 @@ from ingest.decode.events import decode_events
 from ingest.order.latest import fold
 from ingest.order.settle import settle
 from ingest.order.tally import Tally, tally
+from ingest.testing import framed
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, Json, envelope, key
 
 MESSAGE = "partition int, offset bigint, key binary, value binary"
-
-
-def encode(schema_id: int, node: Json, value: Any) -> bytes:
-    """Write a value as it is on the wire: `value` holds physical values, so logical types are put away."""
-    buffer = BytesIO(b"\x00" + schema_id.to_bytes(4, "big"))
-    buffer.seek(5)
-    fastavro.schemaless_writer(buffer, fastavro.parse_schema(without_logical_types(node)), value)
-    return buffer.getvalue()
-
-
-def without_logical_types(node: Json) -> Json:
-    """Take the annotations away that fastavro would act upon."""
-    match node:
-        case dict():
-            return {k: without_logical_types(v) for k, v in node.items() if k != "logicalType"}
-        case list():
-            return [without_logical_types(one) for one in node]
-        case _:
-            return node
-
-
-def unscaled(number: int) -> bytes:
-    """Write an integer as Java's BigInteger does: two's complement, as short as can be."""
-    return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 
 def source(**fields: Any) -> dict[str, Any]:
@@ -66,11 +41,11 @@ class Topic:
 
     def key(self, **columns: Any) -> bytes:
         """Encode a message key."""
-        return encode(KEY_ID, key(self.keys), columns)
+        return framed(KEY_ID, key(self.keys), columns)
 
     def value(self, event: Mapping[str, Any], version: int = 0) -> bytes:
         """Encode an event with one version's schema."""
-        return encode(VALUE_ID + version, envelope(self.versions[version]), event)
+        return framed(VALUE_ID + version, envelope(self.versions[version]), event)
 
     def row(self, row: Mapping[str, Any], version: int = 0, **at: Any) -> tuple[bytes, bytes]:
         """Encode a row that was read, with its key."""

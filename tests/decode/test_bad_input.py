@@ -1,31 +1,20 @@
 """Bad input: every such record is set aside, alone, and its reason says what is wrong with it."""
 
+import re
 from typing import Any
 
 import attrs
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from ingest.compile.table import CompiledTable, compile_table
-from ingest.decode.diagnosis import first_reject, unknown_ids
+from ingest.decode.diagnosis import explain, unknown_ids
 from ingest.decode.events import decode_events, explain_rejects
 from ingest.order.latest import fold, rejected
 from ingest.order.tally import tally
-from tests.compile.sqlserver import (
-    ID,
-    KEY_ID,
-    TOPIC,
-    VALUE_ID,
-    compiled,
-    decimal,
-    envelope,
-    key,
-    nullable,
-    semantic,
-    table,
-    written,
-)
-from tests.decode.messages import Topic, change, encode, frame, rows_of, unscaled
+from ingest.testing import decimal, framed, nullable, semantic, unscaled
+from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
+from tests.decode.messages import Topic, change, frame, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -101,7 +90,7 @@ BAD = [
     Bad(
         "a foreign schema",
         f"value: not readable with its own schema, id {FOREIGN_ID}",
-        encode(FOREIGN_ID, "string", "x"),
+        framed(FOREIGN_ID, "string", "x"),
     ),
     # --- the event -------------------------------------------------------------------------------
     Bad("op x", "value: op x is not supported", value("x")),
@@ -180,8 +169,8 @@ def judged(messages: DataFrame, compiled_table: CompiledTable) -> list[bool]:
 @pytest.fixture(scope="module")
 def reasons(messages: DataFrame, compiled_table: CompiledTable) -> list[str | None]:
     """Explain them all in one pass."""
-    rows = explain_rejects(messages, compiled_table).select("reason", "offset").orderBy("offset").collect()
-    return [row.reason for row in rows]
+    rows = explain_rejects(messages, compiled_table).select("error", "offset").orderBy("offset").collect()
+    return [row.error for row in rows]
 
 
 @pytest.mark.parametrize("number", range(len(BAD)), ids=lambda number: BAD[number].name)
@@ -223,20 +212,86 @@ CLOSER = {
 }
 
 
+REASONS = {
+    "empty": "unreadable",
+    "magic 1": "unreadable",
+    "unknown id": "unknown-schema",
+    "half": "unreadable",
+    "op x": "unsupported-op",
+    "u without after": "no-row",
+    "null key": "null-key",
+    "no zoned timestamp": "conversion",
+    "serial": "no-position",
+    "highest id": "unknown-schema",
+}
+
+
+@pytest.fixture(scope="module")
+def explained(spark: SparkSession, compiled_table: CompiledTable) -> dict[str, Row]:
+    """Explain some of them as records of their own; the last one names a schema in its headers."""
+    chosen = [one for one in BAD if one.name in {*CLOSER, *REASONS}]
+    plain: list[tuple[str, bytes]] = [("other", b"")]
+    rows = [(3, number, one.key, one.value, plain if number else None) for number, one in enumerate(chosen)]
+    named = [("__value_schema_id", b"\1" + GUID), ("__key_schema_id", b"")]
+    rows.append((3, len(chosen), GOOD_KEY, GOOD[5:], named))
+    told = explain(spark.createDataFrame(rows, WHOLE), compiled_table).orderBy("offset").collect()
+    return dict(zip([*(one.name for one in chosen), "in header"], told, strict=True))
+
+
+WHOLE = (
+    "partition int, offset bigint, key binary, value binary, headers array<struct<key:string,value:binary>>"
+)
+
+
 @pytest.mark.parametrize("name", CLOSER)
-def test_the_first_record_set_aside_is_named_and_looked_at(
-    name: str, spark: SparkSession, compiled_table: CompiledTable
-) -> None:
-    """Topic, partition, offset, how many there are, and what the bytes say."""
+def test_what_cannot_be_read_is_looked_at_more_closely(name: str, explained: dict[str, Row]) -> None:
+    """The error says what the bytes say."""
     bad = next(one for one in BAD if one.name == name)
-    rejects = spark.createDataFrame(
-        [(3, 71, bad.key, bad.value), (3, 99, b"", b"")],
-        "partition int, offset bigint, key binary, value binary",
-    )
-    error = first_reject(rejects, compiled_table, 2)
-    assert (error.topic, error.partition, error.offset, error.count) == (TOPIC, 3, 71, 2)
-    with pytest.raises(type(error), match=f"{bad.reason}: .*{CLOSER[name]}"):
-        raise error
+    assert re.match(f"{re.escape(bad.reason)}: .*{CLOSER[name]}", explained[name].error)
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_reason_is_one_of_few_words(name: str, explained: dict[str, Row]) -> None:
+    """Beside the error, for those who count and choose."""
+    assert explained[name].reason == REASONS[name]
+
+
+def test_the_schema_id_is_that_of_the_value(explained: dict[str, Row]) -> None:
+    """Known or not; none where the bytes name none, or one that no registry can have."""
+    found = {name: explained[name].schema_id for name in ("half", "unknown id", "highest id", "magic 1")}
+    assert found == {"half": VALUE_ID, "unknown id": UNKNOWN_ID, "highest id": None, "magic 1": None}
+
+
+def test_a_schema_id_in_a_header_is_named(explained: dict[str, Row]) -> None:
+    """Confluent's serializer can put it there: the payload is bare then."""
+    text = "value: a schema id in the header __key_schema_id and __value_schema_id is not supported yet"
+    assert (explained["in header"].reason, explained["in header"].error) == ("unreadable", text)
+
+
+def test_a_refused_schema_rejects_its_changes_alone(
+    spark: SparkSession, compiled_table: CompiledTable
+) -> None:
+    """With what the policy says; what cannot be read keeps that reason."""
+    refusing = attrs.evolve(compiled_table, refused={VALUE_ID: "it's new", HEARTBEAT_ID: "no change"})
+    beat = framed(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": 1})
+    messages = frame(spark, [(GOOD_KEY, GOOD), (GOOD_KEY, GOOD[:-1]), (GOOD_KEY, None), (None, beat)])
+    judged = decode_events(messages, refusing).select("rejected", "kind").collect()
+    told = explain_rejects(messages.limit(2), refusing).select("reason", "error").collect()
+    assert [tuple(row) for row in judged] == [
+        (True, "change"), (True, "change"), (False, "tombstone"), (False, "heartbeat"),
+    ]  # fmt: skip
+    assert tuple(told[0]) == ("refused-by-policy", "value: it's new")
+    assert told[1].reason == "unreadable"
+
+
+def test_a_schema_that_cannot_be_compiled_says_so(spark: SparkSession, compiled_table: CompiledTable) -> None:
+    """Instead of being unknown."""
+    strange = attrs.evolve(written(UNKNOWN_ID, "string"), label="v9")
+    lacking = attrs.evolve(compiled_table, unmapped=((strange, "has no row in the type table"),))
+    messages = frame(spark, [(GOOD_KEY, framed(UNKNOWN_ID, "string", "x")), (GOOD_KEY, GOOD)])
+    told = explain_rejects(messages, lacking).select("reason", "error").orderBy("offset").collect()
+    assert tuple(told[0]) == ("unmapped-schema", "value: has no row in the type table")
+    assert [row.rejected for row in decode_events(messages, lacking).collect()] == [True, False]
 
 
 def test_what_is_beside_changes_is_counted_and_not_rejected(
@@ -246,8 +301,8 @@ def test_what_is_beside_changes_is_counted_and_not_rejected(
     messages = [
         (GOOD_KEY, GOOD),
         *((k, None) for k in (GOOD_KEY, None, b"", b"\x01")),
-        *((None, encode(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": n})) for n in range(3)),
-        (b"junk", encode(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})),
+        *((None, framed(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": n})) for n in range(3)),
+        (b"junk", framed(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})),
         (None, value("m", gone=True)),
     ]
     counts, rows = rows_of(frame(spark, messages), compiled_table)
@@ -266,4 +321,4 @@ def test_a_key_without_a_value_for_a_column_is_set_aside(spark: SparkSession) ->
     (row,) = (
         explain_rejects(frame_, compiled(topic.versions, keys=keys)).where("reason is not null").collect()
     )
-    assert (row.offset, row.reason) == (100, "key: column k is null")
+    assert (row.offset, row.error) == (100, "key: column k is null")

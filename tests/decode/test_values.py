@@ -13,8 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.tables import Column
-from tests.compile.sqlserver import ID, compiled, decimal, nullable, semantic, table
-from tests.decode.messages import Topic, frame, rows_of, unscaled
+from ingest.testing import decimal, nullable, semantic, unscaled
+from tests.compile.sqlserver import ID, compiled, table
+from tests.decode.messages import Topic, frame, rows_of
 
 pytestmark = pytest.mark.spark
 

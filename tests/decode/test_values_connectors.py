@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 from ingest import avro
 from ingest.compile.column import Mapped, Mapper
 from ingest.tables import Column, Types
-from tests.compile.sqlserver import decimal, nullable, semantic
-from tests.decode.messages import unscaled
+from ingest.testing import decimal, nullable, semantic, unscaled
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events, explain_rejects
-from tests.compile.sqlserver import ID, VALUE_ID, compiled, decimal, nullable, semantic, table
-from tests.decode.messages import Topic, change, frame, rows_of, unscaled
+from ingest.testing import decimal, nullable, semantic, unscaled
+from tests.compile.sqlserver import ID, VALUE_ID, compiled, table
+from tests.decode.messages import Topic, change, frame, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -138,7 +139,7 @@ def test_values_inside_arrays_maps_and_structs_are_converted_and_judged(spark: S
     assert [tuple(row) for row in shown] == [(first, "{a -> 1970-01-01, b -> null}"), (None, None)]
     reasons = explain_rejects(messages, compiled(topic.versions)).orderBy("offset").collect()
     inside = "value: column list is no array<struct<at:timestamp_ntz,zone:timestamp>>"
-    assert [row.reason for row in reasons] == [
+    assert [row.error for row in reasons] == [
         None,
         None,
         inside,
@@ -174,7 +175,7 @@ def test_a_declared_key_is_taken_from_the_row_image(spark: SparkSession) -> None
         (True, "u", "d"),
         (True, "d", None),
     ]
-    reasons = [one.reason for one in explain_rejects(messages, result).orderBy("offset").collect()]
+    reasons = [one.error for one in explain_rejects(messages, result).orderBy("offset").collect()]
     assert reasons[3:] == [
         "value: the update changes a key column that the table file declares",
         "key: column code is null",

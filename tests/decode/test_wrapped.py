@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events
 from ingest.tables import Column
-from tests.compile.sqlserver import compiled, nullable, semantic, table
+from ingest.testing import nullable, semantic
+from tests.compile.sqlserver import compiled, table
 from tests.decode.messages import Topic, frame, rows_of
 
 pytestmark = pytest.mark.spark

@@ -1,6 +1,7 @@
 """Table files changed as a person changes them: with an editor."""
 
 import re
+from collections.abc import Mapping
 
 from tests.e2e.deployment import Deployment
 
@@ -19,3 +20,12 @@ def copy_table(deployment: Deployment, table: str, name: str, **values: str) -> 
         text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
         assert count == 1, f"{key} is in the file {count} times"
     (folder / f"{name}.toml").write_text(text)
+
+
+def set_policies(deployment: Deployment, table: str, policies: Mapping[str, str]) -> None:
+    """Say in a table file what changes of the schema do."""
+    path = deployment.tables / f"{table}.toml"
+    lines = "".join(f'{kind} = "{policy}"\n' for kind, policy in policies.items())
+    text = path.read_text()
+    assert text.count("[evolution]\n") == 1
+    path.write_text(text.replace("[evolution]\n", f"[evolution]\n{lines}"))

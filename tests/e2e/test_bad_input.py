@@ -1,25 +1,23 @@
-"""A message that cannot be read stops its own table, by name, and nothing of its range is committed."""
+"""A message that cannot be read is set aside, with all that is known of it; too many stop their table.
 
+Later such messages are replayed: mended ones take their place, the others stay.
+"""
+
+import re
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport, TableOutcome
+from ingest.testing import Message, framed, nullable, semantic
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import (
-    Change,
-    Record,
-    Topic,
-    envelope_schema,
-    framed,
-    make_topics,
-    nullable,
-    semantic,
-)
+from tests.e2e.events import Change, Topic, envelope_schema, make_topics
 from tests.e2e.referee import Rows, read_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -37,56 +35,64 @@ NOTE: Final = {"type": "record", "name": "Note", "fields": [{"name": "text", "ty
 
 @attrs.frozen
 class Case:
-    """A way to spoil a message, and what the error must say of it."""
+    """A way to spoil a message, its reason, and what the error must say of it."""
 
-    spoil: Callable[[Topic], Record]
+    spoil: Callable[[Topic], Message]
     reason: str
+    error: str
     headers: Mapping[str, bytes] = attrs.Factory(dict)
 
 
-def with_value(change: Callable[[bytes], bytes]) -> Callable[[Topic], Record]:
+def with_value(change: Callable[[bytes], bytes]) -> Callable[[Topic], Message]:
     """Spoil the bytes of a value."""
     return lambda topic: (topic.key_bytes(BAD.row), change(topic.value_bytes(BAD)))
 
 
-def note_as_value(topic: Topic) -> Record:
+def note_as_value(topic: Topic) -> Message:
     """Write a value with a schema that the registry has, but that is no change event."""
     schema_id = topic.register(f"{topic.name}.notes-value", NOTE)
     return topic.key_bytes(BAD.row), framed(schema_id, NOTE, {"text": "x"})
 
 
-def text_as_key(topic: Topic) -> Record:
+def text_as_key(topic: Topic) -> Message:
     """Write a key with a schema that the registry has, but that is no record."""
     schema_id = topic.register(f"{topic.name}.text-key", "string")
     return framed(schema_id, "string", "3"), topic.value_bytes(BAD)
 
 
-def unmapped_type(topic: Topic) -> Record:
+def unmapped_type(topic: Topic) -> Message:
     """Write with a new version that has a type without a rule."""
     schema_id = topic.add_version({**COLUMNS, "shape": nullable(UNMAPPED)})
     return topic.record(attrs.evolve(BAD, row={**BAD.row, "shape": b"x"}), schema_id)
 
 
 CASES: Final[Mapping[str, Case]] = {
-    "truncated": Case(with_value(lambda b: b[:-3]), "not readable with its own schema"),
-    "trailing": Case(with_value(lambda b: b + b"\0\0"), "2 bytes are left over"),
-    "magic": Case(with_value(lambda b: b"\7" + b[1:]), "magic byte 0x07 is not 0x00"),
-    "guid": Case(with_value(lambda b: b"\1" + bytes(16) + b[5:]), "GUID (magic byte 1) is not supported yet"),
-    "unknown": Case(with_value(lambda b: b"\0\0\x98\x96\x7f" + b[5:]), "unknown schema id 9999999"),
-    "rubbish": Case(with_value(lambda _: b"\0" + b"\xff" * 20), "unknown schema id 4294967295"),
+    "truncated": Case(with_value(lambda b: b[:-3]), "unreadable", "not readable with its own schema"),
+    "trailing": Case(with_value(lambda b: b + b"\0\0"), "unreadable", "2 bytes are left over"),
+    "magic": Case(with_value(lambda b: b"\7" + b[1:]), "unreadable", "magic byte 0x07 is not 0x00"),
+    "guid": Case(
+        with_value(lambda b: b"\1" + bytes(16) + b[5:]), "unreadable", "a schema GUID (magic byte 1)"
+    ),
+    "unknown": Case(with_value(lambda b: b"\0\0\x98\x96\x7f" + b[5:]), "unknown-schema", "id 9999999"),
+    "rubbish": Case(with_value(lambda _: b"\0" + b"\xff" * 20), "unknown-schema", "id 4294967295"),
     "in_header": Case(
         with_value(lambda b: b[5:]),
+        "unreadable",
         "a schema id in the header __value_schema_id is not supported yet",
         {"__value_schema_id": b"\1" + bytes(16)},
     ),
-    "null_key": Case(lambda topic: (None, topic.value_bytes(BAD)), "key: null"),
+    "null_key": Case(lambda topic: (None, topic.value_bytes(BAD)), "null-key", "key: null"),
     "cut_key": Case(
-        lambda topic: (topic.key_bytes(BAD.row)[:-1], topic.value_bytes(BAD)), "key: not readable"
+        lambda topic: (topic.key_bytes(BAD.row)[:-1], topic.value_bytes(BAD)),
+        "unreadable",
+        "key: not readable",
     ),
-    "text_key": Case(text_as_key, "key: "),
-    "note": Case(note_as_value, "its schema is no change event"),
-    "unmapped": Case(unmapped_type, "io.debezium.data.geometry.Blob"),
+    "text_key": Case(text_as_key, "unknown-schema", "key: "),
+    "note": Case(note_as_value, "unreadable", "its schema is no change event"),
+    "unmapped": Case(unmapped_type, "unmapped-schema", "io.debezium.data.geometry.Blob"),
 }
+STRICT: Final = {"strict": "max_rows = 0", "many": "max_share = 0.5"}
+"""Tables that fail, by what their files say: one bad message is too many, or 11 of 15 are."""
 
 
 @attrs.frozen
@@ -94,6 +100,7 @@ class Seen:
     """What became of everything: a run over good messages, then one over bad ones too."""
 
     deployment: Deployment
+    topics: Mapping[str, Topic]
     first: RunReport
     rows: Mapping[str, Rows]
     """The tables as the first run left them."""
@@ -105,12 +112,17 @@ class Seen:
         """Find what the second run did to a table."""
         return next(one for one in self.second.tables if one.table == name)
 
+    def names(self, name: str) -> dict[int, str]:
+        """Read a table's rows: names by id."""
+        return {key[0]: row["name"] for key, row in read_table(self.deployment.frame(name), ["id"]).items()}
+
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession) -> Seen:
     """Run three tables over good messages, then all: each case's topic holds good, bad, good."""
     deployment = Deployment(tmp_path_factory.mktemp("bad"), servers, outer_spark, "bad")
-    topics = make_topics(servers, {f"bad.testDB.dbo.{n}": COLUMNS for n in (*CASES, "fine", "elsewhere")})
+    names = (*CASES, *STRICT, "fine", "elsewhere")
+    topics = make_topics(servers, {f"bad.testDB.dbo.{name}": COLUMNS for name in names})
     deployment.onboard()
     for topic in topics.values():
         topic.send(*GOOD)
@@ -120,8 +132,18 @@ def seen(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spa
         written = topics[name].last_id
         topics[name].produce([case.spoil(topics[name])], headers=case.headers)
         topics[name].send(LAST, schema_id=written)
+    for name, bound in STRICT.items():
+        edit(deployment, name, bound.partition(" = ")[0], bound)
+        bad = [(None, b"\7")] * (1 if name == "strict" else 11)
+        topics[name].produce([*bad, topics[name].record(LAST)])
     elsewhere_id = send_good(topics)
-    return Seen(deployment, first, rows, deployment.run(), elsewhere_id)
+    return Seen(deployment, topics, first, rows, deployment.run(), elsewhere_id)
+
+
+def edit(deployment: Deployment, table: str, key: str, line: str) -> None:
+    """Write a line of a table file in place of the one that begins with a key."""
+    path = deployment.root / "tables" / f"{table}.toml"
+    path.write_text(re.sub(rf"(?m)^{re.escape(key)} .*$|^{re.escape(key)}$", line, path.read_text()))
 
 
 def send_good(topics: Mapping[str, Topic]) -> int:
@@ -131,34 +153,74 @@ def send_good(topics: Mapping[str, Topic]) -> int:
     other, wider = topics["elsewhere"], {**COLUMNS, "more": nullable("long")}
     schema_id = other.register("elsewhere.v2-value", envelope_schema(other.name, wider))
     other.versions[schema_id] = wider
-    other.send(attrs.evolve(LAST, row={**LAST.row, "more": 1 << 40}))
+    other.send(attrs.evolve(LAST, row={**LAST.row, "more": 1 << 40}), schema_id=schema_id)
     return schema_id
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_error_names_the_place_and_the_reason(seen: Seen, name: str) -> None:
-    """Topic, partition, offset, and what is wrong there."""
+def test_a_bad_message_is_set_aside_and_its_range_goes_on(seen: Seen, name: str) -> None:
+    """It is named by its place, with reason and error; the good messages around it are rows."""
     outcome = seen.outcome(name)
 
-    assert outcome.outcome == "failed", outcome.error
+    assert outcome.outcome == "committed", outcome.error
+    assert outcome.tally.rejected == 1
+    assert seen.names(name) == {1: "a", 2: "b", 4: "d"}
+
+
+@pytest.fixture(scope="module")
+def found(seen: Seen) -> dict[str, Row]:
+    """Read every case's table of rejects with plain Spark."""
+    lake = seen.deployment.root / "lake" / "_rejects"
+    frames = [seen.deployment.spark.read.format("hudi").load(str(lake / name)) for name in CASES]
+    told = [frame.select(F.lit(name).alias("table"), "*") for name, frame in zip(CASES, frames, strict=True)]
+    rows = reduce(lambda one, other: one.unionByName(other), told).collect()
+    assert len(rows) == len(CASES)
+    return {row.table: row for row in rows}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_reject_says_where_it_was_and_what_is_wrong(seen: Seen, found: dict[str, Row], name: str) -> None:
+    """Its place, its time, the schema's id, a reason to count by, an error to read, and its run."""
+    row, case = found[name], CASES[name]
+
+    assert (row.topic, row.partition, row.offset) == (f"bad.testDB.dbo.{name}", 0, BAD_OFFSET)
+    assert (row.reason, row.resolved) == (case.reason, None)
+    assert case.error in row.error
+    assert (row.run_id, row.rejected_at >= row.timestamp) == (seen.second.run_id, True)
+    avro = row.value[:1] == b"\0" and row.value[1] < 0x80
+    assert row.schema_id == (int.from_bytes(row.value[1:5], "big") if avro and name != "in_header" else None)
+
+
+def test_a_reject_keeps_its_bytes_and_headers(seen: Seen, found: dict[str, Row]) -> None:
+    """Exactly those that were produced."""
+    for name in ("magic", "null_key", "cut_key", "in_header"):
+        key, value = CASES[name].spoil(seen.topics[name])
+        row = found[name]
+        assert (row.key and bytes(row.key), bytes(row.value)) == (key, value)
+        headers = {one.key: bytes(one.value) for one in row.headers or ()}
+        assert headers == CASES[name].headers
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_too_many_rejects_stop_the_table_and_nothing_is_committed(seen: Seen, name: str) -> None:
+    """The error names the first one's place and reason; neither rows nor rejects are written."""
+    outcome = seen.outcome(name)
+
+    assert (outcome.outcome, outcome.instant) == ("failed", None)
     text = str(outcome.error)
-    assert f"bad.testDB.dbo.{name}-0-{BAD_OFFSET}: " in text
-    assert CASES[name].reason in text
-
-
-def test_nothing_of_a_bad_range_is_committed(seen: Seen) -> None:
-    """Neither the good messages around the bad one nor the offsets: no instant, no new table."""
-    assert [one.outcome for one in seen.first.tables] == ["committed"] * len(BEFORE)
-    for name in CASES:
-        assert seen.outcome(name).instant is None
+    assert f"bad.testDB.dbo.{name}-0-{BAD_OFFSET}: value: magic byte 0x07" in text
+    if name == "many":
+        assert "11 of 14 messages are rejected, and [rejects] allows 10" in text
+        assert "max_rows = 10000, max_share = 0.5" in text
     lake = seen.deployment.root / "lake"
-    assert {path.name for path in lake.iterdir()} == {*BEFORE, "fine", "elsewhere"}
-    for name in set(BEFORE) - {"fine"}:
-        (status,) = seen.deployment.session.status([name])
-        assert status.last is not None
-        assert status.last.instant == next(one.instant for one in seen.first.tables if one.table == name)
-        assert (status.last.next_offsets, status.lag) == ({0: 2}, 2)
-        assert read_table(seen.deployment.frame(name), ["id"]) == seen.rows[name]
+    assert not (lake / name).exists()
+    assert not (lake / "_rejects" / name).exists()
+
+
+def test_tables_without_rejects_have_no_table_of_them(seen: Seen) -> None:
+    """Nothing is made where nothing is set aside."""
+    assert {path.name for path in (seen.deployment.root / "lake" / "_rejects").iterdir()} == {*CASES}
+    assert seen.deployment.session.rejects("fine").open == 0
 
 
 def test_the_others_go_on(seen: Seen) -> None:
@@ -188,4 +250,22 @@ def test_every_report_accounts_for_what_it_read(seen: Seen) -> None:
             counted = applied + table["superseded"] + sum(table["ignored"].values()) + table["rejected"]
             assert table["read"] == counted
     rejected = {one["table"]: one["rejected"] for one in seen.second.to_json()["tables"]}
-    assert rejected == {**dict.fromkeys(CASES, 1), "fine": 0, "elsewhere": 0}
+    assert rejected == {**dict.fromkeys(CASES, 1), "strict": 1, "many": 11, "fine": 0, "elsewhere": 0}
+
+
+def test_a_replay_applies_what_was_mended_and_leaves_the_rest(seen: Seen) -> None:
+    """The new version's odd column is excluded now; a key that is null stays null."""
+    session = seen.deployment.session
+    path = seen.deployment.root / "tables" / "unmapped.toml"
+    path.write_text(path.read_text().replace("[hudi]", "[columns.shape]\nexclude = true\n\n[hudi]"))
+
+    done, left = session.replay("unmapped"), session.replay("null_key", partition=0, offset=BAD_OFFSET)
+
+    assert (done.resolved, done.tally.rejected, left.resolved, left.tally.rejected) == (1, 0, 0, 1)
+    assert seen.names("unmapped") == {1: "a", 2: "b", 3: "c", 4: "d"}
+    (status,) = session.status(["unmapped"])
+    assert status.last is not None
+    assert (status.last.kind, status.lag, status.rejects) == ("replay", 0, 0)
+    assert (session.rejects("unmapped").resolved, session.rejects("unmapped").records) == (1, ())
+    assert session.rejects("null_key").reasons == {"null-key": 1}
+    assert session.replay("unmapped").tally.read == 0

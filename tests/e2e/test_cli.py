@@ -13,7 +13,8 @@ import pytest
 
 from ingest.cli.app import call
 from ingest.local.servers import Addresses
-from tests.e2e.events import Change, Topic, envelope_schema, key_schema, make_topics, nullable
+from ingest.testing import key_schema, nullable
+from tests.e2e.events import Change, Topic, envelope_schema, make_topics
 
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
@@ -273,6 +274,8 @@ def test_a_run_reports_what_it_did(ingest: Shell, topics: dict[str, Topic]) -> N
 def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> None:
     """The application file takes the same arguments; a table that fails gives the same exit code."""
     ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
+    orders_file = ingest.folder / "tables" / "orders.toml"
+    orders_file.write_text(orders_file.read_text().replace("max_rows = 10000", "max_rows = 0"))
     topics["orders"].produce([(None, b"\7")])
     submit = [
         "spark-submit",

@@ -1,93 +1,22 @@
-"""New schema versions reach the table; what would lose or falsify values stops before it is written."""
+"""New schema versions reach the table, as the plan said they would; nothing is lost or falsified."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from decimal import Decimal
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ingest.errors import EvolutionError
 from ingest.local.servers import Addresses
-from ingest.run.report import RunReport
+from ingest.run.plan import TablePlan
+from ingest.run.report import TableOutcome
+from ingest.testing import Columns, Row
+from tests.e2e.changes import IN_PLACE, REWRITTEN, Case
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, Columns, Row, Topic, decimal, make_topics, nullable, semantic
-from tests.e2e.referee import Rows, read_table
-from tests.e2e.tablefiles import add_text, copy_table
+from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.tablefiles import copy_table, set_policies
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
-
-MILLIS: Final = nullable(semantic("long", "io.debezium.time.Timestamp"))
-NANOS: Final = nullable(semantic("long", "io.debezium.time.NanoTimestamp"))
-NOON_S: Final = 1_700_000_000
-MOMENT: Final = datetime(2023, 11, 14, 22, 13, 20)  # noqa: DTZ001  the wall clock of NOON_S
-
-OLD: Final[Columns] = {
-    "id": "int",
-    "whole": nullable("int"),
-    "grown": nullable(decimal(9, 2)),
-    "finer": nullable(decimal(10, 2)),
-    "real": nullable("float"),
-    "moment": MILLIS,
-    "gone": nullable("string"),
-}
-NEW: Final[Columns] = {
-    "id": "int",
-    "whole": nullable("long"),
-    "grown": nullable(decimal(19, 2)),
-    "finer": nullable(decimal(20, 4)),
-    "real": nullable("double"),
-    "moment": NANOS,
-    "added": nullable("string"),
-}
-
-
-def old_row(number: int) -> Row:
-    """Make a row of the old version."""
-    return {
-        "id": number,
-        "whole": -number,
-        "grown": Decimal("1234567.89"),
-        "finer": Decimal("12345678.90"),
-        "real": 0.1,
-        "moment": NOON_S * 1000 + 7,
-        "gone": f"old {number}",
-    }
-
-
-def new_row(number: int) -> Row:
-    """Make a row of the new version, with values that the old types cannot hold."""
-    return {
-        "id": number,
-        "whole": 1 << 40,
-        "grown": Decimal("12345678901234567.89"),
-        "finer": Decimal("1234567890123456.7891"),
-        "real": 0.1,
-        "moment": NOON_S * 10**9 + 1_234_500,
-        "added": f"new {number}",
-    }
-
-
-def as_stored(row: Row) -> Row:
-    """Say what the table must hold of a row, once it knows both versions."""
-    is_new = "added" in row
-    return {
-        **row,
-        "moment": MOMENT.replace(microsecond=1_234 if is_new else 7_000),
-        "gone": row.get("gone"),
-        "added": row.get("added"),
-    }
-
-
-@attrs.frozen
-class Grown:
-    """Three tables over one topic: two met its versions one after the other, one met all at once."""
-
-    deployment: Deployment
-    reports: tuple[RunReport, ...]
-    topic: Topic
 
 
 @pytest.fixture(scope="module")
@@ -95,189 +24,158 @@ def deployment(
     tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
 ) -> Deployment:
     """Make the deployment that all these tests share."""
-    return Deployment(tmp_path_factory.mktemp("evolution"), servers, outer_spark, "evo")
+    return Deployment(tmp_path_factory.mktemp("evolution"), servers, outer_spark, prefix="evo")
 
 
-@pytest.fixture(scope="module")
-def grown(deployment: Deployment) -> Grown:
-    """Run the old version, then both mixed, then the old one alone."""
-    topic = make_topics(deployment.servers, {"evo.testDB.dbo.cow": OLD})["cow"]
-    deployment.onboard()
-    copy_table(deployment, "cow", "mor", type='"mor"')
+# --- what the table follows ----------------------------------------------------------------------
+
+GROUPS: Final = {"in_place": IN_PLACE, "rewritten": REWRITTEN}
+SLICES: Final = {"stepwise": (3, 3, 2), "mixed": (3, 5), "at_once": (8,)}
+"""Messages of each run: the new version alone and then the old one again, both together, all in the first."""
+CELLS: Final = [(group, name) for group, cases in GROUPS.items() for name in cases]
+GOES_ON: Final = {"column-narrowed": "evolve", "decimal-narrowed": "evolve"}
+
+
+def columns_of(cases: Mapping[str, Case], *, new: bool) -> Columns:
+    """Give the columns of a version."""
+    kinds = {name: case.new_type if new else case.old_type for name, case in cases.items()}
+    return {"id": "int", **{name: kind for name, kind in kinds.items() if kind is not None}}
+
+
+def row_of(cases: Mapping[str, Case], number: int, *, new: bool) -> Row:
+    """Give a row that a version writes."""
+    columns = columns_of(cases, new=new)
+    values = {name: case.new if new else case.old for name, case in cases.items() if name in columns}
+    return {"id": number, **values}
+
+
+def send_both_versions(topic: Topic, cases: Mapping[str, Case]) -> None:
+    """Send three rows of the old version, three changes of the new one, then two of the old one again."""
     old_id = topic.last_id
-    topic.send(*(Change("c", old_row(number), at=number) for number in (1, 2, 3, 4)))
-    first = deployment.run(["cow", "mor"])
-    new_id = topic.add_version(NEW)
-    topic.send(Change("u", new_row(2), at=20), Change("c", new_row(5), at=21), schema_id=new_id)
+    topic.send(*(Change("c", row_of(cases, n, new=False), at=n) for n in (1, 2, 3)))
+    topic.add_version(columns_of(cases, new=True))
     topic.send(
-        Change("u", old_row(3), at=22), Change("u", old_row(5), at=23), Change("d", old_row(4), at=24),
+        Change("u", row_of(cases, 2, new=True), at=10),
+        Change("c", row_of(cases, 4, new=True), at=11),
+        Change("c", row_of(cases, 5, new=True), at=12),
+    )
+    topic.send(
+        Change("u", row_of(cases, 3, new=False), at=13),
+        Change("u", row_of(cases, 5, new=False), at=14),
         schema_id=old_id,
-    )  # fmt: skip
-    second = deployment.run(["cow", "mor"])
-    topic.send(Change("c", old_row(6), at=30), schema_id=old_id)
-    copy_table(deployment, "cow", "at_once")
-    return Grown(deployment, (first, second, deployment.run(["cow", "mor", "at_once"])), topic)
+    )
 
 
-@pytest.mark.parametrize("table", ["cow", "mor", "at_once"])
-def test_rows_of_all_versions_read_back_right(grown: Grown, table: str) -> None:
-    """Whatever came first: wider values are whole, narrow ones keep their value, absent columns are null."""
-    rows = rows_of(grown.deployment, table)
-
-    assert rows == {
-        (1,): as_stored(old_row(1)),
-        (2,): as_stored(new_row(2)),
-        (3,): as_stored(old_row(3)),
-        (5,): as_stored(old_row(5)),
-        (6,): as_stored(old_row(6)),
-    }
-    types = dict(grown.deployment.frame(table).dtypes)
-    assert {name: types[name] for name in NEW} == {
-        "id": "int",
-        "whole": "bigint",
-        "grown": "decimal(19,2)",
-        "finer": "decimal(20,4)",
-        "real": "double",
-        "moment": "timestamp_ntz",
-        "added": "string",
-    }
+WRITTEN_NEW: Final = {1: False, 2: True, 3: False, 4: True, 5: False}
+"""Which version wrote the newest change of each row."""
 
 
-def test_the_report_tells_of_every_change_once(grown: Grown) -> None:
-    """In the run that made it, not in the first load, and not when the old version comes again."""
-    first, second, third = (one.to_json()["tables"] for one in grown.reports)
+@attrs.frozen
+class Followed:
+    """The tables of one kind of storage, run by run: what was planned, what was done, what they hold."""
 
-    for table in (*first, *third):
-        assert table["schema_changes"] == []
-    for table in second:
-        changes = sorted(table["schema_changes"], key=lambda change: str(change["column"]))
-        assert changes == [
-            {"kind": "column-added", "column": "added", "type": "string"},
-            {"kind": "column-widened", "column": "finer", "type": "decimal(20,4)", "was": "decimal(10,2)"},
-            {"kind": "column-widened", "column": "grown", "type": "decimal(19,2)", "was": "decimal(9,2)"},
-            {"kind": "column-widened", "column": "real", "type": "double", "was": "float"},
-            {"kind": "column-widened", "column": "whole", "type": "bigint", "was": "int"},
-        ]
-        assert table["schema_ids"] == list(grown.topic.versions)
+    planned: Mapping[str, Sequence[TablePlan]]
+    done: Mapping[str, Sequence[TableOutcome]]
+    rows: Mapping[str, Mapping[int, Row]]
+    types: Mapping[str, Mapping[str, str]]
 
 
-# --- what must stop ----------------------------------------------------------------------------
-
-CLASHES: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = {
-    "int_text": (nullable("int"), 7, nullable("string"), "seven"),
-    "text_int": (nullable("string"), "7", nullable("int"), 7),
-    "time_text": (MILLIS, NOON_S * 1000, nullable("string"), "noon"),
-    "too_wide": (nullable(decimal(38, 0)), Decimal(7), nullable(decimal(38, 9)), Decimal("7.123456789")),
-    "shrunk": (nullable(decimal(19, 2)), Decimal("7.00"), nullable(decimal(9, 2)), Decimal("8.00")),
-}
-"""Type and value of a column in a first and in a second version; the last pair loses nothing."""
-STOPPED: Final = [name for name in CLASHES if name != "shrunk"]
+def rows_of(frame: DataFrame) -> dict[int, Row]:
+    """Read a table's rows by key, structs as dicts."""
+    found = [row.asDict(recursive=True) for row in frame.collect()]
+    rows = {row["id"]: row for row in found}
+    assert len(rows) == len(found)
+    return rows
 
 
 @pytest.fixture(scope="module")
-def clashed(deployment: Deployment, grown: Grown) -> tuple[Deployment, RunReport]:
-    """Run the first versions; then both, in the same tables, and in others that meet both at once."""
-    del grown  # its tables are there before these
-    names = {f"evo.testDB.dbo.{n}": {"id": "int", "x": kind} for n, (kind, *_) in CLASHES.items()}
-    topics = make_topics(deployment.servers, names)
-    deployment.onboard()
-    for name, (_, first, _, _) in CLASHES.items():
-        topics[name].send(Change("c", {"id": 1, "x": first}, at=1))
-        copy_table(deployment, name, f"first_{name}")
-    assert deployment.run([*CLASHES]).outcome == "done"
-    for name, (_, _, kind, second) in CLASHES.items():
-        topics[name].add_version({"id": "int", "x": kind})
-        topics[name].send(Change("c", {"id": 2, "x": second}, at=2))
-    return deployment, deployment.run([*CLASHES, *(f"first_{name}" for name in CLASHES)])
+def topics(deployment: Deployment) -> None:
+    """Make a topic for each group of changes, with both versions in it."""
+    names = {f"evo.db.dbo.{group}": columns_of(cases, new=False) for group, cases in GROUPS.items()}
+    made = make_topics(deployment.servers, names)
+    deployment.onboard(["evo.db.dbo.*"])
+    for group, cases in GROUPS.items():
+        send_both_versions(made[group], cases)
+        set_policies(deployment, group, GOES_ON)
+        for storage in ("cow", "mor"):
+            for slices in SLICES:
+                copy_table(deployment, group, f"{group}_{slices}_{storage}", type=f'"{storage}"')
 
 
-@pytest.mark.parametrize("name", STOPPED)
-def test_a_change_that_is_not_safe_stops_before_anything_is_written(
-    clashed: tuple[Deployment, RunReport], name: str
-) -> None:
-    """Against the table, and inside a first batch: the column is named, rows and offsets stay."""
-    deployment, report = clashed
-    for table in (name, f"first_{name}"):
-        (outcome,) = (one for one in report.tables if one.table == table)
-        assert isinstance(outcome.error, EvolutionError), outcome.error
-        assert (outcome.error.table, outcome.error.column) == (table, "x")
-        assert outcome.instant is None
-    (status,) = deployment.session.status([name])
-    assert status.last is not None
-    assert (status.last.next_offsets, status.lag) == ({0: 1}, 1)
-    assert rows_of(deployment, name).keys() == {(1,)}
-    assert not (deployment.root / "lake" / f"first_{name}").exists()
-
-
-def test_a_narrower_type_of_the_source_leaves_the_tables_type(clashed: tuple[Deployment, RunReport]) -> None:
-    """Its values fit, so nothing is lost and nothing changes."""
-    deployment, report = clashed
-    (outcome,) = (one for one in report.tables if one.table == "shrunk")
-
-    assert (outcome.outcome, outcome.schema_changes) == ("committed", ())
-    for table in ("shrunk", "first_shrunk"):
-        assert {key: row["x"] for key, row in rows_of(deployment, table).items()} == {(1,): 7, (2,): 8}
-        assert dict(deployment.frame(table).dtypes)["x"] == "decimal(19,2)"
-
-
-# --- what a person declares --------------------------------------------------------------------
-
-
-def test_declared_columns_are_stored_as_declared(deployment: Deployment) -> None:
-    """A wider type, another name (of the key too), no column at all, all nine digits, microseconds."""
-    columns = {
-        "id": "int",
-        "amount": nullable(decimal(10, 2)),
-        "secret": nullable("string"),
-        "at": NANOS,
-        "clock": nullable(semantic("long", "io.debezium.time.NanoTime")),
-        "plain": nullable("int"),
-    }
-    topic = make_topics(deployment.servers, {"evo.testDB.dbo.declared": columns})["declared"]
-    deployment.onboard()
-    add_text(
-        deployment,
-        "declared",
-        """
-        [columns.id]
-        rename = "key_id"
-        [columns.amount]
-        type = "decimal(20,4)"
-        [columns.secret]
-        exclude = true
-        [columns.at]
-        nanos = "string"
-        rename = "happened"
-        [columns.clock]
-        time = "micros"
-        """,
+@pytest.fixture(scope="module", params=["cow", "mor"])
+def followed(request: pytest.FixtureRequest, deployment: Deployment, topics: None) -> Followed:
+    """Plan and run every table, slice by slice."""
+    del topics
+    planned: dict[str, list[TablePlan]] = {}
+    done: dict[str, list[TableOutcome]] = {}
+    for slices, sizes in SLICES.items():
+        names = [f"{group}_{slices}_{request.param}" for group in GROUPS]
+        for size in sizes:
+            for plan in deployment.plan(names, max_offsets=size):
+                planned.setdefault(plan.table, []).append(plan)
+            for outcome in deployment.run(names, max_offsets=size).tables:
+                done.setdefault(outcome.table, []).append(outcome)
+    frames = {name: deployment.frame(name) for name in done}
+    rows = {name: rows_of(frame) for name, frame in frames.items()}
+    short = {name.rpartition("_")[0]: name for name in done}
+    return Followed(
+        {name: planned[full] for name, full in short.items()},
+        {name: done[full] for name, full in short.items()},
+        {name: rows[full] for name, full in short.items()},
+        {name: dict(frames[full].dtypes) for name, full in short.items()},
     )
-    row = {
-        "amount": Decimal("1.25"),
-        "secret": "s",
-        "at": NOON_S * 10**9 + 123_456_700,
-        "clock": 5_000_000,
-        "plain": 4,
-    }
-    topic.send(*(Change("c", {"id": number, **row}, at=number) for number in (1, 2)))
-    deployment.run(["declared"])
-    topic.send(Change("d", {"id": 2, **row}, at=3))
-
-    (outcome,) = deployment.run(["declared"]).tables
-
-    assert outcome.tally.deleted == 1
-    assert read_table(deployment.frame("declared"), ["key_id"]) == {
-        (1,): {
-            "key_id": 1,
-            "amount": Decimal("1.2500"),
-            "happened": "2023-11-14T22:13:20.123456700",
-            "clock": 5_000,
-            "plain": 4,
-        }
-    }
-    assert dict(deployment.frame("declared").dtypes)["amount"] == "decimal(20,4)"
 
 
-def rows_of(deployment: Deployment, table: str) -> Rows:
-    """Read a table's rows by key."""
-    return read_table(deployment.frame(table), ["id"])
+@pytest.mark.parametrize("slices", SLICES)
+@pytest.mark.parametrize(("group", "name"), CELLS)
+def test_values_of_both_versions_read_back_right(
+    followed: Followed, group: str, name: str, slices: str
+) -> None:
+    """In one type, whichever version came first or last; a column that a version lacks is null."""
+    case, table = GROUPS[group][name], f"{group}_{slices}"
+    expected = {n: case.stored_new if new else case.stored_old for n, new in WRITTEN_NEW.items()}
+    assert {key: row[name] for key, row in followed.rows[table].items()} == expected
+    assert followed.types[table][name] == case.spark
+
+
+@pytest.mark.parametrize(("group", "name"), CELLS)
+def test_a_change_is_told_by_the_run_that_meets_it_and_by_no_other(
+    followed: Followed, group: str, name: str
+) -> None:
+    """With its kind and path; a late record of the old version is no change, nor is a first load."""
+    for slices in ("stepwise", "mixed"):
+        first, second, *later = followed.done[f"{group}_{slices}"]
+        told = [(one.kind, one.column) for one in second.schema_changes if is_of(one.column, name)]
+        assert sorted(told) == sorted(GROUPS[group][name].told)
+        assert not [one for run in (first, *later) for one in run.schema_changes]
+    assert followed.done[f"{group}_at_once"][0].schema_changes == ()
+
+
+def is_of(path: str, column: str) -> bool:
+    """Tell whether a path is a column's."""
+    return path.replace("[", ".").replace("{", ".").split(".")[0] == column
+
+
+def test_every_plan_says_what_the_run_then_does(followed: Followed) -> None:
+    """Changes, counts, schema ids, and that the table is written anew."""
+    for table, plans in followed.planned.items():
+        for plan, done in zip(plans, followed.done[table], strict=True):
+            assert (plan.verdict, done.outcome) == ("commit", "committed"), plan.error or done.error
+            assert plan.changes == done.schema_changes
+            assert plan.tally == done.tally
+            assert plan.ranges == done.ranges
+        rewrites = {plan.rewrites for plan in plans}
+        anew = ("int_decimal", "long_decimal", "field_decimal")
+        is_anew = table.startswith("rewritten") and "at_once" not in table
+        assert rewrites == ({(), anew} if is_anew else {()})
+
+
+def test_a_plan_tells_the_versions_that_the_table_has_not_met(followed: Followed) -> None:
+    """With every difference from the version before, until the table has met it."""
+    first, second, third = followed.planned["in_place_stepwise"]
+    assert [one.version for one in first.versions] == [1]  # the table is new: nothing else concerns it
+    (version,) = second.versions
+    assert (version.version, version.waiting) == (2, True)
+    told = {(one.change.kind, one.change.column) for one in version.changes}
+    assert told == {told for case in IN_PLACE.values() for told in case.told}
+    assert third.versions == ()

@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.errors import TopicNotFoundError
+from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics, nullable
+from tests.e2e.events import Change, make_topics
 from tests.e2e.referee import read_table
 from tests.e2e.tablefiles import copy_table
 

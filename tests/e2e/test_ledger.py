@@ -8,8 +8,9 @@ import fastavro
 import pytest
 
 from ingest.errors import UsageError
+from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics, nullable
+from tests.e2e.events import Change, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 

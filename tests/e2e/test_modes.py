@@ -117,7 +117,7 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
         assert deployment.frame("SCRATCH").count() > len(expected.rows)
     else:
         assert isinstance(outcome.error, DecodeError)
-        assert "op t is not supported" in str(outcome.error)
+        assert 'op t, and [target] truncate is "fail"' in str(outcome.error)
 
 
 @pytest.mark.parametrize("declared", ["file", "subject"])

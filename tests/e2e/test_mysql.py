@@ -3,18 +3,13 @@
 https://debezium.io/documentation/reference/stable/connectors/mysql.html
 """
 
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
-from ingest.local.topics import connect, create_topics
-from ingest.names import Subject
-from tests.compile.sqlserver import decimal, fields_of, key, nullable, semantic
-from tests.decode.messages import encode, unscaled
+from ingest.testing import decimal, nullable, semantic, unscaled
 from tests.e2e.deployment import Deployment
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -32,34 +27,6 @@ COLUMNS = {
     "wall": nullable(semantic("long", "io.debezium.time.MicroTimestamp")),
     "body": nullable("string"),
 }
-SOURCE = {
-    **dict.fromkeys(("version", "connector", "name"), "string"),
-    "ts_ms": "long",
-    "snapshot": [semantic("string", "io.debezium.data.Enum"), "null"],
-    "db": "string",
-    "sequence": nullable("string"),
-    "table": nullable("string"),
-    "server_id": "long",
-    "gtid": nullable("string"),
-    "file": "string",
-    "pos": "long",
-    "row": "int",
-    "thread": nullable("long"),
-    "query": nullable("string"),
-}
-
-
-def envelope() -> Any:
-    """Make the value schema, with the source block of the connector's 2.x."""
-    row = {"type": "record", "name": "Value", "fields": fields_of(COLUMNS)}
-    source = {
-        "type": "record",
-        "name": "Source",
-        "namespace": "io.debezium.connector.mysql",
-        "fields": fields_of(SOURCE),
-    }
-    parts = {"before": nullable(row), "after": nullable("Value"), "source": source, "op": "string"}
-    return {"type": "record", "name": "Envelope", "namespace": "shop.orders", "fields": fields_of(parts)}
 
 
 def row(number: int, body: str | None = None, **values: Any) -> dict[str, Any]:
@@ -67,12 +34,9 @@ def row(number: int, body: str | None = None, **values: Any) -> dict[str, Any]:
     return {**dict.fromkeys(COLUMNS), "id": number, "body": body, **values}
 
 
-def event(op: str, after: dict[str, Any], file: str, pos: int, line: int = 0) -> dict[str, Any]:
-    """Make a change; a delete's row is the one before."""
-    at = {**dict.fromkeys(SOURCE), "version": "2.7.0.Final", "connector": "mysql", "name": "m", "db": "shop"}
-    at |= {"ts_ms": 1_700_000_000_000 + pos, "server_id": 1, "file": file, "pos": pos, "row": line}
-    images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after}
-    return {**images, "source": at, "op": op}
+def at(file: str, pos: int, line: int = 0) -> dict[str, Any]:
+    """Say where in which binary log."""
+    return {"file": file, "pos": pos, "row": line}
 
 
 LAST, FIRST = "mysql-bin.999999", "mysql-bin.1000000"
@@ -88,34 +52,25 @@ FULL = row(
     at="2016-11-04T11:51:30Z",
     wall=1_478_267_490_123_456,
 )
-EVENTS = [
-    event("r", FULL, LAST, 100),
-    event("r", row(2, "b"), LAST, 100),
-    event("u", row(2, "second file"), FIRST, 4, 1),
-    event("u", row(2, "same statement, before"), FIRST, 4, 0),
-    event("u", row(2, "older file"), LAST, 999_999),
-    event("c", row(3, "c"), FIRST, 10),
-    event("d", row(3, "c"), FIRST, 11),
-    event("u", {**FULL, "body": UNSENT}, FIRST, 12),
-    event("c", row(4, "d", spent=3_020_399_000_000), FIRST, 13),
-]
 
 
 def test_mysqls_tables_equal_their_source(make_deployment: Callable[[], Deployment]) -> None:
     """By binary log, position and row; durations, unsigned numbers, sets, bits and decimals of 65 digits."""
     deployment = make_deployment()
-    topic = f"{deployment.prefix}.shop.orders"
-    servers, registry = deployment.servers, deployment.session.registry
-    create_topics(connect(servers.bootstrap_servers), {topic: 1})
-    value, keys = envelope(), key({"id": "long"})
-    value_id = registry.register(Subject(f"{topic}-value"), json.dumps(value))
-    key_id = registry.register(Subject(f"{topic}-key"), json.dumps(keys))
-    producer = Producer({"bootstrap.servers": servers.bootstrap_servers})
-    for one in EVENTS:
-        number = (one["after"] or one["before"])["id"]
-        producer.produce(topic, encode(value_id, value, one), encode(key_id, keys, {"id": number}))
-    assert producer.flush(30) == 0
-    deployment.session.onboard([topic], name="{table}")
+    name = f"{deployment.prefix}.shop.orders"
+    topic = deployment.topic(name, COLUMNS, connector="mysql")
+    topic.send(
+        topic.read(FULL, at=at(LAST, 100)),
+        topic.read(row(2, "b"), at=at(LAST, 100)),
+        topic.update(row(2, "second file"), at=at(FIRST, 4, 1)),
+        topic.update(row(2, "same statement, before"), at=at(FIRST, 4, 0)),
+        topic.update(row(2, "older file"), at=at(LAST, 999_999)),
+        topic.create(row(3, "c"), at=at(FIRST, 10)),
+        topic.delete(row(3, "c"), at=at(FIRST, 11), tombstone=False),
+        topic.update({**FULL, "body": UNSENT}, at=at(FIRST, 12)),
+        topic.create(row(4, "d", spent=3_020_399_000_000), at=at(FIRST, 13)),
+    )
+    deployment.onboard([name])
 
     deployment.run_until_idle(max_offsets=4)
 

@@ -7,8 +7,9 @@ import attrs
 import pytest
 
 from ingest.run.report import RunReport
+from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, Topic, make_topics, nullable
+from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.tablefiles import copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from ingest import Session
 from ingest.errors import BrokerUnreachableError, RegistryUnreachableError, WriteError
 from ingest.local.servers import down, status, up
+from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics, nullable
+from tests.e2e.events import Change, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.decode.confluent import decode_side
-from tests.decode.messages import encode, unscaled
+from ingest.testing import framed, unscaled
 from tests.jvm.decoders import Json, by_spark, by_us, payloads, reader_of, record, side
 
 pytestmark = pytest.mark.spark
@@ -97,7 +97,7 @@ def test_values_are_those_of_from_avro(name: str, spark: SparkSession) -> None:
     writer, reader, values = CASES[name]
     wire = record({"before": "int", "v": writer, "after": "string"})
     one = side(reader_of({"after": "string", "v": reader, "gone": "int"}), {7: wire})
-    messages = [encode(7, wire, {"before": 1, "v": value, "after": "z"}) for value in values]
+    messages = [framed(7, wire, {"before": 1, "v": value, "after": "z"}) for value in values]
 
     ours = by_us(spark, one, messages)
 
@@ -121,7 +121,7 @@ def test_what_a_writer_has_beside_is_skipped(spark: SparkSession) -> None:
         "map": {"a": None, "b": {"x": 2, "y": ""}}, "v": 5, "blocks": [], "w": 6,
     }  # fmt: skip
     one = side(reader_of({"v": "int", "w": "int"}), {7: wire})
-    empty = encode(7, wire, value)
+    empty = framed(7, wire, value)
     sized = b"\x03\x06" + b"\x02\x80\x01" + b"\x02\x04" + b"\0"  # two in 3 bytes, then one, then the end
     messages = [empty, empty[:-2] + sized + empty[-1:], empty[:-2] + b"\x03\x08" + empty[-1:]]
 
@@ -134,8 +134,8 @@ def test_the_header_chooses_the_writer(spark: SparkSession) -> None:
     """The highest id too; null for what no schema of the side wrote, and for what is too short to say."""
     wires = {1: record({"a": "int"}), 2**32 - 1: record({"b": "string", "a": "int"})}
     one = side(reader_of({"a": "int", "b": "string"}), wires)
-    first = encode(1, wires[1], {"a": 3})
-    last = encode(2**32 - 1, wires[2**32 - 1], {"a": 4, "b": "x"})
+    first = framed(1, wires[1], {"a": 3})
+    last = framed(2**32 - 1, wires[2**32 - 1], {"a": 4, "b": "x"})
     unknown = [None, b"", b"\0", first[:4], b"\1" + first[1:], b"\0\0\0\0\2\6"]
     messages = [first, last, first[:5], *unknown]
 
@@ -161,8 +161,8 @@ def test_no_length_is_believed_beyond_the_bytes(name: str, spark: SparkSession, 
     """Sizes and counts that would exhaust the memory, or go backwards, are no records."""
     wire = record({"v": HOSTILE[name]})
     one = side(reader_of({"v": HOSTILE[name]} if read else {"other": "int"}), {7: wire})
-    header = encode(7, record({}), {})
-    messages = [encode(7, record({"v": "long"}), {"v": number}) for number in NUMBERS_AHEAD]
+    header = framed(7, record({}), {})
+    messages = [framed(7, record({"v": "long"}), {"v": number}) for number in NUMBERS_AHEAD]
     messages += [header + b"\x80" * n for n in (0, 1, 5, 9, 10, 11)]
 
     assert by_us(spark, one, messages) == [(False, None)] * len(messages)
@@ -172,7 +172,7 @@ def test_a_decimal_that_from_avro_wraps_is_not_read(spark: SparkSession) -> None
     """Of up to 18 digits, Spark keeps the low 64 bits of a larger number: a wrong value, without a sign."""
     wire = record({"v": "bytes"})
     one = side(reader_of({"v": _decimal(18, 0)}), {7: wire})
-    messages = [encode(7, wire, {"v": unscaled(2**64 + 5)})]
+    messages = [framed(7, wire, {"v": unscaled(2**64 + 5)})]
 
     assert by_spark(spark, one, messages) == [(True, {"v": 5})]
     assert by_us(spark, one, messages) == [(False, None)]
@@ -182,7 +182,7 @@ def test_the_last_of_equal_keys_wins(spark: SparkSession) -> None:
     """As in Avro's own maps; Spark's would hold both."""
     wire = record({"v": {"type": "map", "values": "int"}})
     one = side(reader_of({"v": {"type": "map", "values": ["null", "int"]}}), {7: wire})
-    twice = [encode(7, record({}), {}) + b"\x06\x02a\x02\x02b\x04\x02a\x06\0"]
+    twice = [framed(7, record({}), {}) + b"\x06\x02a\x02\x02b\x04\x02a\x06\0"]
 
     rows = decode_side(payloads(spark, twice), one, "message", "d").selectExpr("size(d.value.v)", "d.value.v")
 
@@ -196,7 +196,7 @@ def test_without_generated_code_the_values_are_the_same(spark: SparkSession) -> 
     wire = record({name: ["null", kind] for name, kind in fields.items()})
     samples = {"boolean": True, "int": -3, "long": 2**40, "float": 0.5, "double": 0.1, "string": "ä"}
     value = {name: samples.get(str(kind), b"\0") for name, kind in fields.items()}
-    messages = [encode(7, wire, value), encode(7, wire, dict.fromkeys(fields)), b"\0", None]
+    messages = [framed(7, wire, value), framed(7, wire, dict.fromkeys(fields)), b"\0", None]
     one = side(reader_of(fields), {7: wire})
     compiled = by_us(spark, one, messages)
     slow = spark.newSession()
@@ -211,7 +211,7 @@ def test_spark_knows_that_the_same_is_the_same(spark: SparkSession) -> None:
     """So that what is said twice is done once; another reader is another value, and code is generated."""
     wires = {7: record({"a": "int"})}
     one, other = side(reader_of({"a": "int"}), wires), side(reader_of({"a": "long"}), wires)
-    frame = payloads(spark, [encode(7, wires[7], {"a": 1})])
+    frame = payloads(spark, [framed(7, wires[7], {"a": 1})])
 
     plans = [
         decode_side(frame, which, "message", "d")._jdf.queryExecution()  # noqa: SLF001  no public way

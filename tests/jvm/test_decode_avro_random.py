@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tests.decode.messages import encode
+from ingest.testing import framed
 from tests.jvm.decoders import Json, by_spark, by_us, reader_of, record, side
 
 pytestmark = pytest.mark.spark
@@ -150,7 +150,7 @@ def topics(draw: st.DrawFn) -> Topic:
     read = {field.name: field.kind.reader for field in fields if field.read} or {"none": "int"}
     wires = {n: draw(writers(fields)) for n in range(1, draw(st.integers(1, 3)) + 1)}
     messages = [
-        encode(n, wire, value)
+        framed(n, wire, value)
         for n, wire in wires.items()
         for value in draw(st.lists(values(wire), min_size=2, max_size=6))
     ]

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from ingest.decode.events import decode_events
 from ingest.order.latest import fold, rejected
 from ingest.order.tally import Tally, tally
-from tests.compile.sqlserver import ID, VALUE_ID, compiled, nullable
+from ingest.testing import nullable
+from tests.compile.sqlserver import ID, VALUE_ID, compiled
 from tests.decode.messages import Topic, change, frame, rows_of
 from tests.order.source import Event, Source, lived
 
@@ -150,6 +151,7 @@ def test_every_message_is_counted_once(folded: Folded) -> None:
         "upserted": counts.upserted,
         "deleted": counts.deleted,
         "superseded": counts.superseded,
+        "rejected": ops["!"],
         "ignored.tombstone": ops["t"],
     }
 

@@ -10,8 +10,16 @@ import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from ingest.errors import RegistryRefusedError, SchemaNotFoundError
-from ingest.names import SchemaId, Subject, Topic
-from ingest.registry import FolderRegistry, Reference, Registry, fetch_pair, open_registry
+from ingest.names import SchemaId, Subject
+from ingest.registry import (
+    FolderRegistry,
+    Reference,
+    Registry,
+    Verdict,
+    deleted_versions,
+    open_registry,
+    versions_in_order,
+)
 from ingest.settings import RegistrySettings
 
 pytestmark = pytest.mark.servers
@@ -48,11 +56,11 @@ def test_recorded_schemas_go_in_and_come_out_the_same(registry: Registry, name: 
             recorded = folder.version(subject, number)
             registry.register(Subject(f"{name}.{subject}"), recorded.schema_text)
     assert registry.subjects(f"{name}.*-value") == (f"{name}.{values[0]}",)
-    topic = Topic(values[0].removesuffix("-value"))
-    here, there = fetch_pair(folder, topic), fetch_pair(registry, Topic(f"{name}.{topic}"))
-    assert there.value.version == here.value.version
-    assert json.loads(there.value.schema_text) == json.loads(here.value.schema_text)
-    assert registry.by_id(there.value.id).schema_text == there.value.schema_text
+    for subject in values:
+        here, there = folder.latest(subject), registry.latest(Subject(f"{name}.{subject}"))
+        assert there.version == here.version
+        assert json.loads(there.schema_text) == json.loads(here.schema_text)
+        assert registry.by_id(there.id).schema_text == there.schema_text
 
 
 def test_registering_the_same_again_gives_the_same_id(registry: Registry, name: str) -> None:
@@ -63,14 +71,45 @@ def test_registering_the_same_again_gives_the_same_id(registry: Registry, name: 
 
 
 def test_an_incompatible_version_is_refused_with_the_reason(registry: Registry, name: str) -> None:
-    """BACKWARD is enforced; the check alone says no without reasons (Apicurio)."""
+    """BACKWARD is enforced; the check has the same reason, and registers nothing."""
     subject = Subject(f"{name}-value")
     registry.register(subject, _record(name, a="int"))
     assert registry.compatibility(subject) == "BACKWARD"
     assert registry.compatible(subject, _record(name, a="long")).compatible
-    assert not registry.compatible(subject, _record(name, a="string")).compatible
+    reason = "reader type: STRING not compatible with writer type: INT at /fields/0/type"
+    assert registry.compatible(subject, _record(name, a="string")) == Verdict(False, (reason,))  # noqa: FBT003 - a value
+    assert registry.versions(subject, deleted=True) == (1,)
     with pytest.raises(RegistryRefusedError, match=r"HTTP 409.*STRING not compatible"):
         registry.register(subject, _record(name, a="string"))
+
+
+def test_a_schema_is_checked_against_any_version(registry: Registry, name: str) -> None:
+    """What it would have said then: int follows int, though not the long of today."""
+    subject = Subject(f"{name}-value")
+    for kind in ("int", "long"):
+        registry.register(subject, _record(name, a=kind))
+    assert registry.compatible(subject, _record(name, a="int"), version=1).compatible
+    assert not registry.compatible(subject, _record(name, a="int"), version=2).compatible
+    assert not registry.compatible(subject, _record(name, a="int")).compatible
+    for missing in (3, 0):
+        with pytest.raises(SchemaNotFoundError, match=f"{subject} version {missing} does not exist"):
+            registry.compatible(subject, _record(name, a="int"), version=missing)
+
+
+def test_a_transitive_level_asks_for_all_versions(servers: Any, registry: Registry, name: str) -> None:
+    """What follows the latest may not follow an older one; the reason is that one's."""
+    subject = Subject(f"{name}-value")
+    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+        registry.register(subject, _record(name, a="string"))
+        client.set_compatibility(subject, level="NONE")
+        registry.register(subject, _record(name, a="int"))
+        client.set_compatibility(subject, level="BACKWARD")
+        assert registry.compatible(subject, _record(name, a="long")).compatible
+        client.set_compatibility(subject, level="BACKWARD_TRANSITIVE")
+    said = registry.compatible(subject, _record(name, a="long"))
+    assert not said.compatible
+    assert "LONG not compatible with writer type: STRING" in " ".join(said.messages)
+    assert registry.compatible(subject, _record(name, a="long"), version=2).compatible
 
 
 def test_a_subject_that_is_not_there_takes_any_schema(registry: Registry, name: str) -> None:
@@ -98,6 +137,22 @@ def test_references_come_back_in_order(registry: Registry, name: str) -> None:
     assert set(latest.references) == {to_inner, to_middle}
     assert registry.with_references(latest) == (inner, middle, outer)
     assert registry.with_references(registry.by_id(outer_id)) == (inner, middle, outer)
+
+
+def test_a_schema_with_references_is_checked(registry: Registry, name: str) -> None:
+    """Against the latest: Apicurio's check does not resolve references, so a registration is tried."""
+    inner = Reference(f"{name}A", Subject(f"{name}-inner"), 1)
+    registry.register(inner.subject, _record(inner.name, a="int"))
+    subject = Subject(f"{name}-value")
+    registry.register(subject, _record(name, a=inner.name), (inner,))
+    more = _record(name, a=inner.name, b="int")
+    assert registry.compatible(subject, _record(name, a=inner.name), (inner,)).compatible
+    assert registry.compatible(subject, more, (inner,)) == Verdict(False, ("b at /fields/1",))  # noqa: FBT003 - a value
+    with pytest.raises(RegistryRefusedError, match="HTTP 422"):
+        registry.compatible(subject, _record(name, a="Nowhere"))
+    with pytest.raises(RegistryRefusedError, match="HTTP 422"):
+        registry.compatible(subject, more, (inner,), version=1)
+    assert registry.versions(subject, deleted=True) == (1,)
 
 
 def test_what_is_missing_is_named(registry: Registry, name: str) -> None:
@@ -129,6 +184,34 @@ def test_soft_deleted_versions_still_resolve(servers: Any, registry: Registry, n
     with pytest.raises(SchemaNotFoundError):
         registry.latest(subject)
     assert json.loads(registry.by_id(first).schema_text) == json.loads(_record(name, a="int"))
+
+
+def test_the_latest_moves_backwards_when_the_newest_is_deleted(
+    servers: Any, registry: Registry, name: str
+) -> None:
+    """The next version follows the one that is left, and gets a number of its own."""
+    subject = Subject(f"{name}-value")
+    ids = [registry.register(subject, _record(name, a=kind)) for kind in ("int", "long")]
+    assert registry.latest(subject).id == ids[1]
+    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+        client.delete_version(subject, 2)
+    assert registry.latest(subject).id == ids[0]
+    assert deleted_versions(registry, subject) == {2}
+    assert versions_in_order(registry, subject) == (2, 1)
+    assert (registry.version(subject, 2).id, registry.by_id(ids[1]).id) == (ids[1], ids[1])
+    registry.register(subject, _record(name, a="float"))
+    assert registry.versions(subject) == (1, 3)
+    assert versions_in_order(registry, subject) == (2, 1, 3)
+
+
+def test_all_versions_of_a_deleted_subject_are_deleted(servers: Any, registry: Registry, name: str) -> None:
+    """Its messages can still be read."""
+    subject = Subject(f"{name}-value")
+    registry.register(subject, _record(name, a="int"))
+    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+        client.delete_subject(subject)
+    assert deleted_versions(registry, subject) == {1}
+    assert versions_in_order(registry, subject) == (1,)
 
 
 def test_a_server_that_is_down_is_passed_over(servers: Any, name: str) -> None:

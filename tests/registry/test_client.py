@@ -193,15 +193,62 @@ def test_the_compatibility_level_falls_back_to_the_global_one(stage: Any) -> Non
     assert _open(stage(play).url).compatibility(VALUE) == "FULL"
 
 
+OLDER = '{oldSchema: \'{"type":"int"}\'}'
+NO = {"is_compatible": False, "messages": ["reader type", "writer type", OLDER]}
+
+
 def test_a_verdict_carries_the_registrys_reasons(stage: Any) -> None:
-    """Confluent explains when asked; an unknown subject takes any schema."""
-    no = {"is_compatible": False, "messages": ["reader type", "writer type"]}
-    answers = iter([(200, no), (404, {"error_code": 40401, "message": "x"})])
+    """Confluent explains when asked, and repeats the older schema; an unknown subject takes any."""
+    answers = iter([(200, NO), (404, {"error_code": 40401, "message": "x"})])
     server = stage(lambda _: next(answers))
     registry = _open(server.url)
     assert registry.compatible(VALUE, TEXT) == Verdict(False, ("reader type", "writer type"))  # noqa: FBT003 - a value
     assert registry.compatible(VALUE, TEXT) == Verdict(compatible=True)
     assert "verbose=true" in server.asked[0].path
+
+
+def test_a_check_is_against_the_version_that_is_asked_for(stage: Any) -> None:
+    """One that is not there is an error, for it takes nothing; -1 is the latest."""
+    answers = iter([(200, NO), (200, NO), (404, {"error_code": 40402, "message": "x"})])
+    server = stage(lambda _: next(answers))
+    registry = _open(server.url)
+    assert not registry.compatible(VALUE, TEXT, version=2).compatible
+    assert not registry.compatible(VALUE, TEXT, version=-1).compatible
+    with pytest.raises(SchemaNotFoundError, match=r"subject s\.t-value version 9 does not exist"):
+        registry.compatible(VALUE, TEXT, version=9)
+    numbers = [one.path.partition("?")[0].rpartition("/")[2] for one in server.asked]
+    assert numbers == ["2", "latest", "9"]
+
+
+def test_confluents_server_is_never_asked_what_only_apicurio_knows(stage: Any) -> None:
+    """A no without reasons stays so: one question, and no registration is tried."""
+    server = stage(lambda _: (200, {"is_compatible": False}))
+    assert _open(server.url).compatible(VALUE, TEXT) == Verdict(compatible=False)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [(403, {"name": "ForbiddenException"}), (404, {}), (500, {})])
+def test_a_reader_who_may_not_try_hears_the_no_without_reasons(
+    stage: Any, answer: tuple[int, object]
+) -> None:
+    """Trying asks for the right to write, and Apicurio 2 cannot do it: the check's own answer holds."""
+
+    def play(request: Any) -> tuple[int, object]:
+        return answer if "dryRun" in request.path else (200, {"is_compatible": False})
+
+    server = stage(play)
+    url = f"{server.url.replace('//', '//bob:pw@')}/apis/ccompat/v7"
+    assert _open(url).compatible(VALUE, TEXT) == Verdict(compatible=False)
+    assert server.asked[-1].path.endswith("/s.t-value/versions?dryRun=true")
+    assert server.asked[-1].headers["Authorization"] == server.asked[0].headers["Authorization"]
+
+
+def test_a_bearer_token_goes_along_when_a_registration_is_tried(stage: Any) -> None:
+    """Apicurio's own API wants the same login."""
+    server = stage(lambda _: (200, {"is_compatible": False}))
+    settings = RegistrySettings(url=f"{server.url}/apis/ccompat/v7", bearer_token=Secret("t0k"))
+    open_registry(settings).compatible(VALUE, TEXT)
+    assert [one.headers["Authorization"] for one in server.asked] == ["Bearer t0k"] * 2
 
 
 def test_a_schema_that_is_not_avro_is_named(stage: Any) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import SchemaError, SchemaNotFoundError, SettingsError, UsageError
-from ingest.names import SchemaId, Subject, Topic
-from ingest.registry import FolderRegistry, Reference, fetch_pair, open_registry
+from ingest.names import SchemaId, Subject
+from ingest.registry import FolderRegistry, Reference, deleted_versions, open_registry, versions_in_order
 from ingest.settings import RegistrySettings
 
 KEY = '{"type": "record", "name": "Key", "fields": [{"name": "id", "type": "int"}]}'
@@ -71,16 +71,13 @@ def test_a_corpus_with_texts_inside_is_read(tmp_path: Path) -> None:
     assert registry.subjects() == ("s.t-value",)
 
 
-def test_a_pair_holds_the_newest_value_and_the_key_if_there_is_one(folder: Path) -> None:
-    """A topic without key subject gives None, a topic without value subject an error."""
+def test_versions_in_order_end_with_the_latest(folder: Path) -> None:
+    """A folder has no deleted ones, and the error of a subject that is not there is its own."""
     registry = FolderRegistry(folder)
-    pair = fetch_pair(registry, Topic("s.t"))
-    assert pair.value.version == 2
-    assert pair.key is not None
-    assert pair.key.schema_text == KEY
-    assert fetch_pair(registry, Topic("s.u")).key is None
+    assert versions_in_order(registry, Subject("s.t-value")) == (1, 2)
+    assert deleted_versions(registry, Subject("s.t-value")) == frozenset()
     with pytest.raises(SchemaNotFoundError, match=r"subject s\.x-value does not exist"):
-        fetch_pair(registry, Topic("s.x"))
+        versions_in_order(registry, Subject("s.x-value"))
 
 
 def test_references_come_before_their_users_and_once(tmp_path: Path) -> None:
@@ -149,6 +146,9 @@ def test_a_folder_takes_no_schemas(folder: Path) -> None:
         registry.register(Subject("s.t-value"), V1)
     assert registry.compatibility(Subject("s.t-value")) == "NONE"
     assert registry.compatible(Subject("s.t-value"), V1).compatible
+    assert registry.compatible(Subject("s.t-value"), V1, version=2).compatible
+    with pytest.raises(SchemaNotFoundError, match="version 3 does not exist"):
+        registry.compatible(Subject("s.t-value"), V1, version=3)
 
 
 def test_a_registry_opens_from_a_folder_by_url_or_path(folder: Path) -> None:

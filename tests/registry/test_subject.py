@@ -1,11 +1,11 @@
-"""Subject names are taken apart and put together, and globs choose topics."""
+"""Subject names are taken apart and put together."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.names import Subject, Topic
-from ingest.registry import split_subject, subject_of, topics_of
+from ingest.registry import split_subject, subject_of
 from ingest.registry.subject import Side, literal_prefix
 
 
@@ -19,17 +19,6 @@ def test_a_subject_taken_apart_gives_the_topic_and_side_that_made_it(topic: str,
 def test_other_naming_strategies_are_not_mistaken_for_topics(name: str) -> None:
     """Record names and bare suffixes have no topic."""
     assert split_subject(Subject(name)) is None
-
-
-def test_a_glob_chooses_topics_that_have_a_value_subject() -> None:
-    """A key alone makes no topic; the order is the alphabet's."""
-    subjects = [
-        Subject(name)
-        for name in ("s.dbo.b-value", "s.dbo.a-value", "s.dbo.a-key", "s.dbo.keys-key", "t.x-value")
-    ]
-    assert topics_of(subjects, "s.dbo.*") == ("s.dbo.a", "s.dbo.b")
-    assert topics_of(subjects) == ("s.dbo.a", "s.dbo.b", "t.x")
-    assert topics_of(subjects, "S.dbo.*") == ()
 
 
 @pytest.mark.parametrize(

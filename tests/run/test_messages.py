@@ -156,3 +156,14 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(SchemaError) as caught:
         read_schema(path)
     assert caught.value.where == str(path)
+
+
+def test_an_odd_schema_among_others_is_passed_over() -> None:
+    """Its messages are set aside then, by their own fault."""
+    odd = compact(message(struct({"type": "odd", "field": "x"}), {}))
+    usual = compact(message(struct(INT), None))
+
+    (found,) = written_in([odd, usual, odd], "v")
+
+    assert written_in([odd], "v", [found]) == ()
+    assert found.frame == usual[: len(found.frame)]

@@ -12,7 +12,8 @@ from ingest.registry import FolderRegistry
 from ingest.run.onboard import Onboarded, Wish, onboard
 from ingest.settings import Settings
 from ingest.tables import read
-from tests.compile.sqlserver import decimal, envelope, fields_of, key, nullable, semantic
+from ingest.testing import decimal, fields_of, nullable, semantic
+from tests.compile.sqlserver import envelope, key
 
 ID = {"id": "int"}
 ROW = {"id": "int", "name": nullable("string")}
@@ -39,8 +40,12 @@ class Folder:
 
     def add(self, topic: str, subjects: Mapping[str, Any], version: int = 1) -> None:
         """Write the schemas of a topic's key and value."""
-        for part, schema in subjects.items():
-            folder = self.root / "registry" / f"{topic}-{part}"
+        self.register({f"{topic}-{part}": schema for part, schema in subjects.items()}, version)
+
+    def register(self, subjects: Mapping[str, Any], version: int = 1) -> None:
+        """Write schemas under subjects of any name."""
+        for subject, schema in subjects.items():
+            folder = self.root / "registry" / subject
             folder.mkdir(exist_ok=True)
             (folder / f"v{version}.avsc").write_text(json.dumps(schema))
 
@@ -121,6 +126,28 @@ def test_a_table_file_reads_back_as_what_was_found(folder: Folder) -> None:
     assert table.subjects.key == "srv.db.dbo.t-key"
     assert one.layout in folder.files["srv_db_dbo_t.toml"]
     assert "the broker was not asked" in one.layout
+
+
+def test_a_topic_is_onboarded_whichever_strategy_named_its_subjects(folder: Folder) -> None:
+    """By topic and record, and by record: the pattern is over topics, the table file has the subjects."""
+    folder.register({"s-1.a-s_1.a.Key": key(ID), "s-1.a-s_1.a.Envelope": envelope(ROW)})
+    folder.register({"s_1.b.Key": key(ID), "s_1.b.Envelope": envelope(ROW)})
+    folder.register({"s.c.Envelope": envelope(ROW), "com.shop.Order": record("com.shop.Order")})
+    folder.register({"all-s.x.Envelope": envelope(ROW), "all-s.y.Envelope": envelope(ROW)})
+
+    found = folder.onboard("*")
+
+    assert {topic: one.state for topic, one in found.items()} == {
+        "s-1.a": "new", "s_1.b": "new", "s.c": "left out", "all": "failed",
+    }  # fmt: skip
+    table = found["s-1.a"].table
+    assert table is not None
+    assert (table.subjects.key, table.subjects.value) == ("s-1.a-s_1.a.Key", "s-1.a-s_1.a.Envelope")
+    assert not [doubt for doubt in found["s-1.a"].doubts if "topic" in doubt]
+    assert "'_' may stand for '-'" in " ".join(found["s_1.b"].doubts)
+    assert "'_' may stand for '-'" in folder.files["s_1_b.toml"]
+    assert "no subject s.c.Key" in found["s.c"].reason
+    assert "several records: all-s.x.Envelope, all-s.y.Envelope" in found["all"].reason
 
 
 def test_a_dry_run_shows_the_same_and_writes_nothing(folder: Folder) -> None:

@@ -13,7 +13,8 @@ import attrs
 import fastavro
 
 from ingest.local.fixture import Message
-from tests.decode.messages import encode, without_logical_types
+from ingest.testing import framed
+from ingest.testing.wire import without_logical_types
 from tests.e2e.forms.folder import Recorded, read_topic, write_folder, write_schemas, write_topic
 from tests.e2e.recordings import Recording
 
@@ -50,4 +51,4 @@ def _described(recorded: Recorded, mode: CaptureMode) -> Iterator[Message]:
             event["before"] = before
         # A looked-up document may be a later state than the update's own: no pre-image can be made of it.
         states[message.key] = after if event["op"] in ("c", "r") else None
-        yield attrs.evolve(message, value=encode(schema_id, recorded.schemas[schema_id], event))
+        yield attrs.evolve(message, value=framed(schema_id, recorded.schemas[schema_id], event))

@@ -16,7 +16,8 @@ import attrs
 import fastavro
 
 from ingest.local.fixture import Message
-from tests.decode.messages import encode, without_logical_types
+from ingest.testing import framed
+from ingest.testing.wire import without_logical_types
 from tests.e2e.forms.folder import Json, Recorded, read_topic, write_folder, write_schemas, write_topic
 from tests.e2e.recordings import Recording
 
@@ -123,7 +124,7 @@ def _avro(recorded: Recorded, added: Sequence[str], mode: Mode) -> Iterator[Mess
         event = fastavro.schemaless_reader(BytesIO(message.value[5:]), parsed[schema_id])
         row = flatten(event, added, mode)
         if row is not None:
-            value = encode(schema_id + _VALUE_IDS, flat[schema_id], row)
+            value = framed(schema_id + _VALUE_IDS, flat[schema_id], row)
             yield attrs.evolve(message, value=value)
 
 

@@ -1,0 +1,112 @@
+"""What a table file says about each change that a batch brings, and what versions change beside types."""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import attrs
+
+from ingest.compile.difference import SchemaChange, differences
+from ingest.compile.table import CompiledTable
+from ingest.errors import EvolutionError
+from ingest.names import SchemaId
+from ingest.tables import Kind, Policy
+from ingest.tables.evolution import RULES
+
+BY_TYPE: Final[frozenset[Kind]] = frozenset(
+    ("column-added", "column-widened", "column-changed", "decimal-widened", "field-added")
+)
+"""Kinds that the types tell, against the table; the others are told by two versions."""
+
+
+@attrs.frozen
+class Met:
+    """A change that a batch brings: the schemas that bring it, and what is to be done about it."""
+
+    change: SchemaChange
+    policy: Policy
+    writers: tuple[SchemaId, ...] = ()
+
+
+def new_versions(
+    compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId], *, exists: bool
+) -> Iterator[Met]:
+    """Give what the versions that a table meets for the first time change, beside what the types tell."""
+    yield from _misfits(compiled, seen)
+    yield from _key_drift(compiled)
+    if exists:
+        yield from _of_versions(compiled, seen, known)
+
+
+def _of_versions(
+    compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId]
+) -> Iterator[Met]:
+    """Give what new versions change beside types; one older than all that the table met changes nothing."""
+    met = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in {*seen, *known}]
+    in_order = [w.schema_id for w in sorted(met, key=lambda writer: writer.version)]
+    for old, new in pairwise(in_order):
+        if new in known:
+            continue
+        for change in differences(compiled.value, old, new):
+            if change.kind not in BY_TYPE:
+                yield Met(change, compiled.table.policy(change.kind), (new,))
+
+
+def _misfits(compiled: CompiledTable, seen: Sequence[SchemaId]) -> Iterator[Met]:
+    """Give the versions that are no events of this table at all."""
+    for schema_id, reason in compiled.misfits.items():
+        if schema_id in seen:
+            change = SchemaChange("envelope-changed", "", reason)
+            yield Met(change, compiled.table.policy(change.kind), (schema_id,))
+
+
+def _key_drift(compiled: CompiledTable) -> Iterator[Met]:
+    """Give the change of a key that the table file has from an older version of the key subject."""
+    change = key_drift(compiled)
+    if change:
+        yield Met(change, compiled.table.policy(change.kind))
+
+
+def key_drift(compiled: CompiledTable) -> SchemaChange | None:
+    """Return how the newest message key differs from an older one, by which the table is keyed."""
+    declared = set(compiled.table.key.columns)
+    keys = [tuple(f.name for f in writer.record.fields) for writer in compiled.key.writers if writer.record]
+    if not declared or not keys or set(keys[-1]) == declared:
+        return None
+    was = next((one for one in keys if set(one) == declared), None)
+    return SchemaChange("key-changed", "key", ", ".join(keys[-1]), ", ".join(was)) if was else None
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+def refusals(met: Sequence[Met]) -> dict[SchemaId, str]:
+    """Return the schemas that a policy sets aside, with the first reason for each."""
+    reasons: dict[SchemaId, str] = {}
+    for one in met:
+        if one.policy == "reject":
+            for writer in one.writers:
+                reasons.setdefault(writer, f"{told(one.change)}, and [evolution] says reject")
+    return reasons
+
+
+def failures(compiled: CompiledTable, met: Sequence[Met]) -> tuple[EvolutionError, ...]:
+    """Return what must not be written, as errors that name the version and the other policies."""
+    return tuple(_failure(compiled, one) for one in met if one.policy == "fail")
+
+
+def _failure(compiled: CompiledTable, met: Met) -> EvolutionError:
+    change = met.change
+    by = next((w.label for w in compiled.value.writers if w.schema_id in met.writers), "")
+    others = {policy: text for policy, text in RULES[change.kind].effects.items() if policy != "fail"}
+    todo = "; ".join(f"{policy}: {text}" for policy, text in others.items())
+    return EvolutionError(
+        compiled.table.table, change.column, change.kind, change.type, change.was, by,
+        f"[evolution] {change.kind} can be {todo}",
+    )  # fmt: skip
+
+
+def told(change: SchemaChange) -> str:
+    """Return a change in words."""
+    what = " to ".join(filter(None, (change.was, change.type)))
+    return " ".join(filter(None, (change.kind, change.column, what)))

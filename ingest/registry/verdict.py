@@ -1,0 +1,80 @@
+"""Whether a registry would take a schema, and why not: nothing is registered to find out.
+
+Confluent's API answers yes or no; Confluent's own server says why, Apicurio does not.  Apicurio's own API
+does, when a registration is tried with `dryRun`: it is asked where the address shows an Apicurio.
+"""
+# dryRun came with that API: https://github.com/Apicurio/apicurio-registry/issues/4381
+
+from http import HTTPStatus
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from confluent_kafka.schema_registry import Schema as ClientSchema
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ingest.names import Subject
+from ingest.registry.answer import read_causes, read_verdict
+from ingest.registry.subject import Verdict
+
+_CONFLUENT: Final = "/apis/ccompat/"
+"""The path below which Apicurio speaks Confluent's API."""
+_OWN: Final = "/apis/registry/v3/groups/default/artifacts"
+_NO: Final = "RuleViolationException"
+
+Against = int | Literal["latest", "all"]
+"""A version, the latest, or all, which only a transitive level asks for: Apicurio heeds no level there."""
+
+
+def ask_verdict(
+    client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against
+) -> Verdict:
+    """Ask whether a schema could follow versions of a subject."""
+    is_next = isinstance(against, str)
+    try:
+        verdict = _check(client, subject, schema, against)
+    except SchemaRegistryError as error:
+        # Apicurio 3.3.3 does not resolve references when it checks.
+        unread = error.http_status_code == HTTPStatus.UNPROCESSABLE_ENTITY and schema.references
+        tried = _try(client, subject, schema) if unread and is_next else None
+        if tried is None:
+            raise
+        return tried
+    if verdict.compatible or verdict.messages or not is_next:
+        return verdict
+    tried = _try(client, subject, schema)
+    return verdict if tried is None or tried.compatible else tried
+
+
+def _check(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against) -> Verdict:
+    versions = "versions" if against == "all" else f"versions/{against}"
+    path = f"compatibility/subjects/{quote(subject, safe='')}/{versions}?verbose=true"
+    # The client's own test_compatibility throws the messages away.
+    return read_verdict(client._rest_client.post(path, body=schema.to_dict()))  # noqa: SLF001
+
+
+def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> Verdict | None:
+    """Try a registration in Apicurio; None where that cannot be asked: another server, or not allowed."""
+    rest = client._rest_client  # noqa: SLF001 - it holds the login; its own requests drop the reasons
+    root, is_apicurio, _ = rest.base_urls[0].partition(_CONFLUENT)
+    if not is_apicurio:
+        return None
+    headers: dict[str, str] = {}
+    if rest.bearer_auth_credentials_source:
+        rest.handle_bearer_auth(headers)
+    url = f"{root}{_OWN}/{quote(subject, safe='')}/versions?dryRun=true"
+    answer = rest.session.request("POST", url, headers=headers, json=_body(schema))
+    if answer.status_code == HTTPStatus.OK:
+        return Verdict(compatible=True)
+    if answer.status_code == HTTPStatus.BAD_REQUEST and answer.json().get("name") == _NO:
+        return Verdict(compatible=False, messages=read_causes(answer.json()))
+    return None
+
+
+def _body(schema: ClientSchema) -> dict[str, Any]:
+    references = [
+        {"groupId": "default", "artifactId": one.subject, "version": str(one.version), "name": one.name}
+        for one in schema.references or ()
+    ]
+    content = {"content": schema.schema_str, "contentType": "application/json", "references": references}
+    return {"content": content}

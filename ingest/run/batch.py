@@ -1,0 +1,151 @@
+"""Messages that are applied together: read, decoded and folded until all their schemas are known."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.compile.evolve import Evolution, Present, evolve
+from ingest.compile.table import CompiledTable
+from ingest.decode.events import decode_events
+from ingest.kafka.ranges import OffsetRange, TopicRanges
+from ingest.kafka.read import count_slices, read
+from ingest.names import SchemaId
+from ingest.order.latest import fold, rejected
+from ingest.order.tally import Tally, tally
+from ingest.registry import Registry
+from ingest.run.keys import with_key_rules
+from ingest.run.rejected import check_bounds, compile_written, fetch_more
+from ingest.run.schemas import Sides
+from ingest.settings import KafkaSettings
+from ingest.tables import Table
+
+
+@attrs.frozen
+class Batch:
+    """Messages, and how to see those at some places (`partition, offset`) again: with time and headers."""
+
+    messages: DataFrame
+    again: Callable[[DataFrame], DataFrame]
+    is_bounded: bool = True
+    """Whether too many rejects stop it."""
+
+
+@attrs.frozen
+class Standing:
+    """A table as it stands: its columns (None before a first commit), and the schemas that it has met."""
+
+    columns: Present
+    known: tuple[SchemaId, ...] = ()
+    expects_partial: bool = False
+    """Whether rows that lack values are likely, so that one pass completes them."""
+
+
+@attrs.frozen
+class Folded:
+    """A batch that was decoded and folded: what to write, and the messages to set aside, if any."""
+
+    compiled: CompiledTable
+    changes: DataFrame
+    counts: Tally
+    evolution: Evolution
+    rejects: DataFrame | None
+    standing: Standing
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns of the record key."""
+        return [name for name, _ in self.compiled.key_columns]
+
+
+def read_batch(spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges) -> Batch:
+    """Read ranges of a topic; those at places again are read from the narrowest ranges that hold them."""
+    servers, properties = kafka.bootstrap_servers, kafka.properties
+    cores = spark.sparkContext.defaultParallelism
+
+    def again(places: DataFrame) -> DataFrame:
+        narrow = _narrowed(ranges, places)
+        slices = count_slices(narrow, cores)
+        whole = read(spark, narrow, servers, properties, min_partitions=slices, headers=True)
+        return whole.join(places, ["partition", "offset"], "left_semi")
+
+    slices = count_slices(ranges, cores)
+    return Batch(read(spark, ranges, servers, properties, min_partitions=slices), again)
+
+
+def _narrowed(ranges: TopicRanges, places: DataFrame) -> TopicRanges:
+    ends = places.groupBy("partition").agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
+    rows = ends.collect()
+    found = sorted((row["partition"], row["first"], row["last"] + 1) for row in rows)
+    return TopicRanges(ranges.topic, tuple(OffsetRange(ranges.topic, *one) for one in found))
+
+
+@contextmanager
+def folded(
+    batch: Batch,
+    table: Table,
+    registry: Registry,
+    written: Sides,
+    standing: Standing,
+) -> Iterator[Folded]:
+    """Decode and fold a batch in one pass, fit it to the table, and hold the result while it is written.
+
+    Rejected messages are looked at again.  The whole batch is, where these name schemas that were not known
+    before (no versions of the subject, but in the registry; or held by the messages, and not sampled), where
+    rows lack values and none were expected to, or where a policy sets a schema's changes aside.  Raises
+    `DecodeError` for too many rejects.
+    """
+    keys, values = written
+    expects_partial = standing.expects_partial
+    refused: dict[SchemaId, str] = {}
+    while True:
+        compiled = with_key_rules(compile_written(table, keys, values))
+        compiled = attrs.evolve(compiled, expects_partial=expects_partial, refused=dict(refused))
+        changes = fold(decode_events(batch.messages, compiled), compiled)
+        changes = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            counts = tally(changes, compiled)
+            if counts.partials and not compiled.completes:
+                expects_partial = True
+                continue
+            with _held(batch, changes, counts, table) as rejects:
+                more = (
+                    ((), ()) if rejects is None else fetch_more(registry, rejects, compiled, (keys, values))
+                )
+                if not any(more):
+                    evolution = evolve(compiled, _met(compiled, counts), standing.columns, standing.known)
+                    if not evolution.refused:
+                        if rejects is not None and batch.is_bounded and not evolution.failing:
+                            check_bounds(rejects, compiled, counts)
+                        yield Folded(compiled, changes, counts, evolution, rejects, standing)
+                        return
+                    refused |= evolution.refused
+        finally:
+            changes.unpersist()
+        # The subject's own newest key stays the last one: it names the key columns.
+        keys, values = (*more[0], *keys), (*values, *more[1])
+
+
+def _met(compiled: CompiledTable, counts: Tally) -> tuple[SchemaId, ...]:
+    """Return the schemas that a batch brings; what versions of no event of the table wrote is rejected."""
+    return (*counts.schema_ids, *(one for one in counts.rejected_ids if one in compiled.misfits))
+
+
+@contextmanager
+def _held(batch: Batch, changes: DataFrame, counts: Tally, table: Table) -> Iterator[DataFrame | None]:
+    """Give the rejected messages, if any; as many as can be set aside are held for several looks."""
+    if not counts.rejected:
+        yield None
+        return
+    rejects = batch.again(rejected(changes))
+    if counts.rejected > table.rejects.max_rows:
+        yield rejects
+        return
+    rejects = rejects.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield rejects
+    finally:
+        rejects.unpersist()

@@ -1,0 +1,215 @@
+"""What a run would do, without writing, and what the versions change that a table has not met yet.
+
+Nothing here is a guess: the pending range is read, decoded, folded and fitted as a run does it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import attrs
+
+from ingest.compile.difference import SchemaChange, differences
+from ingest.compile.side import Writer
+from ingest.compile.table import CompiledTable
+from ingest.errors import IngestError, RegistryRefusedError, Retryable, SchemaNotFoundError
+from ingest.hudi.ledger import read as read_ledger
+from ingest.kafka.ranges import TopicRanges, Watermark
+from ingest.names import Partition, SchemaId, Topic
+from ingest.order.tally import Tally
+from ingest.registry import Registry, deleted_versions
+from ingest.run.rejected import compile_written
+from ingest.run.schemas import fetch_written
+from ingest.run.table import Run, known_ids, pending, prepared, rows_to_write
+from ingest.run.versions import PlannedChange, planned
+from ingest.tables import Table
+
+Verdict = Literal["commit", "idle", "fail", "temporary"]
+
+
+@attrs.frozen
+class VersionPlan:
+    """A version of the value subject that the table has not met yet, against the version before it.
+
+    `waiting`: whether pending records were written with it.  `problem` is why it cannot be compiled.  `level`
+    is the subject's compatibility, `refusal` what that says of this version: empty where it takes it.
+    """
+
+    version: int
+    schema_id: SchemaId
+    waiting: bool
+    deleted: bool = False
+    changes: tuple[PlannedChange, ...] = ()
+    problem: str = ""
+    level: str = ""
+    refusal: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the version as JSON."""
+        return {
+            "version": self.version,
+            "id": self.schema_id,
+            "waiting": self.waiting,
+            "deleted": self.deleted,
+            "changes": [one.to_json() for one in self.changes],
+            "problem": self.problem or None,
+            "compatibility": self.level or None,
+            "incompatible": self.refusal or None,
+        }
+
+
+@attrs.frozen
+class TablePlan:
+    """What a run would do to one table.
+
+    `changes` are those of its schema; `rewrites` the columns for which the whole table is written anew;
+    `refused` the schemas whose records a policy sets aside.  `error` is what would stop the run.
+    """
+
+    table: str
+    topic: Topic
+    verdict: Verdict
+    is_new: bool = False
+    ranges: TopicRanges | None = None
+    tally: Tally = Tally()
+    versions: tuple[VersionPlan, ...] = ()
+    changes: tuple[SchemaChange, ...] = ()
+    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    rewrites: tuple[str, ...] = ()
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        ranges, tally = self.ranges, self.tally
+        return {
+            "table": self.table,
+            "topic": self.topic,
+            "verdict": self.verdict,
+            "new": self.is_new,
+            "offsets": {
+                "from": _by_text(ranges.start_offsets()) if ranges else {},
+                "to": _by_text(ranges.end_offsets()) if ranges else {},
+            },
+            "read": tally.read,
+            "apply": {"upserted": tally.upserted, "deleted": tally.deleted},
+            "rejected": tally.rejected,
+            "schema_ids": [one for one in tally.schema_ids if one > 0],
+            "versions": [one.to_json() for one in self.versions],
+            "schema_changes": [_change(one) for one in self.changes],
+            "refused": {str(one): reason for one, reason in self.refused.items()},
+            "rewrites": list(self.rewrites),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+def plan_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> TablePlan:
+    """Plan one table.  What would stop a run is the plan's error."""
+    plan = TablePlan(table.table, table.topic, "idle")
+    try:
+        for plan in _steps(run, table, watermarks):  # noqa: B007  the last one made counts
+            pass
+    except IngestError as error:
+        return stopped(plan, error)
+    return plan
+
+
+def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
+    """Return a plan that ends with what would stop the run."""
+    return attrs.evolve(plan, verdict="temporary" if isinstance(error, Retryable) else "fail", error=error)
+
+
+def _steps(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> Iterator[TablePlan]:
+    """Give the plan as it becomes known, so that what stops it leaves what was found before."""
+    last = read_ledger(run.spark, run.path(table))
+    plan = TablePlan(table.table, table.topic, "idle", is_new=last is None)
+    ranges = pending(table, last, watermarks, run.max_offsets)
+    plan = attrs.evolve(plan, ranges=ranges)
+    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
+    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *written), known_ids(last), ()))
+    yield plan
+    if ranges.is_empty:
+        return
+    with prepared(run, table, last, ranges, watermarks) as found:
+        evolution, waiting = found.evolution, (*found.counts.schema_ids, *found.counts.rejected_ids)
+        plan = attrs.evolve(
+            plan,
+            tally=found.counts,
+            versions=_versions(run, found.compiled, known_ids(last), waiting),
+            changes=evolution.changes,
+            refused=found.compiled.refused,
+            rewrites=evolution.rewrites,
+        )
+        yield plan
+        rows_to_write(run, found)
+        yield attrs.evolve(plan, verdict="commit")
+
+
+# --- versions ------------------------------------------------------------------------------------
+
+
+def _versions(
+    run: Run, compiled: CompiledTable, known: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
+) -> tuple[VersionPlan, ...]:
+    """Return the versions that are newer than all that the table has met, and older ones that are waiting.
+
+    A new table has met none, and has nothing to change: only what is waiting, or cannot be compiled, is told.
+    """
+    subject = compiled.table.subjects.value
+    if compiled.table.format != "avro" or subject is None:
+        return ()
+    writers = sorted((w for w in compiled.value.writers if w.version), key=lambda writer: writer.version)
+    newest = max((w.version for w in writers if w.schema_id in known), default=None)
+    deleted = deleted_versions(run.registry, subject)
+    found = []
+    for index, writer in enumerate(writers):
+        is_waiting = writer.schema_id in waiting
+        if writer.schema_id in known or not (is_waiting or (newest is not None and writer.version > newest)):
+            continue
+        before = writers[index - 1] if index and newest is not None else None
+        one = VersionPlan(writer.version, writer.schema_id, is_waiting, writer.version in deleted)
+        found.append(_described(run.registry, compiled, one, before, writer))
+    unmapped = [
+        VersionPlan(one.version, one.schema_id, waiting=False, problem=problem)
+        for one, problem in compiled.unmapped
+        if one.version and one.schema_id not in known
+    ]
+    return tuple(sorted((*found, *unmapped), key=lambda one: one.version))
+
+
+def _described(
+    registry: Registry, compiled: CompiledTable, one: VersionPlan, before: Writer | None, writer: Writer
+) -> VersionPlan:
+    """Say what a version changes, and what the registry's level says of that."""
+    misfit = compiled.misfits.get(writer.schema_id)
+    if misfit:
+        changes = planned(compiled.table, [SchemaChange("envelope-changed", "", misfit)])
+        return attrs.evolve(one, changes=changes)
+    if before is None:
+        return one
+    changes = planned(compiled.table, differences(compiled.value, before.schema_id, writer.schema_id))
+    level, refusal = _compatibility(registry, compiled.table, before, writer)
+    return attrs.evolve(one, changes=changes, level=level, refusal=refusal)
+
+
+def _compatibility(registry: Registry, table: Table, before: Writer, writer: Writer) -> tuple[str, str]:
+    """Return the subject's level, and what it says against a version as the next one, if it can be asked."""
+    subject = table.subjects.value
+    if subject is None:
+        return "", ""
+    level = registry.compatibility(subject)
+    registered = registry.version(subject, writer.version)
+    try:
+        verdict = registry.compatible(
+            subject, registered.schema_text, registered.references, version=before.version
+        )
+    except (RegistryRefusedError, SchemaNotFoundError):  # references, or a deleted version before it
+        return level, ""
+    return level, "" if verdict.compatible else "; ".join(verdict.messages) or f"not {level}"
+
+
+def _change(change: SchemaChange) -> dict[str, Any]:
+    return attrs.asdict(change, filter=lambda _, value: value != "")
+
+
+def _by_text(offsets: Mapping[Any, int]) -> dict[str, int]:
+    return {str(partition): offset for partition, offset in sorted(offsets.items())}

@@ -1,0 +1,130 @@
+"""Rejects are put through again, each in its place in the order of changes."""
+
+from typing import Any
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.compile.difference import SchemaChange
+from ingest.decode.diagnosis import explain
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.rejects import COLUMNS, write_rejects
+from ingest.kafka.read import COLUMNS as MESSAGE
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Instant
+from ingest.order.tally import Tally
+from ingest.run.batch import Batch, Folded, folded
+from ingest.run.rejects import at, counting_rows, next_entry
+from ingest.run.schemas import Sides, fetch_written
+from ingest.run.table import Run, commit_rows, known_ids, rows_to_write, standing
+from ingest.tables import Table
+
+
+@attrs.frozen
+class Replayed:
+    """What a replay did; `instant` is None where no record could be read."""
+
+    table: str
+    tally: Tally = Tally()
+    instant: Instant | None = None
+    schema_changes: tuple[SchemaChange, ...] = ()
+
+    @property
+    def resolved(self) -> int:
+        """Rejects that are applied now, or need not be."""
+        return self.tally.read - self.tally.rejected
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "table": self.table,
+            "instant": self.instant,
+            "read": self.tally.read,
+            "resolved": self.resolved,
+            "applied": {"upserted": self.tally.upserted, "deleted": self.tally.deleted},
+            "superseded": self.tally.superseded,
+            "ignored": dict(sorted(self.tally.ignored.items())),
+            "rejected": self.tally.rejected,
+            "schema_changes": [
+                attrs.asdict(one, filter=lambda _, value: value != "") for one in self.schema_changes
+            ],
+        }
+
+
+def replay(run: Run, table: Table, partition: int | None = None, offset: int | None = None) -> Replayed:
+    """Decode open rejects again, all or those at a place, by the schemas and the table file as they are now.
+
+    Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
+    commit comes first, then they are marked; a replay that dies in between is simply done again.
+    """
+    rows = counting_rows(run.settings, run.spark, table)
+    last = read_ledger(run.spark, run.path(table))
+    if rows is None or last is None:
+        return Replayed(table.table)
+    chosen = at(rows.where("resolved is null"), partition, offset).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        return Replayed(table.table) if chosen.isEmpty() else _replay(run, table, chosen, last)
+    finally:
+        chosen.unpersist()
+
+
+def _replay(run: Run, table: Table, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+    run.progress(table.table, "replaying rejects")
+    whole = chosen.select(*MESSAGE, "headers")
+    batch = Batch(
+        chosen.select(*MESSAGE),
+        lambda places: whole.join(places, ["partition", "offset"], "left_semi"),
+        is_bounded=False,
+    )
+    with folded(batch, table, run.registry, _written(run, table), standing(run, table, last)) as found:
+        instant = None
+        if found.counts.rejected < found.counts.read:
+            rows, _ = rows_to_write(run, found)
+            instant = commit_rows(run, found, rows, _entry(run, last, found))
+        _mark(run, table, chosen, found)
+        return Replayed(table.table, found.counts, instant, found.evolution.changes if instant else ())
+
+
+def _written(run: Run, table: Table) -> Sides:
+    """Fetch the schemas known now; only those that messages hold are looked for in the topic."""
+    if table.format == "avro" or table.schema or table.subjects.value:
+        return fetch_written(run.settings, run.registry, table, {}, {})
+    kafka = run.settings.kafka
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    return fetch_written(run.settings, run.registry, table, retained, retained)
+
+
+def _entry(run: Run, last: LedgerEntry, found: Folded) -> LedgerEntry:
+    """Return the account of the replay's commit: the offsets stay where they are."""
+    moments = [one for one in (last.max_source_ms, found.counts.max_source_ms) if one is not None]
+    return attrs.evolve(
+        last,
+        run_id=run.run_id,
+        schema_ids=tuple(one for one in found.counts.schema_ids if one > 0),
+        counters=found.counts.counters(),
+        kind="replay",
+        note=f"replayed {found.counts.read - found.counts.rejected} of {found.counts.read} rejects",
+        max_source_ms=max(moments, default=None),
+        known_ids=tuple(sorted({*known_ids(last), *(one for one in found.counts.schema_ids if one > 0)})),
+        instant=None,
+    )
+
+
+def _mark(run: Run, table: Table, chosen: DataFrame, found: Folded) -> None:
+    """Mark what was applied; what stays rejected gets the reason that it has now."""
+    done = {"resolved": F.lit("replayed"), "resolved_at": F.current_timestamp()}
+    marked = chosen
+    if found.rejects is not None:
+        now = ("schema_id", "reason", "error")
+        told = explain(found.rejects, found.compiled).select("partition", "offset", *now)
+        still = chosen.drop(*now).join(told, ["partition", "offset"]).select(*COLUMNS)
+        marked = chosen.join(told, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
+    else:
+        marked = chosen.withColumns(done)
+    path = run.rejects_path(table)
+    note = f"{found.counts.read - found.counts.rejected} replayed"
+    write_rejects(marked, table, path, next_entry(run.spark, path, run.run_id, "replay", note))

@@ -1,0 +1,77 @@
+"""How a plan reads."""
+
+import pytest
+
+from ingest.cli.plan import show_plan
+from ingest.compile.difference import SchemaChange
+from ingest.errors import EvolutionError
+from ingest.kafka.ranges import OffsetRange, TopicRanges
+from ingest.names import Partition, SchemaId, Subject, Topic
+from ingest.order.tally import Tally
+from ingest.run.plan import TablePlan, VersionPlan
+from ingest.run.versions import planned
+from ingest.tables import Subjects, Table
+
+TOPIC = Topic("srv.dbo.orders")
+TABLE = Table(table="orders", topic=TOPIC, dialect="sqlserver", subjects=Subjects(value=Subject("v")))
+RANGES = TopicRanges(TOPIC, (OffsetRange(TOPIC, Partition(0), 5, 1_209),))
+CHANGES = (
+    SchemaChange("column-added", "phone", "string"),
+    SchemaChange("decimal-widened", "amount", "decimal(19,2)", "decimal(9,2)"),
+    SchemaChange("column-dropped", "fax", was="string"),
+    SchemaChange("column-changed", "note", "binary", "string"),
+)
+
+
+def shown(plan: TablePlan, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Print a plan, and return its lines."""
+    show_plan(plan)
+    return capsys.readouterr().out.rstrip("\n").splitlines()
+
+
+def test_a_plan_reads_from_the_table_to_the_column(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each version with what it changes and what the policy does; then what the run would do."""
+    version = VersionPlan(3, SchemaId(12), waiting=True, changes=planned(TABLE, CHANGES), level="BACKWARD")
+    error = EvolutionError("orders", "note", "column-changed", "binary", "string", "v v3 (id 12)")
+    plan = TablePlan(
+        "orders", TOPIC, "fail", ranges=RANGES, tally=Tally(900, 40), versions=(version,), error=error
+    )
+    dropped = "      - fax     column-dropped   string"
+    assert shown(plan, capsys) == [
+        "! orders: 1,204 offsets waiting",
+        "    version 3 (id 12): records waiting",
+        "      + phone   column-added     string                         evolve: added; null in older rows",
+        "      ~ amount  decimal-widened  decimal(9,2) -> decimal(19,2)  evolve: widened; older rows keep",
+        "                                                                their values",
+        f"{dropped}                         evolve: stays in the table; null in",
+        "                                                                new rows",
+        "      ! note    column-changed   string -> binary               fail: the run stops, nothing is",
+        "                                                                written",
+        "    900 to upsert, 40 to delete",
+        "    would fail: table orders, column note: v v3 (id 12): column-changed: string becomes binary, and",
+        "      that fails. Nothing was written.",
+    ]
+
+
+def test_a_plan_tells_what_is_not_used_yet_and_what_is_set_aside(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also a version that the registry's level would refuse today, or that was deleted."""
+    unused = VersionPlan(4, SchemaId(13), waiting=False, level="BACKWARD", refusal="READER_FIELD_MISSING")
+    deleted = VersionPlan(5, SchemaId(14), waiting=True, deleted=True)
+    reason = "column-added phone string, and [evolution] says reject"
+    plan = TablePlan(
+        "orders", TOPIC, "commit", ranges=RANGES, versions=(unused, deleted), tally=Tally(1, 0, rejected=3),
+        refused={SchemaId(14): reason}, rewrites=("amount",),
+    )  # fmt: skip
+    assert shown(plan, capsys) == [
+        "~ orders: 1,204 offsets waiting",
+        "    version 4 (id 13): registered, not used yet, BACKWARD refuses it",
+        "    version 5 (id 14): records waiting, deleted",
+        "    records of id 14 are set aside: column-added phone string, and [evolution] says reject",
+        "    the whole table is written anew, for amount",
+        "    1 to upsert, 0 to delete, 3 rejected",
+    ]
+
+
+def test_a_plan_of_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing waits, and no version is new."""
+    assert shown(TablePlan("orders", TOPIC, "idle"), capsys) == ["  orders: nothing waiting"]

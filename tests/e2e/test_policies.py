@@ -1,0 +1,210 @@
+"""What a table file says of a change decides: followed, left out, set aside or stopped, as foretold."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.errors import EvolutionError
+from ingest.local.servers import Addresses
+from ingest.run.plan import TablePlan
+from ingest.run.report import TableOutcome
+from ingest.testing import Columns, Row, decimal, nullable, timestamp
+from tests.e2e.changes import NOON, NOON_S
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import make_topics
+from tests.e2e.tablefiles import add_text, set_policies
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+INT, TEXT, LONG = nullable("int"), nullable("string"), nullable("long")
+
+
+@attrs.frozen
+class Case:
+    """A column `x` in two versions, with a value of each; policies; and what becomes of the second.
+
+    `rows` are what the table then holds beside the key: by default the first row alone, as it was.
+    """
+
+    old: Columns
+    new: Columns
+    first: Row
+    second: Row
+    policies: Mapping[str, str] = attrs.Factory(dict)
+    fails: str = ""
+    """The kind of change that stops the run."""
+    rows: Mapping[int, Row] | None = None
+    rejected: int = 0
+    storage: str = "cow"
+    text: str = ""
+    """Lines of the table file."""
+
+    @property
+    def expected(self) -> dict[int, Row]:
+        """Rows by key."""
+        if self.rows is None:
+            return {1: {**self.first}}
+        return {key: {**row} for key, row in self.rows.items()}
+
+
+def clash(old: Any, first: Any, new: Any, second: Any, **more: Any) -> Case:
+    """Make a case of one column."""
+    return Case({"x": old}, {"x": new}, {"x": first}, {"x": second}, **more)
+
+
+def added(**more: Any) -> Case:
+    """Make a case of a column that the second version adds."""
+    return Case({"x": INT}, {"x": INT, "y": TEXT}, {"x": 1}, {"x": 2, "y": "n"}, **more)
+
+
+def dropped(**more: Any) -> Case:
+    """Make a case of a column that the second version drops."""
+    return Case({"x": INT, "y": TEXT}, {"x": INT}, {"x": 1, "y": "o"}, {"x": 2}, **more)
+
+
+def renamed(**more: Any) -> Case:
+    """Make a case of a column with another name."""
+    return Case({"x": INT}, {"z": INT}, {"x": 1}, {"z": 2}, **more)
+
+
+MILLIS = NOON_S * 1000
+CHANGED, WIDENED = "column-changed", "column-widened"
+REJECTED = {CHANGED: "reject"}
+CASES: Final[Mapping[str, Case]] = {
+    # what stops by default
+    "int_text": clash(INT, 7, TEXT, "seven", fails=CHANGED),
+    "text_int": clash(TEXT, "7", INT, 7, fails=CHANGED),
+    "time_text": clash(nullable(timestamp("ms")), MILLIS, TEXT, "noon", fails=CHANGED, rows={1: {"x": NOON}}),
+    "too_wide": clash(
+        nullable(decimal(38, 0)), Decimal(7), nullable(decimal(38, 9)), Decimal("7.123456789"), fails=CHANGED
+    ),
+    "narrowed": clash(LONG, 1 << 40, INT, 7, fails="column-narrowed"),
+    "digits": clash(
+        nullable(decimal(19, 2)), Decimal("7.00"), nullable(decimal(9, 2)), Decimal("8.00"),
+        fails="decimal-narrowed",
+    ),
+    # what a person lets pass
+    "narrowed_evolve": clash(
+        LONG, 1 << 40, INT, 7, policies={"column-narrowed": "evolve"}, rows={1: {"x": 1 << 40}, 2: {"x": 7}}
+    ),
+    "clash_column": clash(
+        INT, 7, TEXT, "seven", policies={CHANGED: "evolve"},
+        rows={1: {"x": 7, "x_v2": None}, 2: {"x": None, "x_v2": "seven"}},
+    ),
+    "clash_column_mor": clash(
+        TEXT, "o", nullable(decimal(9, 2)), Decimal("1.25"), policies={CHANGED: "evolve"}, storage="mor",
+        rows={1: {"x": "o", "x_v2": None}, 2: {"x": None, "x_v2": Decimal("1.25")}},
+    ),
+    "clash_ignored": clash(
+        INT, 7, TEXT, "seven", policies={CHANGED: "ignore"}, rows={1: {"x": 7}, 2: {"x": None}}
+    ),
+    "clash_rejected": clash(INT, 7, TEXT, "seven", policies=REJECTED, rejected=1),
+    "clash_rejected_mor": clash(INT, 7, TEXT, "seven", policies=REJECTED, rejected=1, storage="mor"),
+    # what a person stops
+    "added_ignored": added(policies={"column-added": "ignore"}, rows={1: {"x": 1}, 2: {"x": 2}}),
+    "added_rejected": added(policies={"column-added": "reject"}, rejected=1),
+    "added_failed": added(policies={"column-added": "fail"}, fails="column-added"),
+    "dropped_rejected": dropped(policies={"column-dropped": "reject"}, rejected=1),
+    "dropped_failed": dropped(policies={"column-dropped": "fail"}, fails="column-dropped"),
+    "widened_failed": clash(INT, 7, LONG, 1 << 40, policies={WIDENED: "fail"}, fails=WIDENED),
+    "anew_failed": clash(
+        INT, 7, nullable(decimal(9, 2)), Decimal(1), policies={WIDENED: "fail"}, fails=WIDENED
+    ),
+    "quiet_failed": clash(
+        nullable(timestamp("ms")), MILLIS, nullable(timestamp("us")), MILLIS * 1000,
+        policies={"time-precision-changed": "fail"}, fails="time-precision-changed", rows={1: {"x": NOON}},
+    ),
+    # names
+    "renamed_declared": renamed(text='[columns.z]\nrename = "x"', rows={1: {"x": 1}, 2: {"x": 2}}),
+    "renamed_failed": renamed(
+        text='[columns.z]\nrename = "x"', policies={"column-renamed": "fail"}, fails="column-renamed"
+    ),
+    "renamed_unsaid": renamed(rows={1: {"x": 1, "z": None}, 2: {"x": None, "z": 2}}),
+}  # fmt: skip
+
+
+@attrs.frozen
+class Decided:
+    """What was planned for each table's second version, what was done, and the table's rows."""
+
+    deployment: Deployment
+    planned: Mapping[str, TablePlan]
+    done: Mapping[str, TableOutcome]
+
+
+@pytest.fixture(scope="module")
+def decided(
+    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
+) -> Decided:
+    """Run the first versions, then plan and run the second ones."""
+    deployment = Deployment(tmp_path_factory.mktemp("policies"), servers, outer_spark, prefix="pol")
+    id_column = {"id": "int"}
+    names = {f"pol.db.dbo.{name}": {**id_column, **case.old} for name, case in CASES.items()}
+    topics = make_topics(servers, names)
+    deployment.onboard(["pol.db.dbo.*"])
+    for name, case in CASES.items():
+        set_policies(deployment, name, case.policies)
+        path = deployment.tables / f"{name}.toml"
+        path.write_text(path.read_text().replace('type = "cow"', f'type = "{case.storage}"'))
+        add_text(deployment, name, case.text)
+        topics[name].produce(topics[name].create({"id": 1, **case.first}))
+    assert deployment.run().outcome == "done"
+    for name, case in CASES.items():
+        topics[name].version({**id_column, **case.new})
+        topics[name].produce(topics[name].create({"id": 2, **case.second}))
+    planned = {plan.table: plan for plan in deployment.plan()}
+    return Decided(deployment, planned, {one.table: one for one in deployment.run().tables})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_policy_decides(decided: Decided, name: str) -> None:
+    """The run stops by the named kind, or the table holds what the policy makes of the record."""
+    case, done = CASES[name], decided.done[name]
+    if case.fails:
+        assert isinstance(done.error, EvolutionError), done.error
+        assert (done.error.kind, done.error.table, done.instant) == (case.fails, name, None)
+        assert f"{name}-value v2" in str(done.error)
+    else:
+        assert done.error is None
+        assert done.tally.rejected == case.rejected
+    rows = decided.deployment.frame(name).drop("_hoodie_commit_time").collect()
+    own = [{n: v for n, v in row.asDict().items() if not n.startswith("_")} for row in rows]
+    assert {row.pop("id"): row for row in own} == case.expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_plan_foretold_it(decided: Decided, name: str) -> None:
+    """The same verdict, changes and counts; the same error, word for word."""
+    plan, done = decided.planned[name], decided.done[name]
+    assert plan.verdict == ("fail" if CASES[name].fails else "commit")
+    assert str(plan.error) == str(done.error)
+    if not CASES[name].fails:
+        assert (plan.changes, plan.tally) == (done.schema_changes, done.tally)
+        assert bool(plan.refused) == bool(CASES[name].rejected)
+    (version,) = plan.versions
+    assert (version.version, version.waiting, version.level) == (2, True, "NONE")
+    assert bool([one for one in version.changes if one.policy == "fail"]) == bool(CASES[name].fails)
+
+
+def test_what_stopped_stays_stopped_until_the_policy_changes(decided: Decided) -> None:
+    """Offsets stay; with another policy the same records pass, and those set aside can be replayed."""
+    deployment = decided.deployment
+    (status,) = deployment.session.status(["int_text"])
+    assert status.last is not None
+    assert (status.last.next_offsets, status.lag) == ({0: 1}, 1)
+    set_policies(deployment, "int_text", {"column-changed": "evolve"})
+    path = deployment.tables / "clash_rejected.toml"
+    path.write_text(path.read_text().replace('column-changed = "reject"', 'column-changed = "evolve"'))
+
+    (done,) = deployment.run(["int_text"]).tables
+    replayed = deployment.session.replay("clash_rejected")
+
+    assert done.outcome == "committed"
+    assert replayed.resolved == 1
+    for name in ("int_text", "clash_rejected"):
+        rows = deployment.frame(name).select("id", "x", "x_v2").orderBy("id").collect()
+        assert [tuple(row) for row in rows] == [(1, 7, None), (2, None, "seven")]

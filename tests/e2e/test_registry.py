@@ -1,0 +1,93 @@
+"""What registries do: subjects named otherwise, deleted versions, shared ids, schemas in pieces."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from pyspark.sql import SparkSession
+
+from ingest.local.servers import Addresses
+from ingest.testing import Columns, Message, Topic, assert_table, nullable
+from ingest.testing.deployment import Deployment
+from ingest.testing.servers import LocalServers
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+OLD: Final[Columns] = {"id": "int", "name": nullable("string")}
+NEW: Final[Columns] = {**OLD, "extra": nullable("long")}
+
+
+@attrs.frozen
+class Strategy:
+    """Servers whose subjects are named otherwise; schemas are made for `topic` in Avro's letters."""
+
+    servers: LocalServers
+    topic: str
+    subject: Callable[[str], str]
+    """Names the subject of a record."""
+
+    def register(self, subject: str, node: Any, compatibility: str | None) -> int:
+        """Register under this strategy's name what the builder names by topic."""
+        del subject
+        return self.servers.register(self.subject(_full_name(node)), node, compatibility)
+
+    def produce(
+        self, topic: str, messages: Iterable[Message], partition: int, headers: Mapping[str, bytes]
+    ) -> None:
+        """Append messages to the topic under its own name."""
+        del topic
+        self.servers.produce(self.topic, messages, partition, headers)
+
+
+def _full_name(node: Any) -> str:
+    return f"{node['namespace']}.{node['name']}"
+
+
+def _make(servers: Addresses, topic: str, subject: Callable[[str], str]) -> Topic:
+    """Make a topic whose subjects another strategy names."""
+    local = LocalServers(servers)
+    local.make_topic(topic)
+    return Topic.begin(topic.replace("-", "_"), OLD, Strategy(local, topic, subject))
+
+
+def _add_in_pieces(topic: Topic, columns: Columns, client: SchemaRegistryClient, subject: str) -> None:
+    """Register a version whose row is a subject of its own, and make it current."""
+    whole = topic.envelope(columns)
+    before = whole["fields"][0]
+    row, before["type"] = before["type"][1], ["null", "Value"]
+    name = f"{topic.name}.Value"
+    client.register_schema(name, Schema(json.dumps({**row, "namespace": topic.name}), "AVRO"))
+    pieces = Schema(json.dumps(whole), "AVRO", [SchemaReference(name, name, 1)])
+    client.set_compatibility(subject, level="NONE")
+    topic.current = client.register_schema(subject, pieces)
+    topic.versions[topic.current] = columns
+
+
+def test_subjects_of_any_strategy_are_read_with_versions_that_are_deleted_shared_or_in_pieces(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """One by topic and record, its newest version deleted; one by record, its id another subject's too."""
+    deployment = Deployment(tmp_path, servers, outer_spark)
+    both = _make(servers, "names-1.dbo.both", lambda record: f"names-1.dbo.both-{record}")
+    alone = _make(servers, "names-1.dbo.alone", lambda record: record)
+    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+        subject = "names-1.dbo.both-names_1.dbo.both.Envelope"
+        old = both.create({"id": 1, "name": "old"})
+        _add_in_pieces(both, NEW, client, subject)
+        both.send(old, both.create({"id": 2, "name": "new", "extra": 1 << 40}))
+        assert client.delete_version(subject, 2) == 2
+        same = Schema(json.dumps(alone.envelope(OLD)), "AVRO")
+        assert client.register_schema("names-1.dbo.elsewhere-value", same) == alone.current
+    alone.send(alone.create({"id": 3, "name": "shared"}))
+
+    deployment.onboard(["names-1.dbo.[ab]*"], name="{table}")
+    report = deployment.run()
+
+    assert {one.table: one.outcome for one in report.tables} == {"alone": "committed", "both": "committed"}
+    rows = [{"id": 1, "name": "old"}, {"id": 2, "name": "new", "extra": 1 << 40}]
+    assert_table(deployment.frame("both"), rows, key=["id"])
+    assert_table(deployment.frame("alone"), [{"id": 3, "name": "shared"}], key=["id"])

@@ -1,0 +1,142 @@
+"""What is set aside counts with the commit of its offsets, no sooner; what is put back keeps its place."""
+
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.errors import UsageError
+from ingest.local.servers import Addresses
+from ingest.testing import nullable, semantic
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.referee import read_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS: Final = {
+    "id": "int",
+    "name": nullable("string"),
+    "on": nullable(semantic("int", "io.debezium.time.Date")),
+}
+NO_DATE: Final = 2**31 - 1
+"""Days since 1970 that no date can be: the year is beyond 9999."""
+
+
+def change(op: str, key: int, at: int, *, on: int = 0) -> Change:
+    """Make a change of a row; its name is its place in the log."""
+    row = {"id": key, "name": f"at {at}", "on": on}
+    return Change(op, row, at=at)
+
+
+@attrs.frozen
+class Place:
+    """One table whose rejects are looked at, and its topic."""
+
+    deployment: Deployment
+    topic: Topic
+
+    @property
+    def file(self) -> Path:
+        """The table file."""
+        return self.deployment.root / "tables" / "t.toml"
+
+    def edit(self, before: str, after: str) -> None:
+        """Change the table file as a person would."""
+        text = self.file.read_text()
+        assert before in text
+        self.file.write_text(text.replace(before, after))
+
+    def run(self) -> str:
+        """Run once; return the outcome."""
+        (outcome,) = self.deployment.run().tables
+        return outcome.outcome
+
+    def names(self) -> dict[int, str]:
+        """Read the table's rows: names by id."""
+        return {key[0]: row["name"] for key, row in read_table(self.deployment.frame("t"), ["id"]).items()}
+
+    def kept(self) -> dict[int, str | None]:
+        """Read with plain Spark what lies in the table of rejects: resolutions by offset."""
+        rows = self.deployment.frame("_rejects/t").select("offset", "resolved").collect()
+        return {row.offset: row.resolved for row in rows}
+
+    def open(self) -> list[int]:
+        """Ask for the offsets of the rejects that count."""
+        return [one.offset for one in self.deployment.session.rejects("t").records]
+
+
+def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str) -> Place:
+    """Make a deployment of one table."""
+    deployment = Deployment(root, servers, spark, prefix)
+    topics = make_topics(servers, {f"{prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    return Place(deployment, topics["t"])
+
+
+def test_rejects_of_a_run_that_died_are_void(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """The write after them fails: they do not count.  The next run finds its own; the others are gone.
+
+    A move back reads them again: what can be read by then is resolved, what cannot stays one reject.
+    """
+    place = make_place(tmp_path, servers, outer_spark, "void")
+    place.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
+    place.topic.produce([(None, b"\7")])
+    place.edit("[hudi]", '[hudi]\n"hoodie.parquet.page.size" = "none"')
+
+    assert place.run() == "failed"
+    assert place.kept() == {1: None, 3: None}
+    assert place.open() == []
+
+    place.edit('"hoodie.parquet.page.size" = "none"', "")
+    place.edit('beyond = "fail"', 'beyond = "null"')
+    assert place.run() == "committed"
+    assert place.kept() == {3: None}
+    assert place.open() == [3]
+    assert place.names() == {1: "at 1", 2: "at 2", 3: "at 3"}
+
+    place.edit('beyond = "null"', 'beyond = "fail"')
+    place.deployment.session.move_offsets("t", "earliest")
+    assert place.open() == []
+    assert place.run() == "committed"
+    assert place.open() == [1, 3]
+
+    place.edit('beyond = "fail"', 'beyond = "null"')
+    place.deployment.session.move_offsets("t", "earliest")
+    assert place.run() == "committed"
+    assert place.kept() == {1: "reread", 3: None}
+    assert place.run() == "idle"
+
+
+def test_a_replayed_change_takes_its_own_place(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """A newer row wins, and what is still bad stays; a purge leaves nothing."""
+    place = make_place(tmp_path, servers, outer_spark, "replay")
+    place.topic.send(change("c", 1, 1), change("c", 2, 2), change("c", 3, 3))
+    place.topic.send(change("u", 1, 4, on=NO_DATE), change("u", 2, 5, on=NO_DATE), change("u", 1, 6))
+    place.topic.produce([(b"\7", place.topic.value_bytes(change("c", 4, 7)))])
+    assert place.run() == "committed"
+    assert place.names() == {1: "at 6", 2: "at 2", 3: "at 3"}
+    session = place.deployment.session
+    assert session.reject("t", 0, 6).key == b"\7"
+    with pytest.raises(UsageError, match="t-0-5 is no reject of table t"):
+        session.reject("t", 0, 5)
+
+    place.edit('beyond = "fail"', 'beyond = "null"')
+    done = session.replay("t")
+
+    assert (done.resolved, done.tally.rejected, done.tally.upserted) == (2, 1, 2)
+    assert place.names() == {1: "at 6", 2: "at 5", 3: "at 3"}
+    assert place.kept() == {3: "replayed", 4: "replayed", 6: None}
+    assert (place.run(), place.open()) == ("idle", [6])
+    assert session.purge("t", dry_run=True) == 3
+    assert session.purge("t", resolved=True) == 2
+    assert place.kept() == {6: None}
+    assert session.purge("t", older_than_days=1) == 0
+    assert session.purge("t") == 1
+    assert (place.kept(), session.rejects("t").records) == ({}, ())

@@ -1,0 +1,156 @@
+"""The versions of a subject in the life of a table: planned, compared, followed, checked beforehand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from pyspark.sql import SparkSession
+
+from ingest.errors import EvolutionError, SchemaError, SchemaNotFoundError, UsageError
+from ingest.local.servers import Addresses
+from ingest.testing import decimal, key_schema, nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.tablefiles import set_policies
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+FIRST = {"id": "int", "n": nullable("int")}
+SECOND = {**FIRST, "phone": nullable("string")}
+THIRD = {**SECOND, "n": nullable(decimal(12, 2))}
+
+
+@pytest.fixture
+def deployment(tmp_path: Path, servers: Addresses, outer_spark: SparkSession) -> Deployment:
+    """Make a deployment."""
+    return Deployment(tmp_path, servers, outer_spark, prefix="ver")
+
+
+def make(deployment: Deployment, name: str) -> Topic:
+    """Make a topic with a row of a first version, and the table that has met it."""
+    (topic,) = make_topics(deployment.servers, {f"ver.db.dbo.{name}": FIRST}).values()
+    deployment.onboard([topic.name])
+    topic.send(Change("c", {"id": 1, "n": 1}, at=1))
+    assert deployment.run([name]).outcome == "done"
+    return topic
+
+
+def test_the_life_of_a_subject_is_planned_and_told(deployment: Deployment, tmp_path: Path) -> None:
+    """Registered but not used; used; checked before it is registered; all of it with ids and commits."""
+    topic = make(deployment, "life")
+    first_id = topic.last_id
+    second_id = topic.add_version(SECOND)
+    with deployment.session as session:
+        (plan,) = deployment.plan(["life"])
+        assert plan.verdict == "idle"
+        (version,) = plan.versions
+        assert (version.version, version.schema_id, version.waiting) == (2, second_id, False)
+        assert [one.change.kind for one in version.changes] == ["column-added"]
+        assert [(one.version, one.commits) for one in session.history("life")] == [(1, 1), (2, 0)]
+
+        topic.send(Change("c", {"id": 2, "phone": "1"}, at=2))
+        topic.send(Change("u", {"id": 1, "n": 2}, at=3), schema_id=first_id)
+        done = deployment.run(["life"]).tables[0]
+        first, second = session.history("life")
+        assert (first.commits, first.last) == (2, done.instant)
+        assert (second.commits, second.first, second.last) == (1, done.instant, done.instant)
+        assert deployment.plan(["life"])[0].versions == ()
+
+        compared = session.compare("life")
+        assert (compared.old.version, compared.new.version) == (1, 2)
+        assert compared.changes == session.compare(f"{topic.name}-value", 1, 2).changes
+        assert [one.change.column for one in compared.changes] == ["phone"]
+        with pytest.raises(UsageError, match="has only version 1"):
+            session.compare(f"{topic.name}-key")
+        with pytest.raises(SchemaNotFoundError, match="version 7"):
+            session.compare("life", 1, 7)
+
+        file = tmp_path / "next.avsc"
+        file.write_text(json.dumps(topic.envelope(THIRD)))
+        checked = session.check("life", file)
+        assert checked.passes
+        assert (checked.against.version, checked.rewrites) == (2, ("n",))
+        assert [one.change.kind for one in checked.changes] == ["column-widened"]
+
+
+def test_a_check_hears_the_registry_and_the_table(deployment: Deployment, tmp_path: Path) -> None:
+    """Each with its own reason, by the lake or by the registry alone; what is no schema is an error."""
+    topic = make(deployment, "checked")
+    client = SchemaRegistryClient({"url": deployment.servers.registry_url})
+    client.set_compatibility(f"{topic.name}-value", level="BACKWARD")
+    file = tmp_path / "next.avsc"
+    with deployment.session as session:
+        for registry_only in (False, True):
+            file.write_text(json.dumps(topic.envelope({**FIRST, "n": nullable("string")})))
+            checked = session.check("checked", file, registry_only=registry_only)
+            assert (checked.level, checked.verdict.compatible) == ("BACKWARD", False)
+            assert checked.verdict.messages
+            (failure,) = checked.failures
+            assert (failure.kind, failure.column) == ("column-changed", "n")
+
+            # Avro's own rules do not look at the names of meanings, nor at decimals: the table does.
+            file.write_text(json.dumps(topic.envelope({**FIRST, "n": "int"})))
+            assert session.check("checked", file, registry_only=registry_only).passes is False
+            file.write_text(json.dumps(topic.envelope(SECOND)))
+            assert session.check("checked", file, registry_only=registry_only).passes
+        file.write_text("{")
+        with pytest.raises(SchemaError, match="cannot be read as JSON"):
+            session.check("checked", file)
+        file.write_text(json.dumps(key_schema("a", {"id": "int"})))
+        with pytest.raises(SchemaError, match="no change event"):
+            session.check("checked", file)
+    assert client.get_versions(f"{topic.name}-value") == [1]
+
+
+def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deployment) -> None:
+    """The plan says so before; nothing is written; set aside if the policy says so."""
+    topic = make(deployment, "foreign")
+    node = key_schema("some.Thing", {"id": "int"})
+    foreign = topic.servers.register(f"{topic.name}-value", node, "NONE")
+    (plan,) = deployment.plan(["foreign"])
+    (version,) = plan.versions
+    assert (plan.verdict, [one.change.kind for one in version.changes]) == ("idle", ["envelope-changed"])
+    topic.produce([(topic.key_bytes({"id": 2}), b"\0" + foreign.to_bytes(4, "big") + b"\x04")])
+    topic.send(Change("c", {"id": 3, "n": 3}, at=3))
+
+    (plan,), (done,) = deployment.plan(["foreign"]), deployment.run(["foreign"]).tables
+
+    assert (plan.verdict, done.outcome, done.instant) == ("fail", "failed", None)
+    assert isinstance(done.error, EvolutionError)
+    assert str(plan.error) == str(done.error)
+    assert "no change event" in str(done.error)
+    set_policies(deployment, "foreign", {"envelope-changed": "reject"})
+    (done,) = deployment.run(["foreign"]).tables
+    assert (done.outcome, done.tally.rejected, done.tally.upserted) == ("committed", 1, 1)
+
+
+def test_a_subject_that_goes_between_plan_and_run_stops_the_run(deployment: Deployment) -> None:
+    """Nothing is written, and the error names the subject."""
+    topic = make(deployment, "gone")
+    topic.send(Change("u", {"id": 1, "n": 2}, at=2))
+    (plan,) = deployment.plan(["gone"])
+    assert plan.verdict == "commit"
+    client = SchemaRegistryClient({"url": deployment.servers.registry_url})
+    for permanent in (False, True):
+        client.delete_subject(f"{topic.name}-value", permanent=permanent)
+
+    (done,) = deployment.run(["gone"]).tables
+
+    assert isinstance(done.error, SchemaNotFoundError)
+    assert f"{topic.name}-value" in str(done.error)
+    assert deployment.session.status(["gone"])[0].lag == 1
+
+
+def test_a_key_that_gets_a_column_stops_the_table(deployment: Deployment) -> None:
+    """Two rows could become one; the table keeps its key only if a person says so."""
+    topic = make(deployment, "drift")
+    topic.key_version({"id": "int", "n": nullable("int")})
+    topic.send(Change("c", {"id": 2, "n": 2}, at=2))
+    (plan,), (done,) = deployment.plan(["drift"]), deployment.run(["drift"]).tables
+    assert isinstance(done.error, EvolutionError)
+    assert (done.error.kind, done.error.present, done.error.found) == ("key-changed", "id", "id, n")
+    assert str(plan.error) == str(done.error)
+    set_policies(deployment, "drift", {"key-changed": "ignore"})
+    assert deployment.run(["drift"]).outcome == "done"
+    assert {row["id"] for row in deployment.frame("drift").collect()} == {1, 2}
