@@ -278,7 +278,38 @@ class TableLockedError(Retryable):
     problem: str
 
     def __str__(self) -> str:
-        return _sentences(f"table {self.table}: another writer was there: {self.problem}")
+        return _sentences(
+            f"table {self.table}: another writer was there: {self.problem}", "Try again when it is done"
+        )
+
+
+@attrs.frozen
+class TableTimeoutError(Retryable):
+    """A table that took longer than it may, and was given up; `step` is the last that it told."""
+
+    table: str
+    timeout_s: float
+    step: str = ""
+
+    def __str__(self) -> str:
+        step = f", while {self.step}" if self.step else ""
+        return _sentences(
+            f"table {self.table}: given up after {self.timeout_s} s{step}",
+            "Try again; [run] table_timeout_s is the limit",
+        )
+
+
+@attrs.frozen
+class StoppedError(Retryable):
+    """A table that a signal kept from its commit."""
+
+    table: str
+    signal: str
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"table {self.table}: stopped by {self.signal} before its commit", "Run again to go on"
+        )
 
 
 @attrs.frozen

@@ -14,8 +14,19 @@ from ingest.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.run.spark import launch_conf, session_of
 
+ASKED_FOR = ("live", "pairs")
+"""Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests out that -m does not speak of, other markers or none."""
+    left_out = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
+    unasked = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    if unasked:
+        config.hook.pytest_deselected(items=unasked)
+        items[:] = [item for item in items if item not in unasked]
 
 
 @pytest.fixture(scope="session")

@@ -157,7 +157,7 @@ def test_a_merged_file_can_be_read(
         (SMALL + "[target]\nbuckets = 4097", "target.buckets", "allowed: 1 to 4096"),
         ("epoch = -1\n" + SMALL, "epoch", "allowed: 0 to 9999"),
         (SMALL + '[target]\ntype = "Mor"', "target.type", "Did you mean 'mor'?"),
-        (SMALL + '[target]\ndelete = "soft"', "target.delete", "'soft' is not supported yet"),
+        (SMALL + '[target]\ndelete = "sft"', "target.delete", "Did you mean 'soft'?"),
         ('format = "cdl"\n' + SMALL, "format", "allowed: 'avro', 'debezium-json', 'cdl-json'"),
         (SMALL.replace("sqlserver", "record"), "target.mode", 'Set it to "append"'),
         (SMALL + '[document.columns]\na = {path = "x"}', "document.columns.a.path", "a path such as $.a.b"),

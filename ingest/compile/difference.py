@@ -25,6 +25,10 @@ class SchemaChange:
     type: str = ""
     was: str = ""
 
+    def to_json(self) -> dict[str, str]:
+        """Return the change as JSON, without what is empty."""
+        return attrs.asdict(self, filter=lambda _, value: value != "")
+
 
 def differences(side: Side, old: SchemaId, new: SchemaId) -> tuple[SchemaChange, ...]:
     """Return what a newer version of a side changes about an older one, in the newer one's order."""

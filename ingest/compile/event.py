@@ -20,6 +20,9 @@ CHANGE = "change"
 TOMBSTONE = "tombstone"
 TRUNCATE = "truncate"
 
+DELETED = "_cdc_deleted"
+"""The column that marks deleted rows, in tables where they stay."""
+
 _OPERATIONS = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 
 

@@ -123,14 +123,15 @@ def _fit_columns(compiled: CompiledTable, seen: Sequence[SchemaId], present: Pre
 
 
 def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: Present) -> _Fit:
-    """Fit a column of one type, which no single version brings."""
+    """Fit a column of one type, which no single version brings; one that is new was declared."""
     held = (present or {}).get(name)
     kind = brought if held is None else widest(held, brought)
     if kind is None:
         change = SchemaChange("column-changed", name, str(brought), str(held))
         return _Fit(None, (Met(change, "fail"),))
-    changes = _steps(name, held, kind, present)
-    return _Fit(TargetColumn(name, kind), tuple(Met(one, compiled.table.policy(one.kind)) for one in changes))
+    steps = _steps(name, held, kind, present)
+    met = tuple(Met(one, compiled.table.policy(one.kind) if held else "evolve") for one in steps)
+    return _Fit(TargetColumn(name, kind), met)
 
 
 def _fit_row_column(
@@ -201,12 +202,12 @@ def _steps(name: str, held: SparkType | None, kind: SparkType, present: Present)
 
 def _versioned(compiled: CompiledTable, name: str, variant: Variant, present: Present) -> str:
     """Name the column of a type that clashes: one that the table has for it, or after its version."""
-    pattern = re.compile(rf"{re.escape(name)}_v\d+")
-    held = {one: kind for one, kind in (present or {}).items() if pattern.fullmatch(one)}
+    pattern, own = re.compile(rf"{re.escape(name)}_v\d+"), compiled.value.columns()
+    held = {n: kind for n, kind in (present or {}).items() if pattern.fullmatch(n) and n not in own}
     for one, kind in held.items():
         if widest(kind, variant.mapped.spark):
             return one
-    taken = {*(present or {}), *compiled.value.columns()}
+    taken = {*(present or {}), *own}
     writer = compiled.value.writer(variant.writers[0])
     first = (writer.version if writer else 0) or len(held) + 2
     return next(one for number in count(first) if (one := f"{name}_v{number}") not in taken)

@@ -91,8 +91,15 @@ def refusals(met: Sequence[Met]) -> dict[SchemaId, str]:
 
 
 def failures(compiled: CompiledTable, met: Sequence[Met]) -> tuple[EvolutionError, ...]:
-    """Return what must not be written, as errors that name the version and the other policies."""
-    return tuple(_failure(compiled, one) for one in met if one.policy == "fail")
+    """Return what must not be written, as errors that name the version and the other policies.
+
+    A change that no version brings alone (of a key's type) cannot be set aside: it fails instead.
+    """
+    return tuple(
+        _failure(compiled, one)
+        for one in met
+        if one.policy == "fail" or (one.policy == "reject" and not one.writers)
+    )
 
 
 def _failure(compiled: CompiledTable, met: Met) -> EvolutionError:

@@ -55,14 +55,24 @@ def partial_sql(compiled: CompiledTable) -> str:
     """Return SQL that is true for an event whose row lacks values; never null."""
     fields = dict(row_fields(compiled))
     op = "writer is not null and " + f"{compiled.form.op} in ('c', 'u', 'r')"
+    deleted = _deleted_sql(compiled)
     if compiled.dialect.is_document:
-        return f"coalesce({op} and ({fields[DOCUMENT]}) is null, false)"
+        return f"({deleted} or coalesce({op} and ({fields[DOCUMENT]}) is null, false))"
     lacking = [
         f"int(coalesce({v.mapped.unavailable.replace('{c}', fields[v.field])}, false))"
         for v in compiled.row_variants
         if v.mapped.unavailable
     ]
-    return f"coalesce({op}, false) and ({' + '.join(lacking)}) > 0"
+    lacks = f"coalesce({op}, false) and ({' + '.join(lacking)}) > 0" if lacking else "false"
+    return f"({deleted} or {lacks})"
+
+
+def _deleted_sql(compiled: CompiledTable) -> str:
+    """Return SQL that is true for a delete that lacks the row, since that is to stay; never null."""
+    if not compiled.marks_deleted:
+        return "false"
+    nothing = "writer is null or " if compiled.form.tombstone_deletes else ""
+    return f"({nothing}coalesce({compiled.form.op} = 'd', false))"
 
 
 def lacks_sql(compiled: CompiledTable, variant: Variant, row: str) -> str:

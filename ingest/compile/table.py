@@ -74,6 +74,11 @@ class CompiledTable:
         return self.table.target.mode == "append"
 
     @property
+    def marks_deleted(self) -> bool:
+        """Whether deleted rows stay, with the values that they had, marked as such."""
+        return self.table.target.delete == "soft" and not self.keeps_all
+
+    @property
     def row_variants(self) -> tuple[Variant, ...]:
         """The variants that the row image gives: all but those of a message key's columns."""
         in_message = not self.key_in_row and not self.keeps_all
@@ -90,7 +95,9 @@ class CompiledTable:
         """Whether an event may lack values of its row, so that an older one has to give them."""
         if self.keeps_all:
             return False
-        return self.dialect.is_document or any(variant.mapped.unavailable for variant in self.row_variants)
+        if self.marks_deleted or self.dialect.is_document:  # a delete lacks all but the key
+            return True
+        return any(variant.mapped.unavailable for variant in self.row_variants)
 
 
 def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:

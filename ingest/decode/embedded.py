@@ -67,7 +67,9 @@ def writer_sql(side: Side, column: str) -> str:
 
 
 def _wrote(writer: Writer, text: str) -> str:
-    return f"startswith({text}, {literal(writer.frame.decode())})" if writer.frame else "true"
+    """Tell by the text around the payload: the brace behind it is cut off unseen."""
+    around = f"(startswith({text}, {literal(writer.frame.decode())}) and endswith({text}, '}}'))"
+    return around if writer.frame else "true"
 
 
 def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:

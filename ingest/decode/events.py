@@ -31,6 +31,8 @@ from ingest.decode.rejects import Check, reason_sql, rejected_sql
 from ingest.decode.route import event_checks, kind_sql, op_sql
 
 _MESSAGE = ("partition", "offset", "key", "value")
+_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""0001-01-01 and 9999-12-31 in UTC: what a timestamp may be."""
 
 
 def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -120,6 +122,7 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
         *_key_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
+        *_time_checks(compiled),
         *_position_checks(compiled),
     ]
 
@@ -221,6 +224,12 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
         if one.fault
     ]
     return [*columns, *derived]
+
+
+def _time_checks(compiled: CompiledTable) -> list[Check]:
+    """Return the check of a source time that no timestamp can be: the table has it as `_cdc_source_ts`."""
+    outside = f"{compiled.form.source_ms} not between {_FIRST_MS} and {_LAST_MS}"
+    return [Check(outside, "conversion", "'value: source.ts_ms is no timestamp'")]
 
 
 def _position_checks(compiled: CompiledTable) -> list[Check]:

@@ -48,6 +48,8 @@ class LedgerEntry:
     """The newest source time of any change applied so far, in ms since 1970 (UTC)."""
     known_ids: tuple[SchemaId, ...] = ()
     """The schemas that any commit so far met: what a later one changes is told against them."""
+    topic_id: str = ""
+    """The broker's id of the topic, another one when it is created anew; empty where nobody told it."""
     instant: Instant | None = None
 
 
@@ -77,6 +79,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "kind": entry.kind,
         "run_id": entry.run_id,
         "topic": entry.topic,
+        "topic_id": entry.topic_id,
         "next_offsets": json.dumps(entry.next_offsets, sort_keys=True),
         "high_offsets": json.dumps(entry.high_offsets, sort_keys=True),
         "schema_ids": json.dumps(entry.schema_ids),
@@ -131,6 +134,7 @@ def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntr
         note=values[PREFIX + "note"],
         max_source_ms=int(newest) if (newest := values.get(PREFIX + "max_source_ms")) else None,
         known_ids=tuple(SchemaId(one) for one in json.loads(values.get(PREFIX + "known_ids") or "[]")),
+        topic_id=values.get(PREFIX + "topic_id", ""),
         instant=instant,
     )
 

@@ -38,8 +38,9 @@ OWNED: Final[Mapping[str, str]] = {
     # A changed partition column moves the row; deletes, which carry no partition column, find it.
     "hoodie.simple.index.update.partition.path": "true",
 }
-KEEPS_DELETES: Final[Mapping[str, str]] = {"hoodie.payload.delete.marker": "none"}
-"""A table that keeps every change keeps deletes too: as rows."""
+MARKER: Final = "hoodie.payload.delete.marker"
+KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}
+"""A table that keeps every change, or marks deleted rows, keeps deletes as rows."""
 REWRITE: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.operation": "insert_overwrite_table",
     # Else the older schema has to fit the newer one, as for files that stay.
@@ -88,12 +89,17 @@ def hudi_options(
         **tuned(table.target),
         **table.hudi,
         **OWNED,
-        **(KEEPS_DELETES if table.target.mode == "append" else {}),
+        **(KEEPS_DELETES if keeps_deletes(table.target) else {}),
         **_identity(table, key_columns),
         **_index(table, key_columns),
         "hoodie.datasource.write.operation": table.target.first_load if first else "upsert",
         **(REWRITE if rewrites else {}),
     }
+
+
+def keeps_deletes(target: Target) -> bool:
+    """Tell whether a delete is written as a row."""
+    return target.mode == "append" or target.delete == "soft"
 
 
 def check_hudi(table: Table) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.compile.event import DELETED
 from ingest.compile.sparktype import SparkType, parse_ddl
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.cause import root_cause
@@ -42,9 +43,10 @@ def present_types(spark: SparkSession, path: str) -> dict[str, SparkType] | None
 
 
 def read_columns(spark: SparkSession, path: str, columns: Sequence[str]) -> DataFrame:
-    """Read columns of the table as it stands; those that it lacks are left out."""
+    """Read columns of the table as it stands, but those that it lacks, and no rows marked as deleted."""
     rows = spark.read.format("hudi").load(path)
     held = set(rows.columns)
+    rows = rows.where(f"not {DELETED}") if DELETED in held else rows
     return rows.select(*(f"`{name}`" for name in columns if name in held))
 
 
@@ -55,8 +57,9 @@ def read_all(spark: SparkSession, path: str) -> DataFrame:
 
 
 def count_rows(spark: SparkSession, path: str) -> int:
-    """Count the table's rows."""
-    return spark.read.format("hudi").load(path).count()
+    """Count the table's rows, those that are marked as deleted left out."""
+    rows = spark.read.format("hudi").load(path)
+    return (rows.where(f"not {DELETED}") if DELETED in rows.columns else rows).count()
 
 
 def record_keys(spark: SparkSession, path: str) -> tuple[str, ...]:

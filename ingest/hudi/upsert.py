@@ -10,7 +10,9 @@ from ingest.errors import IngestError, LakeUnreachableError, TableLockedError, U
 from ingest.hudi import ledger
 from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
-from ingest.hudi.options import DELETE, OP, hudi_options
+from ingest.hudi.marker import agree_on_deletes
+from ingest.hudi.metaclient import discard_unborn
+from ingest.hudi.options import DELETE, OP, hudi_options, keeps_deletes
 from ingest.hudi.present import present
 from ingest.log import logger
 from ingest.names import Instant
@@ -32,13 +34,16 @@ def write(
     With `rewrites` the frame is the whole table, which takes the place of what was there.
 
     The frame has one row a key, `_cdc_position` never null, key columns not nullable, all others nullable.  A
-    row whose `_cdc_op` is 'd' deletes, and needs nothing but key and position.  The frame is evaluated once;
+    row whose `_cdc_op` is 'd' deletes, and needs nothing but key and position; where the table file says that
+    deleted rows stay it is one like any other.  The frame is evaluated once;
     an empty one commits the entry.  Raise WriteError, or a Retryable, when nothing was committed.
     """
     options = hudi_options(table, key_columns, first=first, rewrites=rewrites)
     bulk = options["hoodie.datasource.write.operation"] == "bulk_insert"
-    if bulk and table.target.mode == "upsert":
+    if bulk and not keeps_deletes(table.target):
         frame = frame.where(frame[OP] != DELETE)  # it would store deletes as rows
+    if not first:
+        agree_on_deletes(frame.sparkSession, path, options)
     return commit(frame, options, table, path, entry)
 
 
@@ -50,6 +55,7 @@ def commit(
     Raise WriteError, or a Retryable, when nothing was committed.
     """
     spark = frame.sparkSession
+    discard_unborn(spark, path)
     try:
         frame.write.format("hudi").options(**options, **commit_metadata(entry)).mode("append").save(path)
     except (Py4JJavaError, PySparkException) as error:

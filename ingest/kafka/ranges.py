@@ -1,26 +1,12 @@
 """Decide which offsets of a topic a run covers: from what the table holds to the end seen at the start."""
 
 from collections.abc import Mapping
-from typing import Final
 
 import attrs
 
-from ingest.errors import OffsetError, UsageError
+from ingest.errors import UsageError
+from ingest.kafka.breaks import Consumed, Watermark, check_continues, topic_id_of
 from ingest.names import Partition, Topic
-
-_CREATED_ANEW: Final = (
-    "If the new topic begins with a snapshot of the source, read it whole with "
-    "`ingest offsets set TABLE --to earliest`; if the source was created anew too, raise `epoch` "
-    "in the table file first"
-)
-
-
-@attrs.frozen
-class Watermark:
-    """The first offset that a partition still holds, and the end: one past the last committed record."""
-
-    begin: int
-    end: int
 
 
 @attrs.frozen
@@ -39,6 +25,8 @@ class TopicRanges:
 
     topic: Topic
     ranges: tuple[OffsetRange, ...]
+    topic_id: str = ""
+    """The broker's id of the topic, where it gives one."""
 
     @property
     def is_empty(self) -> bool:
@@ -65,22 +53,23 @@ class TopicRanges:
 
 def plan_ranges(
     topic: Topic,
-    committed: Mapping[Partition, int] | None,
-    high: Mapping[Partition, int],
+    consumed: Consumed,
     watermarks: Mapping[Partition, Watermark],
     max_offsets: int | None = None,
 ) -> TopicRanges:
     """Cover what is new: from the committed offsets, or the beginning, to the ends.
 
     `max_offsets` bounds the sum over the partitions, shared evenly; a short partition leaves its rest to the
-    others.  It gives way to `high`, the ends of what was ever applied: after a deliberate move back, one run
-    replays at least up to there, so that the table never shows a state older than it did.
+    others.  It gives way to the ends of what was ever applied: after a deliberate move back, one run replays
+    at least up to there, so that the table never shows a state older than it did.
 
-    Raises `OffsetError` when committed offsets are gone from the topic or lie behind its end.
+    Raises `OffsetError` when the topic does not go on from the committed offsets.
     """
     if max_offsets is not None and max_offsets < 1:
         raise UsageError(f"--max-offsets {max_offsets}: must be at least 1")
-    starts = _starts(topic, committed or {}, watermarks)
+    check_continues(topic, consumed, watermarks)
+    read, high = consumed.next_offsets or {}, consumed.high_offsets
+    starts = {partition: read.get(partition, mark.begin) for partition, mark in sorted(watermarks.items())}
     floors = {
         partition: max(start, min(high.get(partition, 0), watermarks[partition].end))
         for partition, start in starts.items()
@@ -92,45 +81,8 @@ def plan_ranges(
     return TopicRanges(
         topic,
         tuple(OffsetRange(topic, p, start, floors[p] + rest[p]) for p, start in starts.items()),
+        topic_id_of(watermarks),
     )
-
-
-def _starts(
-    topic: Topic, committed: Mapping[Partition, int], watermarks: Mapping[Partition, Watermark]
-) -> dict[Partition, int]:
-    """Start each partition at its committed offset, a new one at its beginning."""
-    for partition in sorted(committed.keys() - watermarks.keys()):
-        raise OffsetError(
-            topic,
-            partition,
-            f"the table has read up to offset {committed[partition]}, but the topic has only "
-            f"{len(watermarks)} partitions: it was created anew",
-            _CREATED_ANEW,
-        )
-    starts: dict[Partition, int] = {}
-    for partition, seen in sorted(watermarks.items()):
-        starts[partition] = committed.get(partition, seen.begin)
-        _check_start(topic, partition, starts[partition], seen)
-    return starts
-
-
-def _check_start(topic: Topic, partition: Partition, start: int, seen: Watermark) -> None:
-    if start < seen.begin:
-        raise OffsetError(
-            topic,
-            partition,
-            f"{seen.begin - start} offsets ({start} to {seen.begin - 1}) were deleted from the topic "
-            f"before they were read; it now begins at {seen.begin}",
-            "Accept the loss with `ingest offsets set TABLE --to earliest`, or load the table anew",
-        )
-    if start > seen.end:
-        raise OffsetError(
-            topic,
-            partition,
-            f"the table has read up to offset {start}, but the topic ends at {seen.end}: "
-            "it was created anew or truncated",
-            _CREATED_ANEW,
-        )
 
 
 def _share(budget: int, wanted: Mapping[Partition, int]) -> dict[Partition, int]:

@@ -1,7 +1,7 @@
 """Ask the broker where topics begin and end: all topics of a run in one go."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import attrs
 from confluent_kafka import (
@@ -15,6 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package
     AdminClient,
     ListOffsetsResultInfo,
     OffsetSpec,
+    TopicDescription,
 )
 
 from ingest.errors import (
@@ -23,8 +24,8 @@ from ingest.errors import (
     IngestError,
     TopicNotFoundError,
 )
+from ingest.kafka.breaks import Watermark
 from ingest.kafka.connection import Connection
-from ingest.kafka.ranges import Watermark
 from ingest.names import Partition, Topic
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ _TEMPORARY: Final = frozenset(
         "UNKNOWN_LEADER_EPOCH",
     }
 )
+_NO_ID: Final = "A" * 22
+"""What a broker before Kafka 2.8 says: sixteen zero bytes."""
 _NO_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
 
 K = TypeVar("K")
@@ -91,14 +94,29 @@ def fetch_watermarks(
         return Watermarks({})
     connection = Connection.within(bootstrap_servers, properties, timeout_s)
     broker = _Broker(connection, connection.open(AdminClient))
-    partitions, errors = broker.describe(names)
-    found: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in partitions}
-    for topic, partition, answer in broker.list_ends(partitions):
+    described, errors = broker.describe(names)
+    found: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in described}
+    for topic, partition, answer in broker.list_ends(described):
         if isinstance(answer, Watermark):
             found[topic][partition] = answer
         else:
             errors[topic] = answer
     return Watermarks({k: v for k, v in found.items() if k not in errors}, errors)
+
+
+@attrs.frozen
+class _Described:
+    """A topic's id, empty where the broker gives none, and its partitions."""
+
+    topic_id: str
+    partitions: tuple[Partition, ...]
+
+    @classmethod
+    def of(cls, answer: TopicDescription) -> Self:
+        """Take what is needed of a broker's answer."""
+        topic_id = str(answer.topic_id)
+        partitions = tuple(Partition(one.id) for one in answer.partitions)
+        return cls("" if topic_id == _NO_ID else topic_id, partitions)
 
 
 @attrs.frozen
@@ -108,27 +126,25 @@ class _Broker:
     connection: Connection
     admin: AdminClient
 
-    def describe(
-        self, topics: list[Topic]
-    ) -> tuple[dict[Topic, tuple[Partition, ...]], dict[Topic, IngestError]]:
-        """Give the partitions of each topic, or what is wrong with it."""
+    def describe(self, topics: list[Topic]) -> tuple[dict[Topic, _Described], dict[Topic, IngestError]]:
+        """Give the id and partitions of each topic, or what is wrong with it."""
         asked = self.admin.describe_topics(
             TopicCollection(list[str](topics)), request_timeout=self.connection.left_s()
         )
-        partitions: dict[Topic, tuple[Partition, ...]] = {}
+        found: dict[Topic, _Described] = {}
         errors: dict[Topic, IngestError] = {}
         for name, answer in self._answers(asked).items():
             if isinstance(answer, KafkaError):
                 errors[Topic(name)] = self._topic_error(Topic(name), answer)
             else:
-                partitions[Topic(name)] = tuple(Partition(one.id) for one in answer.partitions)
-        return partitions, errors
+                found[Topic(name)] = _Described.of(answer)
+        return found, errors
 
     def list_ends(
-        self, partitions: Mapping[Topic, tuple[Partition, ...]]
+        self, topics: Mapping[Topic, _Described]
     ) -> Iterator[tuple[Topic, Partition, Watermark | IngestError]]:
         """Give both ends of each partition, or what is wrong with its topic."""
-        places = [TopicPartition(name, one) for name, many in partitions.items() for one in many]
+        places = [TopicPartition(name, one) for name, many in topics.items() for one in many.partitions]
         begins = self._list_offsets(places, _EARLIEST)
         ends = self._list_offsets(places, _LATEST)
         for place in places:
@@ -139,7 +155,7 @@ class _Broker:
             elif isinstance(end, KafkaError):
                 answer = self._topic_error(topic, end)
             else:
-                answer = Watermark(begin.offset, end.offset)
+                answer = Watermark(begin.offset, end.offset, topics[topic].topic_id)
             yield topic, Partition(place.partition), answer
 
     def _list_offsets(

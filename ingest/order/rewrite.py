@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
+from ingest.compile.event import DELETED
 from ingest.compile.sparktype import parse_ddl, quote, reshape
 from ingest.compile.table import CompiledTable
 
@@ -11,15 +12,21 @@ _IS_NEW = "is_new"
 
 
 def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Return the stored rows with a batch's laid over them, in the batch's types; deleted rows are left out.
+    """Return the stored rows with a batch's laid over them, in the batch's types.
+
+    Deleted rows are left out, or marked, as the table file says now.
 
     Of two rows of a key the later position wins, of equal ones the batch's: as Hudi does it in an upsert.
     """
+    if not compiled.marks_deleted:
+        stored = stored.drop(DELETED)
     both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
     keys = [F.col(quote(name)) for name, _ in compiled.key_columns]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
     kept = both.withColumn("place", F.row_number().over(newest)).where("place = 1")
-    if not compiled.keeps_all:
+    if compiled.marks_deleted:
+        kept = kept.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
+    elif not compiled.keeps_all:
         kept = kept.where("_cdc_op != 'd'")
     return kept.drop("place", _IS_NEW)
 

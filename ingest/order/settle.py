@@ -6,12 +6,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.document import DOCUMENT
-from ingest.compile.event import CHANGE
+from ingest.compile.event import CHANGE, DELETED
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row import lacks_sql, patch_sql
 from ingest.compile.sparktype import SparkType, quote
 from ingest.compile.table import CompiledTable
-from ingest.order.tally import Tally, older_sql, position_of
+from ingest.order.marked import bookkeeping, mark_swept, newest_truncate, standing, with_others
+from ingest.order.tally import Tally
 
 STORED = "stored"
 """The struct that holds a stored row's columns."""
@@ -27,20 +28,23 @@ def settle(
     """Return the rows to write: the `_cdc_` columns, then key and row columns by their own names.
 
     The `_cdc_` columns come first, so that columns added later stay behind those from the start.
-    A delete has its key, and nulls.  Keys are never null here; the alternative in `coalesce` only tells Spark
-    so, and with it the table's schema.  `stored` is the table as it stands (see `stored_columns`), needed
-    where partial rows or a truncate look back at it.
+    A delete has its key, and nulls; where deleted rows stay, the values that the row had.  Keys are never
+    null here; the alternative in `coalesce` only tells Spark so, and with it the table's schema.  `stored` is
+    the table as it stands (see `stored_columns`), needed where `counts` look back at it.
     """
-    changes = folded.where(f"kind = '{CHANGE}' and not ({older_sql(compiled, counts.truncated_at)})")
+    evolution = with_others(compiled, evolution, stored)
+    changes = standing(folded, compiled, evolution, counts.truncated_at, stored)
     kept = _kept(compiled, evolution)
-    if kept and counts.unfilled and stored is not None:
-        changes = _with_stored(changes, stored, evolution, kept)
+    if (counts.unfilled or counts.bare) and stored is not None and (kept or compiled.marks_deleted):
+        changes = _with_stored(changes, stored, compiled, evolution, kept)
     rows = _filled(changes, compiled, kept, looks_back=STORED in changes.columns) if kept else changes
     settled = rows.selectExpr(
-        *_bookkeeping(compiled), *_keys(compiled, evolution), *_values(compiled, evolution, kept)
+        *bookkeeping(compiled), *_keys(compiled, evolution), *_values(compiled, evolution, kept)
     )
     if counts.truncated_at is None or stored is None:
         return settled
+    if compiled.marks_deleted:
+        return settled.unionByName(mark_swept(stored, settled, compiled, evolution, newest_truncate(folded)))
     return settled.unionByName(_swept(stored, settled, evolution, counts.truncated_at))
 
 
@@ -48,20 +52,6 @@ def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
     """Return the columns that a look back at the table needs: keys, position, and what may be lacking."""
     keys = [column.name for column in evolution.keys]
     return [*keys, "_cdc_position", *(column.name for column in _kept(compiled, evolution))]
-
-
-def _bookkeeping(compiled: CompiledTable) -> list[str]:
-    ids = {index: one for index, one in enumerate(compiled.schema_ids) if one > 0}
-    branches = " ".join(f"when {index} then {one}" for index, one in ids.items())
-    schema_id = f"case newest.writer {branches} end" if branches else "cast(null as int)"
-    return [
-        "newest.op as _cdc_op",
-        f"{position_of(compiled, 'newest.place')} as _cdc_position",
-        "timestamp_millis(newest.source_ms) as _cdc_source_ts",
-        f"{schema_id} as _cdc_schema_id",
-        "newest.partition as _cdc_partition",
-        "newest.offset as _cdc_offset",
-    ]
 
 
 def _keys(compiled: CompiledTable, evolution: Evolution) -> list[str]:
@@ -91,6 +81,9 @@ def _kept(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, 
     """Return the columns whose value may be lacking, so that an older one is kept."""
     if not compiled.completes:
         return ()
+    if compiled.marks_deleted:
+        derived = {one.name for one in compiled.derived}
+        return tuple(column for column in evolution.columns if column.name not in derived)
     return tuple(
         column
         for column in evolution.columns
@@ -101,21 +94,30 @@ def _kept(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, 
 def _filled(
     changes: DataFrame, compiled: CompiledTable, kept: tuple[TargetColumn, ...], *, looks_back: bool
 ) -> DataFrame:
-    """Lay the later partial changes over the base, in order; the base is the stored row where it must be."""
-    base = _struct({column.name: column.value("base.row") for column in kept})
+    """Lay the later partial changes over the base, in order; the base is the stored row where it must be.
+
+    Where deleted rows stay, so does whether the row is deleted: a change after that finds no older values.
+    """
+    marks = compiled.marks_deleted
+    alive, gone = ({DELETED: "false"}, {DELETED: "e.op = 'd'"}) if marks else ({}, {})
+    base = _struct({**{column.name: column.value("base.row") for column in kept}, **alive})
     if looks_back:
         base = f"if(base is null, {STORED}, {base})"
-    patched = _struct({column.name: _patched(compiled, column) for column in kept})
+    patched = _struct({**{column.name: _patched(compiled, column) for column in kept}, **gone})
     over = f"aggregate(later, {base}, (old, e) -> {patched})"
-    newest = _struct({column.name: column.value("newest.row") for column in kept})
+    newest = _struct({**{column.name: column.value("newest.row") for column in kept}, **alive})
     return changes.withColumn("filled", F.expr(f"if(size(later) = 0, {newest}, {over})"))
 
 
 def _patched(compiled: CompiledTable, column: TargetColumn) -> str:
     lacking = [lacks_sql(compiled, variant, "e.row") for variant in column.sources]
     condition = " or ".join(f"coalesce({one}, false)" for one in lacking if one)
-    old = patch_sql(compiled, "e.row", f"old.{quote(column.name)}")
-    return f"if({condition}, {old}, {column.value('e.row')})"
+    old = f"old.{quote(column.name)}"
+    if not compiled.marks_deleted:
+        return f"if({condition}, {patch_sql(compiled, 'e.row', old)}, {column.value('e.row')})"
+    alive = f"if(old.{DELETED}, cast(null as {column.spark}), {old})"
+    changed = f"if({condition or 'false'}, {patch_sql(compiled, 'e.row', alive)}, {column.value('e.row')})"
+    return f"if(e.op = 'd', {old}, {changed})"
 
 
 def _struct(values: dict[str, str]) -> str:
@@ -124,7 +126,11 @@ def _struct(values: dict[str, str]) -> str:
 
 
 def _with_stored(
-    changes: DataFrame, stored: DataFrame, evolution: Evolution, kept: tuple[TargetColumn, ...]
+    changes: DataFrame,
+    stored: DataFrame,
+    compiled: CompiledTable,
+    evolution: Evolution,
+    kept: tuple[TargetColumn, ...],
 ) -> DataFrame:
     """Join the stored rows of the keys that need them; their values become as wide as the batch's."""
     present = set(stored.columns)
@@ -132,6 +138,8 @@ def _with_stored(
         column.name: f"cast({quote(column.name) if column.name in present else 'null'} as {column.spark})"
         for column in kept
     }
+    if compiled.marks_deleted:
+        values[DELETED] = f"coalesce({DELETED}, false)" if DELETED in present else "false"
     keys = [f"{quote(column.name)} as s_{index}" for index, column in enumerate(evolution.keys)]
     needed = changes.where("base is null and size(later) > 0").select(
         *(F.col(f"k_{index}").alias(f"n_{index}") for index in range(len(evolution.keys)))
@@ -144,13 +152,17 @@ def _with_stored(
 def count_lost(folded: DataFrame, stored: DataFrame | None, evolution: Evolution, counts: Tally) -> int:
     """Count the rows that lack values which the table does not hold either: they become null.
 
-    A key change with an unchanged large value brings such rows: the value is the old key's.
+    A key change with an unchanged large value brings such rows: the value is the old key's.  What a row was
+    before it was deleted does not count as held.
     """
     if not counts.unfilled or stored is None:
         return counts.unfilled
+    if DELETED in stored.columns:
+        stored = stored.where(f"not {DELETED}")
     needed = folded.where(f"kind = '{CHANGE}' and newest.op != 'd' and base is null and size(later) > 0")
     held = stored.selectExpr(*(f"{quote(column.name)} as s_{i}" for i, column in enumerate(evolution.keys)))
-    return needed.join(held, _equal("k", "s", evolution), "left_anti").count()
+    alive = F.expr("not exists(later, e -> e.op = 'd')")
+    return needed.join(held, _equal("k", "s", evolution) & alive, "left_anti").count()
 
 
 def _equal(left: str, right: str, evolution: Evolution) -> Column:

@@ -22,7 +22,7 @@ PARTIALS = "partials"
 
 @attrs.frozen
 class Tally:
-    """What a range held.  `read` is the sum of all numbers but `unfilled` and `partials`."""
+    """What a range held.  `read` is the sum of all numbers but `unfilled`, `bare` and `partials`."""
 
     upserted: int = 0
     deleted: int = 0
@@ -36,10 +36,17 @@ class Tally:
     max_source_ts: datetime | None = None
     unfilled: int = 0
     """Rows that lack values which only the table can give."""
+    bare: int = 0
+    """Rows to be marked as deleted, whose values only the table can give."""
     partials: int = 0
     """Changes that lack values: all of them, or, where rows are completed, those that count."""
     truncated_at: str | None = None
     """The position of the newest truncate that is to be applied: nothing older than it stays."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the rows to write depend on those that the table holds."""
+        return bool(self.unfilled or self.bare or self.truncated_at)
 
     @property
     def max_source_ms(self) -> int | None:
@@ -116,6 +123,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         .collect()
     )
     changes = [row for row in rows if row.kind == CHANGE]
+    marks = compiled.marks_deleted
     kept = [row for row in changes if not row.older]
     newest_ms = max((row.source_ms for row in changes if row.source_ms is not None), default=None)
     return Tally(
@@ -128,6 +136,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
         max_source_ts=None if newest_ms is None else _instant(newest_ms),
         unfilled=sum(row.unfilled for row in kept if not row.deletes),
+        bare=sum(row.unfilled for row in changes if row.deletes or row.older) if marks else 0,
         truncated_at=truncated_at,
         partials=sum(row.partials for row in changes),
     )

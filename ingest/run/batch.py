@@ -8,6 +8,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
@@ -54,6 +55,13 @@ class Folded:
     evolution: Evolution
     rejects: DataFrame | None
     standing: Standing
+
+    @property
+    def rewrites(self) -> tuple[str, ...]:
+        """The columns for which all of the table is written anew: by type, or as `delete` was changed."""
+        held = self.standing.columns
+        changed = held is not None and (DELETED in held) != self.compiled.marks_deleted
+        return (*self.evolution.rewrites, *([DELETED] if changed else []))
 
     @property
     def key_names(self) -> list[str]:

@@ -1,25 +1,28 @@
 """Many tables in one Spark session, several at a time; what goes wrong with one stays with it."""
 
-import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+import attrs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import BrokerUnreachableError, IngestError, UnexpectedError
 from ingest.hudi.cause import class_names, root_cause
-from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.watermarks import fetch_watermarks
 from ingest.log import logger
+from ingest.names import Partition
 from ingest.registry import Registry
 from ingest.run.plan import TablePlan, plan_table, stopped
 from ingest.run.report import RunReport, TableOutcome, failed
+from ingest.run.supervise import Supervisor
 from ingest.run.table import Progress, Run, run_table
 from ingest.settings import Settings
+from ingest.stop import Stop
 from ingest.tables import Table
 
 T = TypeVar("T")
@@ -36,14 +39,26 @@ def run_tables(
     progress: Progress,
     *,
     max_offsets: int | None = None,
+    keeps_signal: bool = False,
 ) -> RunReport:
     """Bring every table up to the ends that its topic has now.
 
-    Raises only what concerns all of them: a broker out of reach.
+    Raises only what concerns all of them: a broker out of reach.  A SIGTERM or SIGINT that comes meanwhile
+    ends the run in order; then it is raised again, or with `keeps_signal` told by the report alone.
     """
     started = datetime.now(UTC)
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
-    outcomes = tuple(_for_each(run, tables, lambda table, marks: _run_one(run, table, marks)))
+
+    def finish(table: Table, found: TableOutcome | IngestError, seconds: float) -> TableOutcome:
+        if isinstance(found, IngestError):
+            found = failed(table.table, table.topic, found, seconds)
+        progress(table.table, found.outcome)
+        return found
+
+    steps = _Steps(progress)
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
+    outcomes = _for_each(run, steps, tables, run_table, finish)
+    if not keeps_signal:
+        run.stop.raise_signal()
     return RunReport(run.run_id, started, datetime.now(UTC), outcomes)
 
 
@@ -57,33 +72,52 @@ def plan_tables(
     max_offsets: int | None = None,
 ) -> tuple[TablePlan, ...]:
     """Say what a run would do to every table.  Raises only what concerns all of them."""
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
-    return tuple(_for_each(run, tables, lambda table, marks: _plan_one(run, table, marks)))
+
+    def finish(table: Table, found: TablePlan | IngestError, _: float) -> TablePlan:
+        if isinstance(found, IngestError):
+            found = stopped(TablePlan(table.table, table.topic, "fail"), found)
+        progress(table.table, "idle")
+        return found
+
+    steps = _Steps(progress)
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
+    plans = _for_each(run, steps, tables, plan_table, finish)
+    run.stop.raise_signal()
+    return plans
 
 
-def _for_each(run: Run, tables: Sequence[Table], work: Callable[[Table, Watermarks], T]) -> Iterable[T]:
+@attrs.frozen
+class _Steps:
+    """Passes steps on, and keeps each table's last; one that was given up takes no further step."""
+
+    progress: Progress
+    stop: Stop = attrs.Factory(Stop)
+    last: dict[str, str] = attrs.Factory(dict)
+
+    def __call__(self, table: str, step: str) -> None:
+        reason = self.stop.reason(table)
+        if reason is not None:
+            raise reason
+        self.last[table] = step
+        self.progress(table, step)
+
+
+def _for_each(
+    run: Run,
+    steps: _Steps,
+    tables: Sequence[Table],
+    work: Callable[[Run, Table, Mapping[Partition, Watermark]], T],
+    finish: Callable[[Table, T | IngestError, float], T],
+) -> tuple[T, ...]:
     """Work on tables, several at a time, in their order; the ends of their topics are those of now."""
     kafka = run.settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
-    with ThreadPoolExecutor(run.settings.run.parallel_tables, thread_name_prefix="table") as threads:
-        return tuple(threads.map(lambda table: work(table, marks), tables))
 
+    def attempt(table: Table) -> T | IngestError:
+        return _attempt(run, table, lambda: work(run, table, marks.of(table.topic)))
 
-def _run_one(run: Run, table: Table, watermarks: Watermarks) -> TableOutcome:
-    started = time.monotonic()
-    found = _attempt(run, table, lambda: run_table(run, table, watermarks.of(table.topic)))
-    if isinstance(found, IngestError):
-        found = failed(table.table, table.topic, found, time.monotonic() - started)
-    run.progress(table.table, found.outcome)
-    return found
-
-
-def _plan_one(run: Run, table: Table, watermarks: Watermarks) -> TablePlan:
-    found = _attempt(run, table, lambda: plan_table(run, table, watermarks.of(table.topic)))
-    if isinstance(found, IngestError):
-        found = stopped(TablePlan(table.table, table.topic, "fail"), found)
-    run.progress(table.table, "idle")
-    return found
+    supervisor = Supervisor(run.spark.sparkContext, run.settings.run, run.stop, steps.last, attempt, finish)
+    return supervisor.run(run.run_id, tables)
 
 
 def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:

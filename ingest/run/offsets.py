@@ -3,23 +3,25 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, OffsetError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import history as read_history
+from ingest.hudi.lock import locked
 from ingest.hudi.present import count_rows, record_keys
 from ingest.hudi.upsert import record
-from ingest.kafka.ranges import Watermark
+from ingest.kafka.breaks import Watermark, is_created_anew, topic_id_of
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 from ingest.registry import Registry
 from ingest.run.ddl import SourceChange, read_changes
 from ingest.run.rejects import count_open
 from ingest.run.report import to_iso
+from ingest.run.table import pending
 from ingest.settings import Settings
 from ingest.tables import Table
 
@@ -97,10 +99,12 @@ def _status(
     path = settings.lake.table_path(table.table)
     entries = read_history(spark, path, 1)
     last = entries[0] if entries else None
-    done = last.next_offsets if last else {}
     lag = None
     if marks is not None:
-        lag = sum(mark.end - done.get(partition, mark.begin) for partition, mark in marks.items())
+        try:
+            lag = pending(table, last, marks, None).span
+        except OffsetError as broken:
+            error = broken
     return TableStatus(
         table.table,
         table.topic,
@@ -128,9 +132,16 @@ def _moment(millis: int | None) -> datetime | None:
 def move_offsets(settings: Settings, spark: SparkSession, table: Table, to: str) -> TableStatus:
     """Move a table's next offsets, in a commit of their own, so that the table's history tells of it.
 
-    `to` is `earliest`, `latest`, or partitions with offsets: `0=120,1=80` (others stay).  Rows stay as they
-    are.  A move back makes the next run replay at least up to where the table stood.
+    `to` is `earliest`, `latest`, or partitions with either or an offset: `0=120,1=earliest` (others stay).
+    Rows stay as they are.  A move back makes the next run replay at least up to where the table stood.
     """
+    run_id = str(uuid.uuid4())
+    with locked(spark, settings.lake, table.table, run_id, settings.run.lock_wait_s):
+        return _move(settings, spark, table, to, run_id)
+
+
+def _move(settings: Settings, spark: SparkSession, table: Table, to: str, run_id: str) -> TableStatus:
+    """Move the offsets of a table that nobody else writes."""
     kafka = settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
     path = settings.lake.table_path(table.table)
@@ -138,39 +149,73 @@ def move_offsets(settings: Settings, spark: SparkSession, table: Table, to: str)
     if not entries:
         raise UsageError(f"table {table.table} has no commit yet", "Run it once first")
     last = entries[0]
-    offsets = _parse_move(to, last.next_offsets, marks)
-    high = {p: last.high_offsets.get(p, 0) for p in offsets}
+    is_anew = is_created_anew(last.topic_id, marks)
+    offsets = parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew)
+    # Of another topic nothing was applied yet.
+    high = offsets if is_anew else {p: min(last.high_offsets.get(p, 0), marks[p].end) for p in offsets}
     entry = attrs.evolve(
         last,
-        run_id=str(uuid.uuid4()),
+        run_id=run_id,
         next_offsets=offsets,
-        high_offsets={p: min(high[p], marks[p].end) for p in offsets},
+        high_offsets=high,
         counters={},
         kind="set-offsets",
-        note=f"moved to {to}; was {_text(last.next_offsets)}",
+        note=_note(to, last.next_offsets, offsets, is_anew=is_anew),
+        topic_id=topic_id_of(marks),
         instant=None,
     )
     record(spark, table, path, record_keys(spark, path), entry)
     return _status(settings, spark, table, marks, None)
 
 
-def _parse_move(
-    to: str, current: Mapping[Partition, int], marks: Mapping[Partition, Watermark]
+def parse_move(
+    to: str, current: Mapping[Partition, int], marks: Mapping[Partition, Watermark], *, is_anew: bool = False
 ) -> dict[Partition, int]:
-    if to in ("earliest", "latest"):
-        return {p: mark.begin if to == "earliest" else mark.end for p, mark in marks.items()}
+    """Return the offsets that a move means; raises `UsageError` for one that is not inside the topic."""
+    if to in _ENDS:
+        return {p: _end(to, mark) for p, mark in marks.items()}
     moved = {p: offset for p, offset in current.items() if p in marks}
     for part in to.split(","):
-        partition, equals, offset = part.partition("=")
-        if not (equals and partition.strip().isdigit() and offset.strip().isdigit()):
-            raise UsageError(f"--to {to}: '{part}' is no move", "Give earliest, latest, or 0=120,1=80")
+        partition, equals, offset = (one.strip() for one in part.partition("="))
+        if not (equals and _is_number(partition) and (_is_number(offset) or offset in _ENDS)):
+            raise UsageError(f"--to {to}: '{part}' is no move", "Give earliest, latest, or 0=120,1=earliest")
         number = Partition(int(partition))
         mark = marks.get(number)
-        if mark is None or not mark.begin <= int(offset) <= mark.end:
-            allowed = f"{mark.begin} to {mark.end}" if mark else f"partitions {_text(current)}"
-            raise UsageError(f"--to {to}: '{part}' is outside the topic", f"Allowed: {allowed}")
-        moved[number] = int(offset)
+        if mark is None:
+            allowed = f"Allowed: partitions {_ends(marks)}"
+            raise UsageError(f"--to {to}: '{part}' is outside the topic", allowed)
+        moved[number] = _end(offset, mark) if offset in _ENDS else int(offset)
+        if not mark.begin <= moved[number] <= mark.end:
+            allowed = f"Allowed: {mark.begin} to {mark.end}"
+            raise UsageError(f"--to {to}: '{part}' is outside the topic", allowed)
+    if is_anew and moved.keys() != marks.keys():
+        todo = f"Name every partition ({_ends(marks)}), or give earliest or latest"
+        raise UsageError(f"--to {to}: the topic was created anew, and not all of it is named", todo)
     return moved
+
+
+_ENDS: Final = ("earliest", "latest")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _end(which: str, mark: Watermark) -> int:
+    return mark.begin if which == "earliest" else mark.end
+
+
+def _ends(marks: Mapping[Partition, Watermark]) -> str:
+    return ", ".join(f"{p}={mark.begin} to {mark.end}" for p, mark in sorted(marks.items()))
+
+
+def _note(to: str, was: Mapping[Partition, int], now: Mapping[Partition, int], *, is_anew: bool) -> str:
+    """Say for the table's history what was moved, and what no run will ever read."""
+    note = f"moved to {to}; was {_text(was)}"
+    if is_anew:
+        return f"{note} of a topic that was created anew since"
+    passed = sum(max(0, offset - was.get(p, 0)) for p, offset in now.items())
+    return f"{note}; {passed} offsets passed over" if passed else note
 
 
 def _by_text(offsets: Mapping[Partition, int]) -> dict[str, int]:

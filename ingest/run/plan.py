@@ -13,11 +13,13 @@ from ingest.compile.side import Writer
 from ingest.compile.table import CompiledTable
 from ingest.errors import IngestError, RegistryRefusedError, Retryable, SchemaNotFoundError
 from ingest.hudi.ledger import read as read_ledger
-from ingest.kafka.ranges import TopicRanges, Watermark
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, SchemaId, Topic
 from ingest.order.tally import Tally
 from ingest.registry import Registry, deleted_versions
 from ingest.run.rejected import compile_written
+from ingest.run.report import by_text
 from ingest.run.schemas import fetch_written
 from ingest.run.table import Run, known_ids, pending, prepared, rows_to_write
 from ingest.run.versions import PlannedChange, planned
@@ -86,15 +88,15 @@ class TablePlan:
             "verdict": self.verdict,
             "new": self.is_new,
             "offsets": {
-                "from": _by_text(ranges.start_offsets()) if ranges else {},
-                "to": _by_text(ranges.end_offsets()) if ranges else {},
+                "from": by_text(ranges.start_offsets()) if ranges else {},
+                "to": by_text(ranges.end_offsets()) if ranges else {},
             },
             "read": tally.read,
             "apply": {"upserted": tally.upserted, "deleted": tally.deleted},
             "rejected": tally.rejected,
             "schema_ids": [one for one in tally.schema_ids if one > 0],
             "versions": [one.to_json() for one in self.versions],
-            "schema_changes": [_change(one) for one in self.changes],
+            "schema_changes": [one.to_json() for one in self.changes],
             "refused": {str(one): reason for one, reason in self.refused.items()},
             "rewrites": list(self.rewrites),
             "error": str(self.error) if self.error else None,
@@ -137,7 +139,7 @@ def _steps(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) ->
             versions=_versions(run, found.compiled, known_ids(last), waiting),
             changes=evolution.changes,
             refused=found.compiled.refused,
-            rewrites=evolution.rewrites,
+            rewrites=found.rewrites,
         )
         yield plan
         rows_to_write(run, found)
@@ -205,11 +207,3 @@ def _compatibility(registry: Registry, table: Table, before: Writer, writer: Wri
     except (RegistryRefusedError, SchemaNotFoundError):  # references, or a deleted version before it
         return level, ""
     return level, "" if verdict.compatible else "; ".join(verdict.messages) or f"not {level}"
-
-
-def _change(change: SchemaChange) -> dict[str, Any]:
-    return attrs.asdict(change, filter=lambda _, value: value != "")
-
-
-def _by_text(offsets: Mapping[Any, int]) -> dict[str, int]:
-    return {str(partition): offset for partition, offset in sorted(offsets.items())}

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.lock import locked
 from ingest.hudi.rejects import COLUMNS, GONE, counting, read_rejects, write_rejects
 from ingest.run.report import to_iso
 from ingest.settings import Settings
@@ -139,19 +141,29 @@ def purge(
     dry_run: bool = False,
 ) -> int:
     """Delete rejects for good, all or the resolved ones, of a certain age; return how many they are."""
+    run_id = str(uuid.uuid4())
+    alone = locked(spark, settings.lake, table.table, run_id, settings.run.lock_wait_s)
+    with nullcontext() if dry_run else alone:
+        chosen = _old_enough(settings, spark, table, older_than_days, resolved=resolved)
+        count = 0 if chosen is None else chosen.count()
+        if chosen is not None and count and not dry_run:
+            path = settings.lake.rejects_path(table.table)
+            gone = chosen.withColumn("resolved", F.lit(GONE))
+            entry = next_entry(spark, path, run_id, "purge", f"purged {count} rejects")
+            write_rejects(gone, table, path, entry)
+    return count
+
+
+def _old_enough(
+    settings: Settings, spark: SparkSession, table: Table, older_than_days: float, *, resolved: bool
+) -> DataFrame | None:
+    """Return the rejects, all or the resolved ones, of a certain age."""
     rows = counting_rows(settings, spark, table)
     if rows is None:
-        return 0
+        return None
     before = datetime.now(UTC) - timedelta(days=older_than_days)
     chosen = rows.where(F.col("rejected_at") < F.lit(before))
-    chosen = chosen.where("resolved is not null") if resolved else chosen
-    count = chosen.count()
-    if count and not dry_run:
-        path = settings.lake.rejects_path(table.table)
-        note = f"purged {count} rejects"
-        gone = chosen.withColumn("resolved", F.lit(GONE))
-        write_rejects(gone, table, path, next_entry(spark, path, str(uuid.uuid4()), "purge", note))
-    return count
+    return chosen.where("resolved is not null") if resolved else chosen
 
 
 def next_entry(spark: SparkSession, path: str, run_id: str, kind: Any, note: str) -> LedgerEntry:

@@ -11,6 +11,7 @@ from ingest.compile.difference import SchemaChange
 from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.lock import Held
 from ingest.hudi.rejects import COLUMNS, write_rejects
 from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
@@ -60,18 +61,23 @@ def replay(run: Run, table: Table, partition: int | None = None, offset: int | N
     Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
     commit comes first, then they are marked; a replay that dies in between is simply done again.
     """
+    with run.locked(table) as held:
+        return _replay_all(run, table, held, partition, offset)
+
+
+def _replay_all(run: Run, table: Table, held: Held, partition: int | None, offset: int | None) -> Replayed:
     rows = counting_rows(run.settings, run.spark, table)
     last = read_ledger(run.spark, run.path(table))
     if rows is None or last is None:
         return Replayed(table.table)
     chosen = at(rows.where("resolved is null"), partition, offset).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return Replayed(table.table) if chosen.isEmpty() else _replay(run, table, chosen, last)
+        return Replayed(table.table) if chosen.isEmpty() else _replay(run, table, held, chosen, last)
     finally:
         chosen.unpersist()
 
 
-def _replay(run: Run, table: Table, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+def _replay(run: Run, table: Table, held: Held, chosen: DataFrame, last: LedgerEntry) -> Replayed:
     run.progress(table.table, "replaying rejects")
     whole = chosen.select(*MESSAGE, "headers")
     batch = Batch(
@@ -81,6 +87,7 @@ def _replay(run: Run, table: Table, chosen: DataFrame, last: LedgerEntry) -> Rep
     )
     with folded(batch, table, run.registry, _written(run, table), standing(run, table, last)) as found:
         instant = None
+        held.check()
         if found.counts.rejected < found.counts.read:
             rows, _ = rows_to_write(run, found)
             instant = commit_rows(run, found, rows, _entry(run, last, found))

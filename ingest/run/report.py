@@ -1,5 +1,6 @@
 """What a run did, as values, and as the JSON of the contract."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -39,8 +40,8 @@ class TableOutcome:
             "instant": self.instant,
             "topic": self.topic,
             "offsets": {
-                "from": _by_text(ranges.start_offsets()) if ranges else {},
-                "to": _by_text(ranges.end_offsets()) if ranges else {},
+                "from": by_text(ranges.start_offsets()) if ranges else {},
+                "to": by_text(ranges.end_offsets()) if ranges else {},
             },
             "read": tally.read,
             "applied": {"upserted": tally.upserted, "deleted": tally.deleted},
@@ -48,9 +49,7 @@ class TableOutcome:
             "ignored": dict(sorted(tally.ignored.items())),
             "rejected": tally.rejected,
             "schema_ids": [one for one in tally.schema_ids if one > 0],
-            "schema_changes": [
-                attrs.asdict(change, filter=lambda _, value: value != "") for change in self.schema_changes
-            ],
+            "schema_changes": [change.to_json() for change in self.schema_changes],
             "max_source_ts": to_iso(tally.max_source_ts),
             "seconds": round(self.seconds, 3),
             **({"rows_with_lost_values": self.lost} if self.lost else {}),
@@ -105,5 +104,6 @@ def to_iso(instant: datetime | None) -> str | None:
     return instant.isoformat(timespec=spec).replace("+00:00", "Z")
 
 
-def _by_text(offsets: dict[Any, int]) -> dict[str, int]:
+def by_text(offsets: Mapping[Any, int]) -> dict[str, int]:
+    """Return offsets by partition as JSON has them: its keys are text."""
     return {str(partition): offset for partition, offset in sorted(offsets.items())}

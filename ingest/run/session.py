@@ -193,13 +193,21 @@ class Session:
         *,
         max_offsets: int | None = None,
         progress: "Progress" = silent,
+        keeps_signal: bool = False,
     ) -> "RunReport":
-        """Bring tables, all or the named ones, up to the ends of their topics."""
+        """Bring tables, all or the named ones, up to the ends of their topics.
+
+        In the main thread a SIGTERM or SIGINT ends the run in order; then it is raised again, or with
+        `keeps_signal` told by the report alone.
+        """
         from ingest.run.fleet import run_tables  # noqa: PLC0415  pyspark is an extra
 
         tables = self.tables(names)
         progress("", "starting Spark")
-        return run_tables(self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets)
+        return run_tables(
+            self.settings, self.spark, self.registry, tables, progress,
+            max_offsets=max_offsets, keeps_signal=keeps_signal,
+        )  # fmt: skip
 
     def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
         """Return what each table holds and how far behind it is."""

@@ -99,19 +99,28 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
 
 @contextmanager
 def _without_interruption() -> Iterator[None]:
-    """Hold Ctrl-C back until the JVM has started.
+    """Hold Ctrl-C and SIGTERM back until the JVM has started, and keep them from it for good.
 
     pyspark's `launch_gateway` removes, when interrupted, the folder that the starting JVM writes its port to;
     the JVM then never reads the pipe whose end would end it, and stays for ever.
+
+    A scheduler that stops a run signals all its processes: a JVM that ended at once would take a commit with
+    it.  One that is started while SIGTERM is ignored ignores it, and ends with us, when that pipe does.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     held: list[int] = []
+    term = {signal.SIGTERM}
     before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    # Linux keeps a blocked signal even if it is ignored; it comes when it is let through again.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, term)
+    before_term = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, before_term)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
     if held:
         signal.raise_signal(signal.SIGINT)

@@ -7,18 +7,22 @@ read, commit rows and offsets.
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 import attrs
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.dialects import DIALECTS
+from ingest.errors import OffsetError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.lock import Held, locked
 from ingest.hudi.present import present_types, read_all, read_columns
 from ingest.hudi.upsert import write
-from ingest.kafka.ranges import TopicRanges, Watermark, plan_ranges
+from ingest.kafka.breaks import Consumed, Watermark
+from ingest.kafka.ranges import TopicRanges, plan_ranges
+from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant, Partition, SchemaId
 from ingest.order.rewrite import merge
 from ingest.order.settle import count_lost, settle, stored_columns
@@ -30,6 +34,7 @@ from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import fetch_written
 from ingest.settings import Settings
+from ingest.stop import Stop
 from ingest.tables import Table
 
 
@@ -50,6 +55,7 @@ class Run:
     registry: Registry
     max_offsets: int | None
     progress: Progress
+    stop: Stop = attrs.Factory(Stop)
 
     def path(self, table: Table) -> str:
         """Return where the table lies."""
@@ -59,25 +65,54 @@ class Run:
         """Return where the records that it set aside lie."""
         return self.settings.lake.rejects_path(table.table)
 
+    def locked(self, table: Table) -> AbstractContextManager[Held]:
+        """Hold the table's lock."""
+        return locked(self.spark, self.settings.lake, table.table, self.run_id, self.settings.run.lock_wait_s)
+
 
 def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    """Bring one table up to date.  Raises `IngestError`; then nothing was committed."""
+    """Bring one table up to date, as its only writer.  Raises `IngestError`; then nothing was committed.
+
+    Whether there is anything to do is looked at without the lock, which an idle table does not pay for.
+    """
     started = time.monotonic()
-    last = read_ledger(run.spark, run.path(table))
-    ranges = pending(table, last, watermarks, run.max_offsets)
+    _, ranges, _ = _look(run, table, watermarks)
     if ranges.is_empty:
-        return TableOutcome(
-            table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started
-        )
-    with prepared(run, table, last, ranges, watermarks) as found:
-        rows, lost = rows_to_write(run, found)
-        run.progress(table.table, "writing")
-        set_aside(run.spark, run.rejects_path(table), found, ranges, last=last, run_id=run.run_id)
-        instant = commit_rows(run, found, rows, _entry(run, table, last, ranges, found.counts))
+        return _idle(table, ranges, started)
+    with run.locked(table) as held:
+        last, ranges, marks = _look(run, table, watermarks)  # another run may have been there
+        if ranges.is_empty:
+            return _idle(table, ranges, started)
+        with prepared(run, table, last, ranges, marks) as found:
+            rows, lost = rows_to_write(run, found)
+            run.progress(table.table, "writing")
+            with run.stop.committing(table.table):
+                held.check()
+                set_aside(run.spark, run.rejects_path(table), found, ranges, last=last, run_id=run.run_id)
+                held.check()
+                instant = commit_rows(run, found, rows, _entry(run, table, last, ranges, found.counts))
     return TableOutcome(
         table.table, table.topic, "committed", instant, ranges, found.counts, found.evolution.changes,
         time.monotonic() - started, lost=lost,
     )  # fmt: skip
+
+
+def _idle(table: Table, ranges: TopicRanges, started: float) -> TableOutcome:
+    return TableOutcome(table.table, table.topic, "idle", ranges=ranges, seconds=time.monotonic() - started)
+
+
+def _look(
+    run: Run, table: Table, watermarks: Mapping[Partition, Watermark]
+) -> tuple[LedgerEntry | None, TopicRanges, Mapping[Partition, Watermark]]:
+    """Return the table's last commit, what is left to read, and the ends of the topic that this goes by."""
+    last = read_ledger(run.spark, run.path(table))
+    try:
+        return last, pending(table, last, watermarks, run.max_offsets), watermarks
+    except OffsetError:
+        # Another run may have gone beyond the ends that we knew.
+        kafka = run.settings.kafka
+        marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+        return last, pending(table, last, marks, run.max_offsets), marks
 
 
 def pending(
@@ -87,9 +122,15 @@ def pending(
     max_offsets: int | None,
 ) -> TopicRanges:
     """Return the offsets that a run covers."""
-    committed = last.next_offsets if last else None
-    high = last.high_offsets if last else {}
-    return plan_ranges(table.topic, committed, high, watermarks, max_offsets)
+    return plan_ranges(table.topic, consumed(table, last), watermarks, max_offsets)
+
+
+def consumed(table: Table, last: LedgerEntry | None) -> Consumed:
+    """Return what a table has read of its topic."""
+    keeps_all = table.target.mode == "append"
+    if last is None:
+        return Consumed(table.table, keeps_all=keeps_all)
+    return Consumed(table.table, last.next_offsets, last.high_offsets, last.topic_id, keeps_all)
 
 
 @contextmanager
@@ -111,7 +152,8 @@ def prepared(
 
 def standing(run: Run, table: Table, last: LedgerEntry | None) -> Standing:
     """Return the table as it stands."""
-    partial = DIALECTS[table.dialect].often_partial or bool(last and last.counters.get(PARTIALS))
+    often = table.target.delete == "soft" or DIALECTS[table.dialect].often_partial
+    partial = often or bool(last and last.counters.get(PARTIALS))
     return Standing(present_types(run.spark, run.path(table)), known_ids(last), partial)
 
 
@@ -136,10 +178,12 @@ def rows_to_write(run: Run, found: Folded) -> tuple[DataFrame, int]:
 
 
 def _stored(run: Run, found: Folded) -> DataFrame | None:
-    """Return the table as it stands, where partial rows or a truncate look back at it."""
-    if not found.counts.unfilled and found.counts.truncated_at is None:
+    """Return the table as it stands, where partial rows, deleted ones or a truncate look back at it."""
+    if not found.counts.looks_back:
         return None
     path = run.path(found.compiled.table)
+    if found.compiled.marks_deleted:  # rows that stay keep all that they have
+        return read_all(run.spark, path)
     return read_columns(run.spark, path, stored_columns(found.compiled, found.evolution))
 
 
@@ -147,9 +191,9 @@ def commit_rows(run: Run, found: Folded, rows: DataFrame, entry: LedgerEntry) ->
     """Commit rows with their account; the whole table where one of its columns cannot be widened in place."""
     table = found.compiled.table
     path, first = run.path(table), found.standing.columns is None
-    if not found.evolution.rewrites:
+    if not found.rewrites:
         return write(rows, table, path, found.key_names, entry, first=first)
-    run.progress(table.table, f"writing all of it anew, for {', '.join(found.evolution.rewrites)}")
+    run.progress(table.table, f"writing all of it anew, for {', '.join(found.rewrites)}")
     whole = merge(read_all(run.spark, path), rows, found.compiled)
     return write(whole, table, path, found.key_names, entry, first=first, rewrites=True)
 
@@ -171,4 +215,5 @@ def _entry(
         counters=counts.counters(),
         max_source_ms=max(moments, default=None),
         known_ids=tuple(sorted({*known_ids(last), *(one for one in counts.schema_ids if one > 0)})),
+        topic_id=ranges.topic_id,
     )

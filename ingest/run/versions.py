@@ -34,8 +34,7 @@ class PlannedChange:
 
     def to_json(self) -> dict[str, Any]:
         """Return the difference as JSON."""
-        change = attrs.asdict(self.change, filter=lambda _, value: value != "")
-        return {**change, "policy": self.policy, "effect": self.effect}
+        return {**self.change.to_json(), "policy": self.policy, "effect": self.effect}
 
 
 def planned(table: Table, changes: Sequence[SchemaChange]) -> tuple[PlannedChange, ...]:

@@ -18,7 +18,15 @@ _KIND_NAMES: dict[type, str] = {
     dict: "a table",
     list: "a list",
 }
-_MINIMUM = {"registry.timeout_s": 0.001, "registry.retries": 0, "run.parallel_tables": 1}
+_MINIMUM = {
+    "registry.timeout_s": 0.001,
+    "registry.retries": 0,
+    "run.parallel_tables": 1,
+    "run.lock_wait_s": 0,
+    "run.table_timeout_s": 0,
+    "run.stop_grace_s": 0,
+}
+_CHOICES = {"lake.lock": ("auto", "none")}
 _NEVER_EMPTY = ("lake.path", "spark.master")
 
 
@@ -48,6 +56,13 @@ def check_range(source: str, key: str, value: object) -> None:
     minimum = _MINIMUM.get(key)
     if minimum is not None and isinstance(value, int | float) and not value >= minimum:
         raise SettingsError(source, key, f"found {value}, allowed is {minimum} or more")
+
+
+def check_choice(source: str, key: str, value: object) -> None:
+    """Refuse a word that the option does not know."""
+    choices = _CHOICES.get(key)
+    if choices and value not in choices:
+        raise SettingsError(source, key, f"found {_shown(key, value)}, allowed is {' or '.join(choices)}")
 
 
 def check_empty(source: str, key: str, value: object, kind: type) -> None:

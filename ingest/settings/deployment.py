@@ -49,9 +49,13 @@ class KafkaSettings:
 
 @attrs.frozen
 class LakeSettings:
-    """The root of all tables: a local folder (absolute once loaded) or any Hadoop URI."""
+    """The root of all tables: a local folder (absolute once loaded) or any Hadoop URI.
+
+    `lock` is `auto`, or `none` where something else lets one run of a table go at a time.
+    """
 
     path: str = "lake"
+    lock: str = "auto"
 
     def table_path(self, table: str) -> str:
         """Return where a table lies."""
@@ -60,6 +64,10 @@ class LakeSettings:
     def rejects_path(self, table: str) -> str:
         """Return where the records that a table set aside lie."""
         return f"{self.path.rstrip('/')}/_rejects/{table}"
+
+    def lock_path(self, table: str) -> str:
+        """Return the folder of a table's lock."""
+        return f"{self.path.rstrip('/')}/_locks/{table}"
 
 
 @attrs.frozen
@@ -73,9 +81,17 @@ class SparkSettings:
 
 @attrs.frozen
 class RunSettings:
-    """How a run over many tables goes."""
+    """How a run over many tables goes.
+
+    `lock_wait_s` is how long a table waits for another run of it.  `table_timeout_s` is how long it may take,
+    0 for as long as it wants: a first load may take hours.  `stop_grace_s` is what a table in its commit gets
+    when it is to stop.
+    """
 
     parallel_tables: int = 4
+    lock_wait_s: float = 5.0
+    table_timeout_s: float = 0.0
+    stop_grace_s: float = 20.0
 
 
 @attrs.frozen

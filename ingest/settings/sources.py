@@ -15,7 +15,14 @@ from typed_settings.converters import TSConverter
 from typed_settings.loaders import DictLoader
 
 from ingest.errors import SettingsError
-from ingest.settings.check import check_empty, check_range, check_registry, unknown_key, wrong_type
+from ingest.settings.check import (
+    check_choice,
+    check_empty,
+    check_range,
+    check_registry,
+    unknown_key,
+    wrong_type,
+)
 from ingest.settings.deployment import LakeSettings, Settings
 from ingest.settings.secret import Secret
 
@@ -138,6 +145,7 @@ def _checked(found: Found) -> object:
         raise wrong_type(found.source, found.key, found.value, kind)
     check_range(found.source, found.key, value)
     check_empty(found.source, found.key, value, kind)
+    check_choice(found.source, found.key, value)
     return _placed(found, kind, value)
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
 
@@ -18,15 +18,13 @@ from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn
 
 from ingest.errors import TableFileError, UsageError
 from ingest.tables.rules import WrongValueError
-from ingest.tables.table import Delete, Table
+from ingest.tables.table import Table
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_LINE: Final = 2000
 """The parser takes quadratic time over the dots of a key."""
 MAX_DEPTH: Final = 16
 _TOO_DEEP: Final = f"is nested deeper than {MAX_DEPTH} steps"
-
-_PLANNED: Final[Mapping[Any, tuple[str, ...]]] = {Delete: ("soft",)}
 
 
 def read(path: Path) -> Table:
@@ -166,8 +164,6 @@ def _literal(value: Any, kind: Any) -> Any:
     allowed = get_args(kind)
     if isinstance(value, str) and value in allowed:
         return value
-    if value in _PLANNED.get(kind, ()):
-        raise WrongValueError("", f"'{value}' is not supported yet; allowed: {_quoted(allowed)}")
     todo = _suggest(value, allowed) if isinstance(value, str) else ""
     raise WrongValueError("", f"found {_shown(value)}; allowed: {_quoted(allowed)}", todo)
 

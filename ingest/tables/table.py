@@ -14,7 +14,6 @@ from ingest.tables.rules import WrongValueError, between
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
-Delete = Literal["hard"]
 
 MAX_NAME: Final = 200
 RESERVED: Final = ("_cdc_", "_hoodie_")
@@ -32,7 +31,7 @@ _SIMPLE: Final = (
 def is_table_name(name: str) -> bool:
     """Tell whether a name is one safe step of a path: the table lies at `<lake>/<name>`."""
     fits = len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
-    return fits and not name.lower().startswith("_rejects")
+    return fits and not name.lower().startswith(("_rejects", "_locks"))
 
 
 def _table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
@@ -40,7 +39,7 @@ def _table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
         raise WrongValueError(
             attribute.name,
             f"found '{value}'; allowed: letters, digits and '_', no digit first, at most {MAX_NAME} "
-            "characters, not beginning with '_rejects'",
+            "characters, not beginning with '_rejects' or '_locks'",
             "It is the table's folder in the lake",
         )
 
@@ -139,7 +138,7 @@ class Target:
     type: Literal["cow", "mor"] = "cow"
     mode: Literal["upsert", "append"] = "upsert"
     partition_by: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
-    delete: Delete = "hard"
+    delete: Literal["hard", "soft"] = "hard"
     index: Literal["bucket", "global_simple"] = "bucket"
     buckets: int = attrs.field(default=2, validator=between(1, 4096))
     first_load: Literal["upsert", "bulk_insert"] = "upsert"

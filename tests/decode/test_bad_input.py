@@ -134,6 +134,11 @@ BAD = [
     Bad("an endless stamp", "value: column stamp is no timestamp_ntz", value(stamp=2**63 - 1)),
     Bad("before midnight", "value: column clock is no string", value(clock=-1)),
     Bad("after midnight", "value: column clock is no string", value(clock=86_400_000_000_001)),
+    # --- the source's time -----------------------------------------------------------------------
+    *(
+        Bad(f"time {ms}", "value: source.ts_ms is no timestamp", value(lsn={"ts_ms": ms}))
+        for ms in (2**63 - 1, -(2**63), 253_402_300_800_000, -62_135_596_800_001)
+    ),
     # --- the position ----------------------------------------------------------------------------
     Bad("serial", "value: source.event_serial_no is no position", value(lsn={"event_serial_no": -1})),
     Bad("lsn", "value: source.commit_lsn is no position", value(lsn={"commit_lsn": "0" * 23})),

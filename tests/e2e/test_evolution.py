@@ -109,6 +109,8 @@ def followed(request: pytest.FixtureRequest, deployment: Deployment, topics: Non
     planned: dict[str, list[TablePlan]] = {}
     done: dict[str, list[TableOutcome]] = {}
     for slices, sizes in SLICES.items():
+        if slices == "at_once" and request.param == "mor":
+            continue  # a first load is the same for both
         names = [f"{group}_{slices}_{request.param}" for group in GROUPS]
         for size in sizes:
             for plan in deployment.plan(names, max_offsets=size):
@@ -126,16 +128,15 @@ def followed(request: pytest.FixtureRequest, deployment: Deployment, topics: Non
     )
 
 
-@pytest.mark.parametrize("slices", SLICES)
 @pytest.mark.parametrize(("group", "name"), CELLS)
-def test_values_of_both_versions_read_back_right(
-    followed: Followed, group: str, name: str, slices: str
-) -> None:
+def test_values_of_both_versions_read_back_right(followed: Followed, group: str, name: str) -> None:
     """In one type, whichever version came first or last; a column that a version lacks is null."""
-    case, table = GROUPS[group][name], f"{group}_{slices}"
+    case = GROUPS[group][name]
     expected = {n: case.stored_new if new else case.stored_old for n, new in WRITTEN_NEW.items()}
-    assert {key: row[name] for key, row in followed.rows[table].items()} == expected
-    assert followed.types[table][name] == case.spark
+    for table, rows in followed.rows.items():
+        if table.startswith(group):
+            assert {key: row[name] for key, row in rows.items()} == expected, table
+            assert followed.types[table][name] == case.spark, table
 
 
 @pytest.mark.parametrize(("group", "name"), CELLS)
@@ -148,7 +149,7 @@ def test_a_change_is_told_by_the_run_that_meets_it_and_by_no_other(
         told = [(one.kind, one.column) for one in second.schema_changes if is_of(one.column, name)]
         assert sorted(told) == sorted(GROUPS[group][name].told)
         assert not [one for run in (first, *later) for one in run.schema_changes]
-    assert followed.done[f"{group}_at_once"][0].schema_changes == ()
+    assert [done[0].schema_changes for done in followed.done.values() if len(done) == 1] in ([], [(), ()])
 
 
 def is_of(path: str, column: str) -> bool:

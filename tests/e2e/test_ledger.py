@@ -78,7 +78,7 @@ def test_offsets_that_the_topic_does_not_have_are_refused(make_deployment: Calla
 
     for move, words in {
         "0=2": "Allowed: 0 to 1",
-        "1=0": "Allowed: partitions 0=1",
+        "1=0": "Allowed: partitions 0=0 to 1",
         "0": "Give earliest, latest",
         "0=-1": "Give earliest, latest",
         "yesterday": "Give earliest, latest",

@@ -81,7 +81,7 @@ def test_addresses_that_do_not_answer_are_temporary(make_deployment: Callable[[]
         session.run()
     assert unreachable.value.exit_code == 75
 
-    assert not (deployment.root / "lake").exists()
+    assert not (deployment.root / "lake" / "t").exists()
     assert deployment.run().exit_code == 0
 
 

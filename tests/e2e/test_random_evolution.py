@@ -45,7 +45,7 @@ LADDERS: Final[Mapping[str, list[tuple[Any, Callable[[int], Any]]]]] = {
 
 A struct stands once in a schema, since its record has a name.
 """
-SEEDS: Final = range(8)
+SEEDS: Final = range(4)
 EVENTS: Final = 40
 VERSIONS: Final = 5
 

@@ -102,6 +102,11 @@ def test_a_check_hears_the_registry_and_the_table(deployment: Deployment, tmp_pa
             session.check("checked", file)
     assert client.get_versions(f"{topic.name}-value") == [1]
 
+    topic.add_version({**FIRST, "must": "string"})  # while nothing is checked
+    client.set_compatibility(f"{topic.name}-value", level="BACKWARD")
+    (version,) = deployment.plan(["checked"])[0].versions
+    assert (version.level, bool(version.refusal)) == ("BACKWARD", True)
+
 
 def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deployment) -> None:
     """The plan says so before; nothing is written; set aside if the policy says so."""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ingest.errors import OffsetError
+from ingest.kafka.breaks import Consumed
 from ingest.kafka.ranges import OffsetRange, TopicRanges, plan_ranges
 from ingest.kafka.read import COLUMNS, OFFSETS_PER_TASK, count_slices, fetch_record, read
 from ingest.kafka.watermarks import fetch_watermarks
@@ -14,7 +15,7 @@ from ingest.names import Partition, Topic
 def plan(broker: Any, topic: Any, committed: Any = None, bound: int | None = None) -> Any:
     """Plan a run over the topic as it stands."""
     seen = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
-    return plan_ranges(topic, committed, {}, seen, bound)
+    return plan_ranges(topic, Consumed("t", committed), seen, bound)
 
 
 def values(spark: Any, broker: Any, ranges: TopicRanges, slices: int = 1) -> Any:

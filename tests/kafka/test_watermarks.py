@@ -12,7 +12,7 @@ from ingest.errors import (
     SettingsError,
     TopicNotFoundError,
 )
-from ingest.kafka.ranges import Watermark
+from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Topic
 
@@ -34,7 +34,9 @@ def test_both_ends_of_every_partition_are_found(broker: Any) -> None:
 
     found = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
 
-    assert found == {0: Watermark(4, 10), 1: Watermark(0, 0)}
+    of = topic_id_of(found)
+    assert len(of) == 22
+    assert found == {0: Watermark(4, 10, of), 1: Watermark(0, 0, of)}
 
 
 @pytest.mark.servers
@@ -44,7 +46,7 @@ def test_a_missing_topic_leaves_the_others_alone(broker: Any) -> None:
 
     found = fetch_watermarks(broker.bootstrap_servers, {}, [topic, missing])
 
-    assert found.of(topic) == {0: Watermark(0, 0)}
+    assert [(mark.begin, mark.end) for mark in found.of(topic).values()] == [(0, 0)]
     with pytest.raises(TopicNotFoundError, match=r"never\.dbo\.made"):
         found.of(missing)
 
@@ -58,8 +60,8 @@ def test_an_open_transaction_holds_the_end_back(broker: Any) -> None:
         held = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
     done = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
 
-    assert held == Watermark(0, 3)
-    assert done == Watermark(0, 9), "three records, five of the transaction, its marker"
+    assert (held.begin, held.end) == (0, 3)
+    assert (done.begin, done.end) == (0, 9), "three records, five of the transaction, its marker"
 
 
 @pytest.mark.servers

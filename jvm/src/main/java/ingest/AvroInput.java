@@ -8,12 +8,14 @@ import org.apache.spark.unsafe.types.UTF8String;
  * The bytes of one record, read from a place to their end by the primitives of Avro's binary encoding.
  *
  * <p>Every method leaves the place behind what it read, or throws {@link MalformedAvro}; no length is believed
- * beyond the bytes that are left.  Bits that do not fit the last byte of a number, and booleans other than 0 and 1,
- * are read as Avro's own BinaryDecoder reads them.
+ * beyond the bytes that are left.  Numbers that do not fit their type, booleans other than 0 and 1, and text that is
+ * not UTF-8 are malformed: Avro's own BinaryDecoder makes something of them, and other decoders something else.
  */
 final class AvroInput {
     private static final int INT_SHIFT = 28;
+    private static final int INT_LAST = 0x0f;
     private static final int LONG_SHIFT = 63;
+    private static final int LONG_LAST = 0x01;
 
     private byte[] bytes;
     private int at;
@@ -31,10 +33,10 @@ final class AvroInput {
         int next = next();
         int raw = next & 0x7f;
         for (int shift = 7; next < 0; shift += 7) {
-            if (shift > INT_SHIFT) {
+            next = next();
+            if (shift == INT_SHIFT && (next & 0xff) > INT_LAST) {
                 throw MalformedAvro.FOUND;
             }
-            next = next();
             raw |= (next & 0x7f) << shift;
         }
         return (raw >>> 1) ^ -(raw & 1);
@@ -44,17 +46,21 @@ final class AvroInput {
         int next = next();
         long raw = next & 0x7f;
         for (int shift = 7; next < 0; shift += 7) {
-            if (shift > LONG_SHIFT) {
+            next = next();
+            if (shift == LONG_SHIFT && (next & 0xff) > LONG_LAST) {
                 throw MalformedAvro.FOUND;
             }
-            next = next();
             raw |= (next & 0x7fL) << shift;
         }
         return (raw >>> 1) ^ -(raw & 1);
     }
 
     boolean readBoolean() {
-        return next() == 1;
+        int value = next();
+        if (value != 0 && value != 1) {
+            throw MalformedAvro.FOUND;
+        }
+        return value == 1;
     }
 
     float readFloat() {
@@ -68,7 +74,11 @@ final class AvroInput {
     /** Refer to the record's own bytes: Spark never writes into a binary value (its casts to text do the same). */
     UTF8String readString() {
         int size = readSize();
-        return UTF8String.fromBytes(bytes, skip(size), size);
+        int from = skip(size);
+        if (!Utf8.isValid(bytes, from, at)) {
+            throw MalformedAvro.FOUND;
+        }
+        return UTF8String.fromBytes(bytes, from, size);
     }
 
     byte[] readBytes() {

@@ -29,12 +29,26 @@ public final class Instants {
 
     /** Return the moment of a text, or {@link #NONE}; generated code calls this. */
     public static long micros(UTF8String text) {
-        long micros = usual(text.getBytes());
+        byte[] bytes = text.getBytes();
+        long micros = usual(bytes);
         if (micros != NONE) {
             return micros;
         }
+        if (hasControl(bytes)) {
+            return NONE;
+        }
         Option<Object> moment = DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC);
         return moment.isDefined() ? (Long) moment.get() : NONE;
+    }
+
+    /** Spark passes over control characters wherever it trims, between the digits and the zone too. */
+    private static boolean hasControl(byte[] text) {
+        for (byte one : text) {
+            if (one >= 0 && one < ' ') {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Read the usual form, or give up. */

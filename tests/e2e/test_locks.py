@@ -1,0 +1,150 @@
+"""Two runs of one table, and runs that are stopped: exactly one commits, and nothing is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ingest import Session
+from ingest.errors import TableLockedError, TableTimeoutError
+from ingest.testing import nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, make_topics
+
+if TYPE_CHECKING:
+    from ingest.run.report import RunReport
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("string")}
+
+
+def opened(deployment: Deployment, **run: float) -> Session:
+    """Open the deployment with other settings of `[run]`."""
+    overrides = {f"run.{key}": value for key, value in run.items()}
+    return Session.open(deployment.root / "ingest.toml", overrides=overrides, spark=deployment.spark)
+
+
+def test_of_two_runs_one_goes_on_and_the_other_names_it(make_deployment: Callable[[], Deployment]) -> None:
+    """Whatever writes: run, offsets set, purge.  The one that waits long enough finds nothing left to do."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    topics["t"].send(Change("c", {"id": 1, "v": "a"}, at=1))
+    refused: list[RunReport] = []
+    waited: list[RunReport] = []
+    waiter = threading.Thread(target=lambda: waited.append(opened(deployment, lock_wait_s=60).run()))
+
+    def meanwhile(_: str, step: str) -> None:
+        if step == "writing":
+            with opened(deployment, lock_wait_s=0) as other:
+                refused.append(other.run())
+                for write in (lambda: other.move_offsets("t", "earliest"), lambda: other.purge("t")):
+                    with pytest.raises(TableLockedError, match="run "):
+                        write()
+            waiter.start()
+            time.sleep(0.5)
+
+    report = opened(deployment).run(progress=meanwhile)
+
+    assert [one.outcome for one in report.tables] == ["committed"], report.tables[0].error
+    waiter.join()
+    (loser,) = refused[0].tables
+    assert isinstance(loser.error, TableLockedError), loser.error
+    assert f"run {report.run_id}, process {os.getpid()} on " in str(loser.error)
+    assert (loser.outcome, refused[0].exit_code) == ("temporary", 75)
+    assert [one.outcome for one in waited[0].tables] == ["idle"]
+    assert deployment.frame("t").count() == 1
+
+
+def test_a_run_without_lock_or_time_commits_nothing(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Its lock file is gone when it would write; it is late, or Ctrl-C came: and the lock is free again."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    topics["t"].send(Change("c", {"id": 1, "v": "a"}, at=1))
+    lock = deployment.root / "lake" / "_locks" / "t" / "lock"
+
+    def lose(_: str, step: str) -> None:
+        if step == "writing":
+            lock.unlink()
+
+    def dawdle(_: str, step: str) -> None:
+        if step.startswith("reading"):
+            time.sleep(0.5)
+
+    def interrupt(_: str, step: str) -> None:
+        if step.startswith("reading"):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.5)
+
+    (lost,) = opened(deployment).run(progress=lose).tables
+    late = opened(deployment, table_timeout_s=0.2).run(progress=dawdle)
+    with pytest.raises(KeyboardInterrupt):
+        opened(deployment).run(progress=interrupt)
+
+    assert isinstance(lost.error, TableLockedError), lost.error
+    assert isinstance(late.tables[0].error, TableTimeoutError), late.tables[0].error
+    assert "while reading 1 offsets" in str(late.tables[0].error)
+    assert late.exit_code == 75
+    assert not (deployment.root / "lake" / "t").exists()
+    assert lock.read_text() == ""
+
+
+def test_sigterm_ends_a_run_in_order(make_deployment: Callable[[], Deployment], tmp_path: Path) -> None:
+    """Sent to all its processes, as schedulers do: exit 75, a report, no process and no lock left."""
+    deployment = make_deployment()
+    names = ("t0", "t1")
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.{n}": COLUMNS for n in names})
+    deployment.onboard()
+    for topic in topics.values():
+        topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
+    environment = {**os.environ, "INGEST_RUN_PARALLEL_TABLES": "1"}
+    command = [sys.executable, "-m", "ingest", "run", "--report", str(tmp_path / "report.json")]
+    lock = deployment.root / "lake" / "_locks" / "t0" / "lock"
+
+    with subprocess.Popen(
+        command, cwd=deployment.root, env=environment, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        wait_until(lambda: lock.exists() and "run_id" in lock.read_text(), 60)
+        os.killpg(process.pid, signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 75, errors
+    report = json.loads((tmp_path / "report.json").read_text())
+    outcomes = {one["table"]: one["outcome"] for one in report["tables"]}
+    assert outcomes["t0"] in ("temporary", "committed")
+    assert (report["outcome"], outcomes["t1"]) == ("temporary", "temporary")
+    assert "table t1: stopped by SIGTERM" in errors
+    wait_until(lambda: not is_alive(process.pid), 10)
+    with opened(deployment, lock_wait_s=0) as session:
+        assert session.run().exit_code == 0
+    assert [deployment.frame(name).count() for name in names] == [1, 1]
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float) -> None:
+    """Wait for something to become true."""
+    until = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def is_alive(group: int) -> bool:
+    """Tell whether a process group has a process left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,152 @@
+"""A topic that does not go on from what a table has read, and a table that goes back: on the real parts."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from ingest.cli.app import app
+from ingest.run.report import TableOutcome
+from ingest.testing import nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, Topic, make_topics
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("string")}
+
+
+def creates(*numbers: int) -> list[Change]:
+    """Make one change for each key."""
+    return [Change("c", {"id": number, "v": f"v{number}"}, at=number) for number in numbers]
+
+
+def keys(deployment: Deployment, table: str) -> list[int]:
+    """Read the keys of a table."""
+    return sorted(row["id"] for row in deployment.frame(table).select("id").collect())
+
+
+def run(deployment: Deployment) -> dict[str, TableOutcome]:
+    """Run all tables."""
+    return {one.table: one for one in deployment.run().tables}
+
+
+def paste(deployment: Deployment, error: str) -> Any:
+    """Carry out the command that an error names, read by the program's own parser."""
+    found = re.search(r"`ingest (offsets set [^`]*)`", error)
+    assert found, error
+    _, bound, *_ = app.parse_args(found[1], print_error=False, exit_on_error=False)
+    return deployment.session.move_offsets(bound.arguments["table"], bound.arguments["to"])
+
+
+def abort(deployment: Deployment, topic: Topic, change: Change) -> None:
+    """Produce in a transaction that is given up."""
+    producer = Producer(
+        {"bootstrap.servers": deployment.servers.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
+    )
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    for key, value in topic.records([change]):
+        producer.produce(topic.name, value, key, partition=0)
+    assert producer.flush(10) == 0
+    producer.abort_transaction(10)
+
+
+def create(admin: AdminClient, name: str) -> None:
+    """Create a topic whose namesake is being deleted, which takes a moment."""
+    for _ in range(100):
+        try:
+            admin.create_topics([NewTopic(name, 1, 1)])[name].result(timeout=10)
+        except KafkaException:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail(f"{name} is still being deleted")
+
+
+def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
+    """Lose records to retention, make a topic anew that holds more than was read, add a partition."""
+    admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
+    lost, anew, saved = (topics[name] for name in ("lost", "anew", "saved"))
+    lost.send(*creates(3, 4, 5))
+    place = TopicPartition(lost.name, 0, 4)
+    admin.delete_records([place])[place].result(timeout=10)
+    admin.delete_topics([anew.name])[anew.name].result(timeout=10)
+    create(admin, anew.name)
+    anew.send(*creates(3, 4, 5))
+    admin.create_partitions([NewPartitions(saved.name, 2)])[saved.name].result(timeout=10)
+    saved.produce(saved.records(creates(3)), partition=1)
+
+
+def savepoint(deployment: Deployment, table: str, instant: str) -> Callable[[], None]:
+    """Set a savepoint with Hudi's own procedures; return how to restore the table to it."""
+    path = str(deployment.root / "lake" / table)
+    spark = deployment.spark
+    made = spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{instant}')").collect()
+    assert [row[0] for row in made] == [True]
+
+    def restore() -> None:
+        done = spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{instant}')")
+        assert [row[0] for row in done.collect()] == [True]
+
+    return restore
+
+
+def test_topics_that_lose_records_or_begin_again_and_tables_that_go_back(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Each broken table fails alone, with what is gone and the command that accepts it.
+
+    A partition that was added and a range of aborted records alone are no errors.  A restored table reads on
+    from the offsets that it had.
+    """
+    deployment = make_deployment()
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("lost", "anew", "saved")}
+    topics = make_topics(deployment.servers, names)
+    deployment.onboard()
+    for topic in topics.values():
+        topic.send(*creates(1, 2))
+    first = run(deployment)
+    assert {one.outcome for one in first.values()} == {"committed"}
+    restore = savepoint(deployment, "saved", str(first["saved"].instant))
+
+    spoil(deployment, topics)
+    second = run(deployment)
+
+    assert {name: one.outcome for name, one in second.items()} == {
+        "anew": "failed", "lost": "failed", "saved": "committed",
+    }  # fmt: skip
+    lost, anew = (str(second[name].error) for name in ("lost", "anew"))
+    assert "2 offsets (2 to 3) were deleted from the topic before they were read" in lost
+    assert "the topic was deleted and created anew" in anew
+    assert "up to 0=2; what it had not read there is gone" in anew
+    assert keys(deployment, "saved") == [1, 2, 3]
+    assert {one.error for one in deployment.session.status(["lost", "anew"])} == {lost, anew}
+
+    moved = paste(deployment, lost)
+    assert moved.last.note == "moved to 0=earliest; was 0=2; 2 offsets passed over"
+    moved = paste(deployment, anew)
+    assert moved.last.note == "moved to earliest; was 0=2 of a topic that was created anew since"
+    abort(deployment, topics["saved"], Change("c", {"id": 66, "v": "never"}, at=66))
+    third = run(deployment)
+
+    assert {one.error for one in third.values()} == {None}
+    assert third["saved"].tally.read == 0, "aborted records alone"
+    assert keys(deployment, "lost") == [1, 2, 5]
+    assert keys(deployment, "anew") == [1, 2, 3, 4, 5]
+    assert {one.outcome for one in run(deployment).values()} == {"idle"}
+
+    restore()
+    assert keys(deployment, "saved") == [1, 2]
+    (status,) = deployment.session.status(["saved"])
+    assert status.last is not None
+    assert (status.last.instant, status.last.next_offsets) == (first["saved"].instant, {0: 2})
+    again = run(deployment)["saved"]
+    assert again.ranges is not None
+    assert (again.ranges.start_offsets(), again.tally.read) == ({0: 2, 1: 0}, 1)
+    assert keys(deployment, "saved") == [1, 2, 3]
