@@ -60,7 +60,7 @@ clean: ## removes what was made, but not what was fetched
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check format golden unit test test-live
+.PHONY: check format golden unit test test-live torture
 check: setup ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -90,6 +90,9 @@ test: setup ## everything, against the real broker, registry, Spark and Hudi
 
 test-live: setup jars/live/.stamp ## a real PostgreSQL and Debezium in front, with writes going on; needs PostgreSQL's server
 	$(BIN)/pytest -m live tests/live
+
+torture: setup ## processes killed, moments frozen, payloads spoilt: the figures of docs/reliability.md; long
+	PYTHONPATH=. $(BIN)/python torture/run.py
 
 ##@ The product
 .PHONY: demo bench

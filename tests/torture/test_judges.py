@@ -1,0 +1,126 @@
+"""The judges of the long harnesses are judged first: what is wrong is found."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from ingest.testing.servers import Memory
+from torture.corpus import Corpus, corpora
+from torture.judge import Outcome, judge, read
+from torture.judgement import differences
+from torture.lake import stage_of
+from torture.mutations import mutate
+from torture.scene import Scene, build_scene
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    """Make a topic in memory."""
+    return build_scene(Memory(), "torture.db.dbo.judged", 400, seed=1)
+
+
+def holding(scene: Scene) -> dict[str, Any]:
+    """Return what a worker tells of a right table."""
+    ends = {number: len(messages) for number, messages in enumerate(scene.messages)}
+    wanted = scene.wanted(ends)
+    return {
+        "offsets": ends,
+        "rows": [dict(row) for row in wanted.rows.values()],
+        "rejects": sorted(wanted.rejects),
+    }
+
+
+def test_a_right_table_is_right(scene: Scene) -> None:
+    """And the topic has all that makes it hard."""
+    holds = holding(scene)
+    assert differences(scene, holds) == []
+    assert len(holds["rows"]) > 100
+    assert len(holds["rejects"]) > 3
+    assert len(scene.schemas) == 5
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda holds: holds["rows"].pop(), "is missing"),
+        (lambda holds: holds["rows"].append(holds["rows"][0]), "is there twice"),
+        (lambda holds: holds["rows"].append({"id": "-1"}), "is one too many"),
+        (lambda holds: holds["rows"][3].update(name="x"), "expected {"),
+        (lambda holds: holds["rejects"].pop(), "rejects at"),
+        (lambda holds: holds["rejects"].append(holds["rejects"][0]), "rejects at"),
+        (lambda holds: holds["offsets"].update({0: 10}), "is one too many"),
+    ],
+    ids=["missing", "doubled", "too many", "cell", "reject missing", "reject doubled", "offsets"],
+)
+def test_a_wrong_table_is_wrong(scene: Scene, harm: Callable[[Any], Any], said: str) -> None:
+    """One row, one cell, one reject, or offsets that are not those of the rows."""
+    holds = holding(scene)
+    harm(holds)
+    assert said in "\n".join(differences(scene, holds))
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """Load one recorded topic."""
+    (found,) = corpora(("sqlserver:sqs.testDB.dbo.customers",))
+    return found
+
+
+def taken(corpus: Corpus) -> Outcome:
+    """Return what a right decoder makes of the first message that is no delete."""
+    key, value = corpus.messages[0]
+    keyed, event = read(corpus, key).content, read(corpus, value).content
+    (name,) = [v.field for v in corpus.compiled.row_variants if v.column == "first_name"]
+    row = {v.field: None for v in corpus.compiled.row_variants}
+    return Outcome(
+        kind="change",
+        rejected=False,
+        op=event["op"],
+        source_ms=event["source"]["ts_ms"],
+        k=keyed,
+        row={**row, name: event["after"]["first_name"]},
+        reason=None,
+        error=None,
+    )
+
+
+def test_a_wrong_value_is_found(corpus: Corpus) -> None:
+    """A column that became null, another key, another operation; and what only one decoder reads."""
+    right, message = taken(corpus), corpus.messages[0]
+    assert "row.last_name" in judge(corpus, message, right)
+    assert "first_name" not in judge(corpus, message, right)
+    assert "key.id" in judge(corpus, message, attrs.evolve(right, k={"id": -7}))
+    assert "op and time" in judge(corpus, message, attrs.evolve(right, op="u", source_ms=1))
+    assert "independent decoder" in judge(corpus, (message[0], message[1][:-1]), right)
+    assert "without a reason" in judge(corpus, message, attrs.evolve(right, rejected=True))
+
+
+def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
+    """So that what was found is found again."""
+    import random  # noqa: PLC0415  for this alone
+
+    one, two = (
+        [mutate(dice, corpus) for _ in range(300)]
+        for dice in (random.Random(5), random.Random(5))  # noqa: S311
+    )
+    assert one == two
+    assert len({name for name, _ in one}) > 10
+
+
+@pytest.mark.parametrize(
+    ("path", "stage"),
+    [
+        ("cow/.hoodie/timeline/20260101000000000.inflight", "cow: commit.inflight"),
+        ("mor/.hoodie/timeline/20260101000000000.deltacommit.requested", "mor: deltacommit.requested"),
+        ("cow/.hoodie/timeline/20260101000000000_20260101000000001.commit", "cow: commit"),
+        ("_rejects/cow/.hoodie/.temp/20260101000000000/MARKERS0", "cow's rejects: marker"),
+        ("mor/.f1_1.log.1_0-1-1", "mor: log file"),
+        ("cow/f1_0-1-1_20260101000000000.parquet", "cow: data file"),
+        ("cow/.hoodie/timeline/.20260101000000000.inflight.crc", ""),
+    ],
+)
+def test_moments_are_told_by_the_files(path: str, stage: str) -> None:
+    """As Hudi 1.x names them."""
+    assert stage_of(path) == stage

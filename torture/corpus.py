@@ -1,0 +1,113 @@
+"""Recorded topics, compiled as a run would compile them, and what an independent reader needs of them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import fastavro
+
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.errors import IngestError
+from ingest.local.fixture import read_messages, read_recording
+from ingest.names import Subject, Topic
+from ingest.registry import FolderRegistry
+from ingest.run.messages import written_in
+from ingest.run.schemas import fetch_versions
+from ingest.tables import Subjects, Table
+from tests.e2e.referee.shape import Shape, of_avro, of_connect
+
+FIXTURES: Final = Path(__file__).parents[1] / "registry_fixtures"
+RECORDINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "sqlserver": ("sqlserver", "avro"),
+    "postgres": ("postgres", "avro"),
+    "oracle": ("oracle", "avro"),
+    "mongodb": ("mongodb", "avro"),
+    "mysql": ("mysql", "avro"),
+    "sqlserver-json": ("sqlserver", "debezium-json"),
+    "postgres-json": ("postgres", "debezium-json"),
+}
+"""Dialect and format of each recording."""
+MOST: Final = 400
+"""Messages of a topic that are mutated, spread over all of it."""
+
+Message = tuple[bytes | None, bytes | None]
+
+
+@attrs.frozen
+class Corpus:
+    """One topic: its messages, compiled table, and schemas by the id or the text that its payloads name."""
+
+    name: str
+    compiled: CompiledTable
+    messages: tuple[Message, ...]
+    schemas: Mapping[int, Any]
+    shapes: Mapping[int, Shape]
+
+    @property
+    def is_avro(self) -> bool:
+        """Tell whether payloads are Avro."""
+        return self.compiled.table.format == "avro"
+
+
+def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
+    """Load every topic of recorded changes, or those whose name holds one of some texts."""
+    for recording, (dialect, format_) in RECORDINGS.items():
+        if names and not any(name.partition(":")[0] == recording for name in names):
+            continue
+        for topic in read_recording(FIXTURES / recording).topics:
+            name = f"{recording}:{topic.name}"
+            if names and not any(name.startswith(one) for one in names):
+                continue
+            pairs = [(one.key, one.value) for one in read_messages(topic) if one.value is not None]
+            messages = tuple(pairs[:: max(1, len(pairs) // MOST)])
+            try:
+                if format_ == "avro":
+                    yield _avro(name, recording, dialect, topic.name, messages)
+                else:
+                    yield _json(name, dialect, topic.name, messages)
+            except IngestError as error:  # heartbeats, transactions and the like are no tables
+                print(f"     {name}: left out, {str(error).splitlines()[0]}", flush=True)
+
+
+def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
+    registry = FolderRegistry(FIXTURES / recording)
+    subjects = Subjects(key=Subject(f"{topic}-key"), value=Subject(f"{topic}-value"))
+    known = set(registry.subjects())
+    if subjects.key not in known:
+        subjects = attrs.evolve(subjects, key=None)
+    table = Table(table="t", topic=Topic(topic), dialect=dialect, subjects=subjects)
+    assert subjects.value
+    keys = fetch_versions(registry, subjects.key) if subjects.key else ()
+    values = fetch_versions(registry, subjects.value)
+    schemas = {}
+    for subject in filter(None, (subjects.key, subjects.value)):
+        for version in registry.versions(subject):
+            one = registry.version(subject, version)
+            schemas[int(one.id)] = json.loads(one.schema_text)
+    shapes = {number: of_avro(schema) for number, schema in schemas.items()}
+    parsed = {number: fastavro.parse_schema(physical(schema)) for number, schema in schemas.items()}
+    return Corpus(name, compile_table(table, keys, values), messages, parsed, shapes)
+
+
+def _json(name: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
+    keys = written_in((key for key, _ in messages), "keys")
+    values = written_in((value for _, value in messages), "values")
+    table = Table(table="t", topic=Topic(topic), dialect=dialect, format="debezium-json")
+    return Corpus(name, compile_table(table, keys, values), messages, {}, {})
+
+
+def json_shape(node: Any) -> Shape:
+    """Return the shape of a Connect schema."""
+    return of_connect(json.dumps(node))
+
+
+def physical(schema: Any) -> Any:
+    """Drop what fastavro would convert, or refuse: Oracle's negative scales."""
+    if isinstance(schema, list):
+        return [physical(part) for part in schema]
+    if isinstance(schema, dict):
+        dropped = {"logicalType", "scale", "precision"}
+        return {k: v if k == "default" else physical(v) for k, v in schema.items() if k not in dropped}
+    return schema

@@ -1,0 +1,163 @@
+"""What a `kill -9` leaves behind, without the kill: the JVM is stopped, the lake is copied, the JVM goes on.
+
+Nothing but the lake survives a run (offsets lie in its commits), and a stopped JVM writes as little as a dead
+one; what it had not handed to the kernel is lost in both cases.  So the copy is what the next run finds after
+a kill at that moment.  It costs one run in a warm JVM instead of a start, so that every kind of moment is met
+several times.  Recoveries are frozen too: a second death on the way back.
+"""
+
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import attrs
+from pyspark.sql import SparkSession
+
+from ingest.run.session import Session
+from torture.judgement import differences
+from torture.lake import Watch
+from torture.scene import Scene
+from torture.worker import look
+
+POLL_S: Final = 0.001
+STOP_S: Final = 10.0
+
+
+@attrs.define
+class Frozen:
+    """A copied deployment, the moments at which it was taken, and how many deaths led to it."""
+
+    root: Path
+    moment: str
+    deaths: int
+
+
+@attrs.define
+class Figures:
+    """What happened, and what was wrong."""
+
+    frozen: int = 0
+    in_recovery: int = 0
+    checks: int = 0
+    moments: Counter[str] = attrs.Factory(Counter)
+    wrong: list[str] = attrs.Factory(list)
+
+
+@attrs.define
+class Freezer:
+    """Runs a deployment in this process's session, and copies it at moments that are still rare."""
+
+    spark: SparkSession
+    scene: Scene
+    folder: Path
+    dice: random.Random
+    quota: int
+    """Copies of each kind of moment."""
+    most: int
+    figures: Figures = attrs.Factory(Figures)
+
+    def run(self, root: Path, max_offsets: int | None, deaths: int, most: int) -> list[Frozen]:
+        """Run once; return what was frozen on the way."""
+        raised: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                with Session.open(root / "ingest.toml", spark=self.spark) as session:
+                    report = session.run(max_offsets=max_offsets)
+                errors = [str(one.error) for one in report.tables if one.error]
+                self.figures.wrong += [f"{root.name}: {one}" for one in errors]
+            except BaseException as error:  # noqa: BLE001  told by the other thread
+                raised.append(error)
+
+        watch = Watch(root / "lake")
+        watch.look()
+        thread = threading.Thread(target=work)
+        thread.start()
+        frozen: list[Frozen] = []
+        while thread.is_alive():
+            came = [one for one in watch.look() if self.figures.moments[one] < self.quota]
+            if came and len(frozen) < most and self.figures.frozen < self.most:
+                frozen.append(self.freeze(root, self.dice.choice(came), deaths))
+            time.sleep(POLL_S)
+        thread.join()
+        if raised:
+            raise raised[0]
+        return frozen
+
+    def freeze(self, root: Path, moment: str, deaths: int) -> Frozen:
+        """Stop the JVM, copy the deployment, let the JVM go on."""
+        self.figures.frozen += 1
+        self.figures.in_recovery += deaths > 0
+        self.figures.moments[moment] += 1
+        copy = self.folder / f"frozen{self.figures.frozen}"
+        pid = jvm_of(self.spark)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            _wait_stopped(pid)
+            shutil.copytree(root, copy)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        return Frozen(copy, moment, deaths + 1)
+
+    def recover(self, one: Frozen) -> list[Frozen]:
+        """Run what was left to the end of the topic, and compare it; return what was frozen meanwhile."""
+        again = self.run(one.root, None, one.deaths, 1 if one.deaths < 3 and self.dice.random() < 0.3 else 0)
+        wrong = self.check(one.root)
+        self.figures.wrong += [f"frozen at {one.moment} ({one.root.name}): {found}" for found in wrong]
+        if not wrong:
+            shutil.rmtree(one.root)
+        return again
+
+    def check(self, root: Path) -> list[str]:
+        """Compare both tables with the replay of all messages."""
+        wrong = []
+        ends = {number: len(messages) for number, messages in enumerate(self.scene.messages)}
+        with Session.open(root / "ingest.toml", spark=self.spark) as session:
+            for table in session.tables():
+                holds = look(session, table.table)
+                self.figures.checks += 1
+                if holds["offsets"] != ends:
+                    wrong.append(f"{table.table}: offsets {holds['offsets']}, expected {ends}")
+                wrong += [f"{table.table}: {found}" for found in differences(self.scene, holds)]
+        return wrong
+
+
+def jvm_of(spark: SparkSession) -> int:
+    """Return the process id of a session's JVM, which this process started."""
+    return int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # noqa: SLF001
+
+
+def freeze_all(freezer: Freezer, root: Path, slice_: int, a_run: int) -> Figures:
+    """Run a deployment slice by slice, freezing; then recover every copy, and the copies of that."""
+    left: list[Frozen] = []
+    for _ in range(-(-freezer.scene.count // slice_)):
+        left += freezer.run(root, slice_, 0, a_run)
+        while left:
+            left += freezer.recover(left.pop())
+    freezer.run(root, None, 0, 0)
+    freezer.figures.wrong += [f"undisturbed: {one}" for one in freezer.check(root)]
+    return freezer.figures
+
+
+def _wait_stopped(pid: int) -> None:
+    """Wait until every thread stands still."""
+    end = time.monotonic() + STOP_S
+    while time.monotonic() < end:
+        states = [_state(stat) for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+        if all(state in "tTZX" for state in states):
+            return
+        time.sleep(0.001)
+    raise RuntimeError(f"process {pid} does not stop")
+
+
+def _state(stat: Path) -> str:
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"

@@ -1,0 +1,237 @@
+"""What an independent decoder says of a message, and whether what came out agrees with it.
+
+Avro by fastavro with the writer's schema, JSON by Python, values by the referee of the end-to-end tests.
+"""
+
+import json
+from decimal import Decimal
+from io import BytesIO
+from typing import Any, Final
+
+import attrs
+import fastavro
+
+from tests.e2e.referee.mongodb import one_spelling
+from tests.e2e.referee.shape import Shape, convert
+from torture.corpus import Corpus, Message, json_shape
+
+HEADER: Final = 5
+TICK_NS: Final = 100
+FIRST_NS: Final = -62_135_596_800 * 10**9
+LAST_NS: Final = 253_402_300_800 * 10**9 - 1
+NANOS: Final = "io.debezium.time.NanoTimestamp"
+DURATIONS: Final = {"io.debezium.time.Time": 1000, "io.debezium.time.MicroTime": 1_000_000}
+
+
+class Unreadable(Exception):  # noqa: N818  it is no failure
+    """What an independent decoder does not read."""
+
+
+@attrs.frozen
+class Outcome:
+    """What the product made of one message."""
+
+    kind: str
+    rejected: bool
+    op: str | None
+    source_ms: int | None
+    k: dict[str, Any] | None
+    row: dict[str, Any] | None
+    reason: str | None
+    error: str | None
+
+
+@attrs.frozen
+class Side:
+    """A decoded key or value, its shape, and the id of its schema."""
+
+    content: Any
+    shape: Shape
+    schema_id: int
+
+
+def read(corpus: Corpus, payload: bytes | None) -> Side:
+    """Decode a payload; raises `Unreadable`."""
+    if payload is None:
+        raise Unreadable("null")
+    return _read_avro(corpus, payload) if corpus.is_avro else _read_json(payload)
+
+
+def _read_avro(corpus: Corpus, payload: bytes) -> Side:
+    schema_id = int.from_bytes(payload[1:HEADER], "big")
+    if payload[:1] != b"\0" or len(payload) < HEADER or schema_id not in corpus.schemas:
+        raise Unreadable("header")
+    body = BytesIO(payload[HEADER:])
+    try:
+        # What is no UTF-8 becomes what no text holds: it counts where the value is used.
+        content = fastavro.schemaless_reader(
+            body, corpus.schemas[schema_id], None, handle_unicode_errors="surrogateescape"
+        )
+    except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError, RecursionError) as error:
+        raise Unreadable(f"{type(error).__name__} {error}") from error
+    if body.tell() != len(payload) - HEADER:
+        raise Unreadable(f"{len(payload) - HEADER - body.tell()} bytes are left over")
+    return Side(content, corpus.shapes[schema_id], schema_id)
+
+
+def _read_json(payload: bytes) -> Side:
+    try:
+        message = json.loads(payload.decode())
+        shape = json_shape(message["schema"])
+        content = message["payload"]
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
+        raise Unreadable(f"{type(error).__name__} {error}") from error
+    if not isinstance(content, dict):
+        raise Unreadable("no object")
+    return Side(content, shape, 0)
+
+
+def is_readable(corpus: Corpus, message: Message) -> bool:
+    """Tell whether the independent decoder reads both sides of a message."""
+    try:
+        return all(read(corpus, one) for one in message)
+    except Unreadable:
+        return False
+
+
+def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
+    """Return what is wrong with an outcome; empty where nothing is."""
+    key, value = message
+    if found.rejected:
+        return "" if found.reason and found.error else f"rejected without a reason ({found.reason})"
+    if value is None:
+        return "" if found.kind == "tombstone" else f"no value, and it is a {found.kind}"
+    try:
+        event = read(corpus, value)
+    except Unreadable as error:
+        return f"taken, and the independent decoder says: {error}"
+    op = event.content.get("op")
+    if found.kind != "change":
+        return "" if op in ("m", "t", "i") else f"a {found.kind} of op {op}"
+    return _judge_change(corpus, key, event, found)
+
+
+def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome) -> str:
+    op, source = event.content.get("op"), event.content.get("source") or {}
+    if (found.op, found.source_ms) != (op, source.get("ts_ms")):
+        return f"op and time: {(found.op, found.source_ms)}, expected {(op, source.get('ts_ms'))}"
+    if op == "t":
+        return ""
+    if not corpus.compiled.key_in_row:
+        try:
+            keyed = read(corpus, key)
+        except Unreadable as error:
+            return f"taken, and the independent decoder says of the key: {error}"
+        if wrong := _differences(corpus, "key", keyed.content, keyed.shape, found.k or {}):
+            return wrong
+    if op == "d":
+        return ""
+    after, row = event.content.get("after"), found.row or {}
+    if corpus.compiled.dialect.is_document:
+        return "" if row.get("doc") == after else f"document {row!r}, expected {after!r}"
+    return _differences(corpus, "row", after, event.shape.fields["after"], _named(corpus, event, row))
+
+
+def _named(corpus: Corpus, event: Side, row: dict[str, Any]) -> dict[str, Any]:
+    """Give a row's values by column: of the variants, the one that is there."""
+    named: dict[str, Any] = {}
+    for variant in corpus.compiled.row_variants:
+        written = event.schema_id in variant.writers or not corpus.is_avro
+        if written and (named.get(variant.origin) is None):
+            named[variant.origin] = row[variant.field]
+        elif not written and row[variant.field] is not None:
+            named[f"{variant.origin} of another version"] = row[variant.field]
+    return named
+
+
+def _differences(
+    corpus: Corpus, where: str, content: dict[str, Any], shape: Shape, found: dict[str, Any]
+) -> str:
+    for name, value in content.items():
+        if name not in found:
+            continue
+        try:
+            expected = wanted(corpus, shape.fields[name], value)
+        except Exception as error:  # noqa: BLE001  any failure says that there is no such value
+            problem = f"{type(error).__name__} {error}"
+            return f"{where}.{name}: {value!r} is no value ({problem}), found {found[name]!r}"
+        if same(expected) != same(found[name]):
+            if is_same_key(corpus, expected, found[name]) or is_json_as_text(corpus, value, found[name]):
+                continue
+            return f"{where}.{name}: {value!r} is {expected!r}, found {found[name]!r}"
+        if expected is None and value is not None:
+            return f"{where}.{name}: {value!r} became null"
+    strange = [name for name in found if name not in content and found[name] is not None]
+    return f"{where}: {strange[0]} is not in the payload, found {found[strange[0]]!r}" if strange else ""
+
+
+def is_same_key(corpus: Corpus, expected: str, found: str) -> bool:
+    """Tell whether two spellings of a document's key are one."""
+    if not corpus.compiled.dialect.is_document:
+        return False
+    number = json.loads(found)
+    if isinstance(number, dict) and "$numberDecimal" in number:  # what no double holds
+        return Decimal(number["$numberDecimal"]) == Decimal(expected)
+    return one_spelling(expected) == one_spelling(found)
+
+
+def is_json_as_text(corpus: Corpus, value: Any, found: Any) -> bool:
+    """Tell whether a field of text was given other JSON, and holds it as its text: said in the documents."""
+    if corpus.is_avro or isinstance(value, str) or not isinstance(found, str):
+        return False
+    if isinstance(value, float) and abs(value) == float("inf"):  # a number that no double holds
+        return found.strip('"-') == "Infinity"
+    try:
+        return same(json.loads(found)) == same(value)
+    except ValueError:
+        return False
+
+
+def wanted(corpus: Corpus, shape: Shape, value: Any) -> Any:
+    """Give the value that a table has."""
+    if shape.name == NANOS and corpus.compiled.dialect.tick_ns == TICK_NS and value is not None:
+        value = unwrapped(value)
+    if shape.name in DURATIONS and corpus.compiled.dialect.has_durations and value is not None:
+        return duration(value, DURATIONS[shape.name])
+    return convert(shape, value if corpus.is_avro else known(shape, value))
+
+
+def known(shape: Shape, value: Any) -> Any:
+    """Leave out names that the schema lacks, and put in those that are missing: JSON is read by name."""
+    if shape.type != "struct" or not isinstance(value, dict):
+        return value
+    return {name: known(part, value.get(name)) for name, part in shape.fields.items()}
+
+
+def duration(count: int, per_second: int) -> str:
+    """Write a time of MySQL, which may be negative or longer than a day, as MySQL does."""
+    seconds, fraction = divmod(abs(count), per_second)
+    minutes, second = divmod(seconds, 60)
+    digits = len(str(per_second)) - 1
+    sign = "-" if count < 0 else ""
+    return f"{sign}{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:0{digits}}"
+
+
+def unwrapped(nanos: int) -> int:
+    """Undo the wrap of a SQL Server's datetime2 into 64 bits: the source counts hundreds of nanoseconds."""
+    turns = [nanos + turn * 2**64 for turn in range(-20, 21)]
+    fits = [one for one in turns if one % TICK_NS == 0 and FIRST_NS <= one <= LAST_NS]
+    assert len(fits) == 1, f"{nanos} is no datetime2"
+    return fits[0]
+
+
+def same(value: Any) -> Any:
+    """Bring a value to one that equals itself, and that true does not equal 1 with."""
+    match value:
+        case bool():
+            return ("bool", value)
+        case float():
+            return ("NaN",) if value != value else (value, str(value))  # noqa: PLR0124  what NaN is
+        case bytes() | bytearray():
+            return bytes(value)
+        case list():
+            return [same(one) for one in value]
+        case dict():
+            return {name: same(one) for name, one in value.items()}
+        case _:
+            return value

@@ -1,0 +1,29 @@
+"""Whether a table holds what it must."""
+
+from typing import Any
+
+from torture.scene import Offsets, Scene
+
+
+def differences(scene: Scene, holds: dict[str, Any]) -> list[str]:
+    """Compare rows and rejects of a table with those of its offsets."""
+    offsets: Offsets = {int(partition): offset for partition, offset in holds["offsets"].items()}
+    wanted = scene.wanted(offsets)
+    wrong = []
+    found: dict[int, Any] = {}
+    for row in holds["rows"]:
+        key = int(row["id"])
+        if key in found:
+            wrong.append(f"row {key} is there twice")
+        found[key] = row
+    wrong += [f"row {key} is missing" for key in wanted.rows.keys() - found.keys()]
+    wrong += [f"row {key} is one too many" for key in found.keys() - wanted.rows.keys()]
+    for key in wanted.rows.keys() & found.keys():
+        expected = {name: text for name, text in wanted.rows[key].items() if text is not None}
+        actual = {name: text for name, text in found[key].items() if text is not None}
+        if expected != actual:
+            wrong.append(f"row {key} at {offsets}: expected {expected}, found {actual}")
+    places = [tuple(one) for one in holds["rejects"]]
+    if sorted(places) != sorted(wanted.rejects):
+        wrong.append(f"rejects at {offsets}: expected {sorted(wanted.rejects)}, found {sorted(places)}")
+    return wrong
