@@ -92,7 +92,7 @@ test-live: setup jars/live/.stamp ## a real PostgreSQL and Debezium in front, wi
 	$(BIN)/pytest -m live tests/live
 
 torture: setup ## processes killed, moments frozen, payloads spoilt: the figures of docs/reliability.md; long
-	PYTHONPATH=. $(BIN)/python torture/run.py
+	$(BIN)/python torture/run.py
 
 ##@ The product
 .PHONY: demo bench
