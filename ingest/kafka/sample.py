@@ -24,7 +24,7 @@ def sample(
     per_end: int = PER_END,
     timeout_s: float = RECORD_TIMEOUT_S,
 ) -> tuple[RawRecord, ...]:
-    """Fetch the first committed records of each range, then the last ones; an end is exclusive.
+    """Fetch the first committed records of each range, then the last others; an end is exclusive.
 
     Raises BrokerUnreachableError when the broker does not answer in time.
     """
@@ -32,7 +32,10 @@ def sample(
     consumer = connection.open(Consumer, **ONE_BY_ONE)
     try:
         spans = [(TopicPartition(topic, p, begin), end) for p, (begin, end) in ranges.items()]
-        lasts = [(TopicPartition(topic, s.partition, max(s.offset, end - per_end)), end) for s, end in spans]
+        lasts = [
+            (TopicPartition(topic, start.partition, max(start.offset + per_end, end - per_end)), end)
+            for start, end in spans
+        ]
         found = [_read(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
     finally:
         consumer.close()
@@ -62,4 +65,6 @@ def _read(
             break
         if error is None:
             found.append(raw_record(message))
+            if offset is not None and offset + 1 >= end:
+                break  # the broker would wait for more before it says that there is none
     return tuple(found)

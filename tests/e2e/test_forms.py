@@ -56,7 +56,7 @@ def test_flattened_rows_become_the_sources_tables(
     assert _wrong(deployment, lambda _, expected: expected) == {}
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("version", [pytest.param("1.0", marks=pytest.mark.pairs), "2.0"])
 def test_cdls_messages_become_the_sources_tables(
     version: Version, tmp_path: Path, make_deployment: Make
 ) -> None:

@@ -173,19 +173,19 @@ def test_a_tables_status_tells_the_schema_changes_at_the_source(
 
 
 def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None:
-    """One message a run: the schema of changes comes from elsewhere in the topic, and rubbish is named."""
+    """The schema of changes comes from elsewhere in the topic, and rubbish is named."""
     deployment = make_deployment(POSTGRES_JSON)
     deployment.load()
     topic = f"{deployment.prefix}.inv.nopk"
     deployment.session.onboard([topic], name="{table}", format="debezium-json")
 
-    (plan,) = deployment.plan(max_offsets=1)
-    assert (plan.verdict, plan.versions, plan.tally.read) == ("commit", (), 1)
-    reports = deployment.run_until_idle(max_offsets=1)
+    (plan,) = deployment.plan(max_offsets=5)
+    assert (plan.verdict, plan.versions, plan.tally.read) == ("commit", (), 5)
+    reports = [deployment.run(max_offsets=most) for most in (5, 1, None)]  # the sixth is a tombstone
 
     assert [str(one.error) for report in reports for one in report.tables if one.error] == []
     ignored = [one.tally.ignored for report in reports for one in report.tables]
-    assert {"tombstone": 1} in ignored
+    assert ignored[1] == {"tombstone": 1}
     assert wrong(deployment, "nopk") == []
 
     producer = Producer({"bootstrap.servers": deployment.servers.bootstrap_servers})
