@@ -29,6 +29,7 @@ from ingest.order.latest import fold
 from ingest.order.settle import settle
 from ingest.order.tally import tally
 from ingest.run.schemas import fetch_written
+from ingest.run.table import consumed
 from ingest.tables import Table
 
 ROUNDS = 4
@@ -151,7 +152,7 @@ def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
     """Give the rows that a run would write, already decoded and folded, held in memory."""
     kafka = session.settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
-    ranges = plan_ranges(table.topic, None, {}, marks)
+    ranges = plan_ranges(table.topic, consumed(table, None), marks)
     keys, values = fetch_written(session.settings, session.registry, table, {}, {})
     compiled = compile_table(table, keys, values)
     frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)

@@ -23,7 +23,14 @@ PHYSICALS: tuple[Physical, ...] = (
 )  # fmt: skip
 
 MAX_DEPTH = 64
-"""Levels of nesting that are parsed; real tables have fewer than ten."""
+"""Levels of nesting that are parsed, through named types too; real tables have fewer than ten."""
+MAX_TYPES = 100_000
+"""Types in a schema with each name replaced by what it stands for: a name costs nothing in the text, and
+names of names grow without bound.  The widest tables of any source have a tenth of it."""
+LONGEST_PATH = 200
+"""Characters of a path that an error shows."""
+MAX_TEXT = 4 * 1024 * 1024
+"""Characters of one schema's text; a registry keeps its schemas in Kafka messages of 1 MB by default."""
 
 
 @attrs.frozen
@@ -140,16 +147,23 @@ def not_null(schema: Schema) -> Schema:
 def parse(text: str, references: Sequence[str] = (), *, where: str = "schema") -> Schema:
     """Parse a schema; `references` are the texts that it names, each before those that use it.
 
-    Raises `SchemaError`: no JSON, no Avro, an unknown name, or a type that contains itself
-    (Spark has no such type).
+    Raises `SchemaError`: no JSON, no Avro, an unknown name, a type that contains itself
+    (Spark has no such type), or more of it than any table has.
     """
     parser = _Parser(where)
-    for reference in references:
-        parser.parse(_json(reference, where), "", "$")
-    return parser.parse(_json(text, where), "", "$")
+    try:
+        for reference in references:
+            parser.parse(_json(reference, where), "", "$")
+        schema = parser.parse(_json(text, where), "", "$")
+    except RecursionError:  # in a default, say
+        raise SchemaError(where, "$", "is nested too deep") from None
+    parser.check_extent(schema, "$")
+    return schema
 
 
 def _json(text: str, where: str) -> Any:
+    if len(text) > MAX_TEXT:
+        raise SchemaError(where, "$", f"is {len(text):,} characters long, the limit is {MAX_TEXT:,}")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -164,6 +178,8 @@ class _Parser:
     def __init__(self, where: str) -> None:
         self.where = where
         self.known: dict[str, Schema | None] = {}
+        self.extents: dict[str, tuple[int, int]] = {}
+        """How many types a record stands for, and how many levels, by its name."""
 
     def parse(self, node: Any, namespace: str, path: str, depth: int = 0) -> Schema:
         if depth > MAX_DEPTH:
@@ -222,8 +238,32 @@ class _Parser:
             raise self.error(path, "is a record without fields")
         parsed = tuple(self.field(field, inner, path, depth) for field in fields)
         record = Record(name, parsed, _notes(node))
+        self.extents[name] = self.check_extent(record, path)
         self.known[name] = record
         return record
+
+    def check_extent(self, schema: Schema, path: str) -> tuple[int, int]:
+        """Count types and levels, named records as counted before; refuse what is beyond any table."""
+        types, levels = self.extent(schema)
+        if types > MAX_TYPES:
+            raise self.error(path, f"stands for {types:,} types, the limit is {MAX_TYPES:,}")
+        if levels > MAX_DEPTH:
+            raise self.error(path, f"is nested more than {MAX_DEPTH} levels deep")
+        return types, levels
+
+    def extent(self, schema: Schema) -> tuple[int, int]:
+        match schema:
+            case Record(name=name) if name in self.extents:
+                return self.extents[name]
+            case Record(fields=fields):
+                inner = [self.extent(field.type) for field in fields]
+            case Union(branches=branches):
+                inner = [self.extent(branch) for branch in branches]
+            case Array(items=of) | MapOf(values=of) | Nullable(of=of):
+                inner = [self.extent(of)]
+            case _:
+                return 1, 0
+        return 1 + sum(types for types, _ in inner), 1 + max((levels for _, levels in inner), default=0)
 
     def field(self, node: Any, namespace: str, path: str, depth: int) -> Field:
         match node:
@@ -249,7 +289,8 @@ class _Parser:
         return schema
 
     def error(self, path: str, problem: str) -> SchemaError:
-        return SchemaError(self.where, path, problem)
+        short = path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}…"
+        return SchemaError(self.where, short, problem)
 
 
 _COMPLEX = ("record", "error", "enum", "fixed", "array", "map")

@@ -40,7 +40,10 @@ def parse(schema: Any, *, where: str) -> Schema:
 
     Raises `SchemaError`, with the path, for what is no Connect schema, or nested too deep.
     """
-    return _Parser(where).parse(schema, "$")
+    try:
+        return _Parser(where).parse(schema, "$")
+    except RecursionError:  # in a default, say
+        raise SchemaError(where, "$", "is nested too deep") from None
 
 
 class _Parser:

@@ -277,6 +277,21 @@ def test_two_files_of_one_table_are_refused(folder: Path) -> None:
         read_all(folder)
 
 
+def test_a_broken_file_stops_the_tables_alone_that_it_could_hold(folder: Path) -> None:
+    """A scheduler names one table a task; a name that is nowhere is told with the broken file."""
+    (folder / "orders.toml").write_text("half a fi")
+
+    assert [table.table for table in read_all(folder, ["customers"])] == ["customers"]
+    with pytest.raises(TableFileError, match=r"orders\.toml: is no TOML"):
+        read_all(folder)
+    with pytest.raises(TableFileError, match=r"orders\.toml: is no TOML"):
+        read_all(folder, ["customers", "orders"])
+    with pytest.raises(
+        UsageError, match=r"no table 'items' in .*, unless in a file that is broken.*orders\.toml"
+    ):
+        read_all(folder, ["items"])
+
+
 @pytest.mark.parametrize("name", ["", "missing"])
 def test_a_folder_without_tables_leads_to_onboard(tmp_path: Path, name: str) -> None:
     """A new user has not onboarded yet."""
@@ -330,9 +345,9 @@ def test_topics_that_fall_onto_one_name_are_found() -> None:
 @pytest.mark.parametrize(
     ("said", "read", "allowed"),
     [
-        ("", 3, 10),
-        ("", 1_000, 10),
-        ("", 1_100, 11),
+        ("", 99, 0),
+        ("", 100, 1),
+        ("", 1_199, 11),
         ("", 10_000_000, 10_000),
         ("max_share = 1", 20, 20),
         ("max_share = 0", 1_000_000, 0),
@@ -340,7 +355,7 @@ def test_topics_that_fall_onto_one_name_are_found() -> None:
         ("max_rows = 5", 1_000_000, 5),
     ],
 )
-def test_few_rejects_break_no_share(said: str, read: int, allowed: int, folder: Path) -> None:
-    """Ten may be rejected of however few; none where the file says none."""
+def test_the_smaller_bound_of_rejects_counts(said: str, read: int, allowed: int, folder: Path) -> None:
+    """A number of rows, and a share of what a run reads: neither may be passed."""
     table = read_text(folder, f"{SMALL}[rejects]\n{said}")
     assert table.rejects.allowed(read) == allowed

@@ -5,7 +5,6 @@ none may fail.
 """
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -18,28 +17,13 @@ from ingest.order.latest import fold
 from ingest.order.tally import tally
 from ingest.run.keys import with_key_rules
 from torture.corpus import Corpus, Message, corpora
-from torture.judge import Outcome, is_readable, judge
+from torture.figures import Figures
+from torture.message_judge import Outcome, is_readable, judge
 from torture.mutations import mutate
 
 MESSAGE: Final = "partition int, offset bigint, key binary, value binary"
 NAMES: Final = tuple(field.name for field in attrs.fields(Outcome))
 SHOWN: Final = 10
-
-
-@attrs.define
-class Figures:
-    """What happened, and what was wrong."""
-
-    payloads: int = 0
-    taken: int = 0
-    ignored: int = 0
-    rejected: int = 0
-    stricter: int = 0
-    """Rejected as unreadable, and read by the independent decoder."""
-    topics: int = 0
-    mutations: Counter[str] = attrs.Factory(Counter)
-    reasons: Counter[str] = attrs.Factory(Counter)
-    wrong: list[str] = attrs.Factory(list)
 
 
 def fuzz(spark: SparkSession, payloads: int, seed: int, names: tuple[str, ...] = ()) -> Figures:
@@ -59,13 +43,14 @@ def fuzz_topic(spark: SparkSession, corpus: Corpus, count: int, seed: int, figur
     found = outcomes(spark, corpus, messages)
     for (mutation, message), outcome in zip(made, found, strict=True):
         count_one(figures, mutation, outcome)
-        figures.stricter += outcome.reason == "unreadable" and is_readable(corpus, message)
+        if outcome.reason == "unreadable":
+            figures.counts["stricter"] += is_readable(corpus, message)
         if wrong := judge(corpus, message, outcome):
             figures.wrong.append(f"{corpus.name}, {mutation}: {wrong}"[:600])
         elif mutation == "unchanged" and outcome.rejected and outcome.reason != "conversion":
             # Infinite dates are recorded too, which a table refuses unless its file says otherwise.
             figures.wrong.append(f"{corpus.name}: as recorded, and rejected: {outcome.error}")
-    figures.topics += 1
+    figures.counts["topics"] += 1
     for one in figures.wrong[before : before + SHOWN]:
         print(f"WRONG {one}", flush=True)
     if len(figures.wrong) > before + SHOWN:
@@ -74,15 +59,12 @@ def fuzz_topic(spark: SparkSession, corpus: Corpus, count: int, seed: int, figur
 
 def count_one(figures: Figures, mutation: str, outcome: Outcome) -> None:
     """Count an outcome."""
-    figures.payloads += 1
-    figures.mutations[mutation.removeprefix("key: ")] += 1
+    figures.counts["payloads"] += 1
+    figures.kinds["mutations"][mutation.removeprefix("key: ")] += 1
     if outcome.rejected:
-        figures.rejected += 1
-        figures.reasons[outcome.reason or "none"] += 1
-    elif outcome.kind == "change":
-        figures.taken += 1
-    else:
-        figures.ignored += 1
+        figures.kinds["reasons"][outcome.reason or "none"] += 1
+    fate = "rejected" if outcome.rejected else "taken" if outcome.kind == "change" else "ignored"
+    figures.counts[fate] += 1
 
 
 def outcomes(spark: SparkSession, corpus: Corpus, messages: Sequence[Message]) -> Iterator[Outcome]:

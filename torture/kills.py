@@ -6,6 +6,7 @@ what a replay of the payloads in plain Python says of exactly the offsets that t
 must be set aside.
 """
 
+import math
 import random
 import shutil
 import time
@@ -16,9 +17,10 @@ from typing import Final
 import attrs
 
 from ingest.local.servers import down, up
-from torture.judgement import differences
+from torture.figures import Figures
 from torture.lake import Watch
 from torture.scene import TABLES, Scene, make_deployment, make_scene
+from torture.table_judge import differences
 from torture.workers import Worker
 
 SLICE: Final = 250
@@ -27,6 +29,8 @@ PATIENCE: Final = 1.6
 """First runs that a chosen moment is waited for: it may not come again in this lake."""
 DELAYS_MS: Final = (0, 0, 0, 2, 10, 50, 200)
 STEPS: Final = 1500
+MOMENTS: Final = "last in the lake when killed"
+FAILED: Final = "failed runs"
 
 
 @attrs.define
@@ -39,22 +43,6 @@ class Plan:
 
 
 @attrs.define
-class Figures:
-    """What happened, and what was wrong."""
-
-    kills: int = 0
-    episodes: int = 0
-    checks: int = 0
-    moments: Counter[str] = attrs.Factory(Counter)
-    """What had happened last in the lake when a process was killed."""
-    known: list[str] = attrs.Factory(list)
-    """The moments that an undisturbed run has."""
-    first_run_s: float = 0.0
-    wrong: list[str] = attrs.Factory(list)
-    errors: Counter[str] = attrs.Factory(Counter)
-
-
-@attrs.define
 class Torture:
     """One topic, a deployment to copy, and workers."""
 
@@ -63,6 +51,19 @@ class Torture:
     dice: random.Random
     figures: Figures = attrs.Factory(Figures)
     standby: Worker | None = None
+    episodes: int = 0
+    known: list[str] = attrs.Factory(list)
+    """The moments that an undisturbed run has."""
+    first_run_s: float = 0.0
+    """How long its first slice took."""
+    most: int = 0
+    until: float = math.inf
+    """When the last kill may be, in monotonic seconds."""
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether no further process is to be killed."""
+        return self.figures.counts["kills"] >= self.most or time.monotonic() >= self.until
 
     def take_worker(self) -> Worker:
         """Return a worker that is ready, and start the next one."""
@@ -80,52 +81,44 @@ class Torture:
         while not worker.told("done") and worker.process.poll() is None:
             moments.update(watch.look())
             time.sleep(POLL_S)
-        self.figures.first_run_s = next(at for at, told in worker.heard if "run" in told) - started
-        self.check(worker, "undisturbed")
+        self.first_run_s = next(at for at, told in worker.heard if "run" in told) - started
+        self.check(worker, "undisturbed", is_done=True)
         assert worker.told("done"), f"an undisturbed run died, see {self.folder / 'workers.log'}"
         worker.kill()
-        self.figures.known = sorted(moments)
+        self.known = sorted(moments)
 
     def fresh(self) -> Path:
         """Make a deployment with an empty lake."""
-        self.figures.episodes += 1
-        root = self.folder / f"lake{self.figures.episodes}"
+        self.episodes += 1
+        root = self.folder / f"lake{self.episodes}"
         shutil.copytree(self.folder / "deployment", root)
         return root
 
     def plan(self, table: str) -> Plan:
         """Choose when to kill: half by time, half when a moment comes that had the fewest kills."""
         if self.dice.random() < 0.5:
-            return Plan(self.dice.uniform(0.2, 1.3) * self.figures.first_run_s)
-        counts = self.figures.moments
-        known = [moment for moment in self.figures.known if moment.startswith(table)]
+            return Plan(self.dice.uniform(0.2, 1.3) * self.first_run_s)
+        counts = self.figures.kinds[MOMENTS]
+        known = [moment for moment in self.known if moment.startswith(table)]
         fewest = min(counts[moment] for moment in known)
         rare = [moment for moment in known if counts[moment] == fewest]
-        late = PATIENCE * self.figures.first_run_s
+        late = PATIENCE * self.first_run_s
         return Plan(late, self.dice.choice(rare), self.dice.choice(DELAYS_MS) / 1000)
 
-    def episode(self, most: int) -> None:
+    def episode(self) -> None:
         """Run one deployment to its end, killing all the way, and look at what it holds then."""
-        root, table = self.fresh(), TABLES[self.figures.episodes % len(TABLES)]
+        root, table = self.fresh(), TABLES[self.episodes % len(TABLES)]
         while True:
             worker = self.take_worker()
-            plan = self.plan(table) if self.figures.kills < most else Plan(float("inf"))
+            plan = Plan(math.inf) if self.is_over else self.plan(table)
             worker.order(root=str(root), slice=SLICE, looks="first", tables=[table])
             killed = self.watch(worker, Watch(root / "lake"), plan)
-            self.check(worker, root.name)
+            self.check(worker, root.name, is_done=not killed)
             if not killed:
-                self.check_end(worker, root.name, table)
                 worker.kill()
                 break
         if not self.figures.wrong:
             shutil.rmtree(root)
-
-    def check_end(self, worker: Worker, where: str, table: str) -> None:
-        """Note as wrong that a process which nobody killed did not come to the end."""
-        ends = {str(number): len(messages) for number, messages in enumerate(self.scene.messages)}
-        held = [told["holds"][table]["offsets"] for told in worker.told("holds")]
-        if not held or held[-1] != ends:
-            self.figures.wrong.append(f"{where}, {table}: stopped at {held[-1:]}, expected {ends}")
 
     def watch(self, worker: Worker, watch: Watch, plan: Plan) -> bool:
         """Watch a worker until its moment has come or it is done; tell whether it was killed."""
@@ -140,48 +133,58 @@ class Torture:
             last = came[-1] if came else last
             if moment in came:
                 last, moment, due = moment, "", time.monotonic() + plan.delay_s
-            if first and time.monotonic() - started > self.figures.first_run_s / 2:
+            if first and time.monotonic() - started > self.first_run_s / 2:
                 first, self.standby = False, Worker.start(self.folder / "workers.log")
             time.sleep(POLL_S)
         worker.kill()
-        self.figures.kills += 1
-        self.figures.moments[last] += 1
+        self.figures.counts["kills"] += 1
+        self.figures.kinds[MOMENTS][last] += 1
         print(
-            f"{self.figures.kills:4d}  killed {time.monotonic() - started:5.1f} s after go: {last}",
+            f"{self.figures.counts['kills']:4d}  killed {time.monotonic() - started:5.1f} s after go: {last}",
             flush=True,
         )
         return True
 
-    def check(self, worker: Worker, where: str) -> None:
-        """Compare what a worker found with the replay."""
+    def check(self, worker: Worker, where: str, *, is_done: bool) -> None:
+        """Compare what a worker found with the replay; one that nobody killed has come to the end."""
         for run in worker.told("run"):
             for outcome in run["run"]:
                 if outcome["outcome"] not in ("committed", "idle"):
-                    self.figures.errors[outcome["error"]] += 1
+                    self.figures.kinds[FAILED][outcome["error"]] += 1
                     print(
                         f"      {where}: {outcome['table']} {outcome['outcome']}: {outcome['error']}",
                         flush=True,
                     )
-        for told in worker.told("holds"):
+        looks = worker.told("holds")
+        for told in looks:
             for table, holds in told["holds"].items():
-                self.figures.checks += 1
-                wrong = differences(self.scene, holds)
-                self.figures.wrong += [f"{where}, {table}: {one}" for one in wrong]
-                for one in wrong[:5]:
-                    print(f"WRONG {where}, {table}: {one}", flush=True)
+                self.figures.counts["checks"] += 1
+                at_end = is_done and told is looks[-1]
+                self.figures.counts["ends"] += at_end
+                self.note(
+                    [f"{where}, {table}: {one}" for one in differences(self.scene, holds, at_end=at_end)]
+                )
+        if is_done and not worker.told("done"):
+            self.note([f"{where}: a process that nobody killed died"])
+
+    def note(self, wrong: list[str]) -> None:
+        """Keep what is wrong, and show the first of it."""
+        self.figures.wrong += wrong
+        for one in wrong[:5]:
+            print(f"WRONG {one}", flush=True)
 
 
-def torture(folder: Path, most: int, seed: int) -> Figures:
-    """Kill so many times; return what came of it."""
+def kill_all(folder: Path, most: int, seed: int, until: float) -> Figures:
+    """Kill so many times, the last time before a monotonic moment; return what came of it."""
     servers = up(folder / "servers")
     try:
         scene = make_scene(servers, "torture.db.dbo.kills", STEPS, seed)
         make_deployment(folder / "deployment", servers, scene.topic)
-        one = Torture(folder, scene, random.Random(seed))  # noqa: S311  moments, no secret
+        one = Torture(folder, scene, random.Random(seed), most=most, until=until)  # noqa: S311  moments
         try:
             one.undisturbed()
-            while one.figures.kills < most and not one.figures.wrong:
-                one.episode(most)
+            while not one.is_over and not one.figures.wrong:
+                one.episode()
         finally:
             if one.standby is not None:
                 one.standby.kill()

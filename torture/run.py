@@ -4,22 +4,25 @@ Prints the figures that docs/reliability.md quotes; returns 1 where anything was
 """
 
 import argparse
+import math
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
+
+import attrs
 
 from ingest.artifacts import spark_jars
 from ingest.local.servers import down, up
 from ingest.run.spark import start_session
 from torture.freezes import Freezer, freeze_all
 from torture.fuzz import fuzz
-from torture.kills import torture
+from torture.kills import MOMENTS, kill_all
 from torture.scene import make_deployment, make_scene
 
 CONF: Final = {"spark.driver.memory": "2g"}
@@ -28,59 +31,67 @@ CHANGES: Final = 1500
 SLICE: Final = 250
 
 
-def kills(count: int, seed: int, folder: Path) -> list[str]:
+@attrs.frozen
+class Asked:
+    """How much to do; nothing new is begun after `until`, in monotonic seconds."""
+
+    count: int
+    seed: int
+    until: float
+
+
+def kills(asked: Asked, folder: Path) -> list[str]:
     """Kill worker processes."""
-    found = torture(folder, count, seed)
-    print(
-        f"killed {found.kills} times with kill -9, at {len(found.moments)} kinds of moments; looked "
-        f"at tables {found.checks} times: rows, offsets or rejects lost, doubled or wrong: {len(found.wrong)}"
+    found = kill_all(folder, asked.count, asked.seed, asked.until)
+    counts = found.counts
+    found.show(
+        f"killed {counts['kills']} times with kill -9, at {len(found.kinds[MOMENTS])} kinds of moments; "
+        f"looked at tables {counts['checks']} times, {counts['ends']} of them at the end of the topic: rows, "
+        f"offsets or rejects lost, doubled or wrong: {len(found.wrong)}"
     )
-    _show("last in the lake when killed", found.moments)
-    _show("failed runs", found.errors)
     return found.wrong
 
 
-def freezes(count: int, seed: int, folder: Path) -> list[str]:
+def freezes(asked: Asked, folder: Path) -> list[str]:
     """Copy the lake at moments of a run."""
     servers = up(folder / "servers")
     try:
-        scene = make_scene(servers, TOPIC, CHANGES, seed)
+        scene = make_scene(servers, TOPIC, CHANGES, asked.seed)
         make_deployment(folder / "base", servers, scene.topic)
         spark = start_session("freezes", "local[2]", CONF, spark_jars())
-        dice = random.Random(seed)  # noqa: S311  moments, no secret
+        dice = random.Random(asked.seed)  # noqa: S311  moments, no secret
         # Every kind of moment as often, and enough of each run that late ones get their share.
-        freezer = Freezer(spark, scene, folder, dice, quota=5, most=count)
+        freezer = Freezer(spark, scene, folder, dice, quota=5, most=asked.count, until=asked.until)
         slices = -(-scene.count // SLICE)
-        found = freeze_all(freezer, folder / "base", SLICE, a_run=-(-count // slices))
+        found = freeze_all(freezer, folder / "base", SLICE, a_run=-(-asked.count // slices))
         spark.stop()
     finally:
         down(folder / "servers")
-    print(
-        f"went on from {found.frozen} moments of {len(found.moments)} kinds, {found.in_recovery} of them in "
-        f"a recovery; looked at tables {found.checks} times: rows, offsets or rejects lost, doubled or "
-        f"wrong: {len(found.wrong)}"
+    counts = found.counts
+    found.show(
+        f"went on from {counts['frozen']} moments of {len(found.kinds['moments'])} kinds, "
+        f"{counts['in recovery']} of them in a recovery; looked at tables {counts['checks']} times: rows, "
+        f"offsets or rejects lost, doubled or wrong: {len(found.wrong)}"
     )
-    _show("moments", found.moments)
     return found.wrong
 
 
-def payloads(count: int, seed: int, folder: Path) -> list[str]:
+def payloads(asked: Asked, folder: Path) -> list[str]:
     """Spoil payloads."""
     del folder
     spark = start_session("payloads", "local[2]", CONF, spark_jars())
-    found = fuzz(spark, count, seed)
+    found = fuzz(spark, asked.count, asked.seed)
     spark.stop()
-    print(
-        f"spoilt {found.payloads:,} payloads of {found.topics} topics: {found.taken:,} taken as the "
-        f"independent decoder reads them, {found.ignored:,} ignored, {found.rejected:,} rejected with a "
-        f"reason ({found.stricter:,} as unreadable that the other reads), {len(found.wrong)} wrong"
+    counts = found.counts
+    found.show(
+        f"spoilt {counts['payloads']:,} payloads of {counts['topics']} topics: {counts['taken']:,} taken as "
+        f"the independent decoder reads them, {counts['ignored']:,} ignored, {counts['rejected']:,} rejected "
+        f"with a reason ({counts['stricter']:,} as unreadable that the other reads), {len(found.wrong)} wrong"
     )
-    _show("mutations", found.mutations)
-    _show("reasons", found.reasons)
     return found.wrong
 
 
-HARNESSES: Final[Mapping[str, tuple[Callable[[int, int, Path], list[str]], int]]] = {
+HARNESSES: Final[Mapping[str, tuple[Callable[[Asked, Path], list[str]], int]]] = {
     "payloads": (payloads, 24_000),
     "freezes": (freezes, 200),
     "kills": (kills, 100),
@@ -95,22 +106,24 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help=", ".join(HARNESSES))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, help="kills, moments or payloads")
-    asked = parser.parse_args()
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no kill or moment after so many")
+    given = parser.parse_args()
     wrong: list[str] = []
-    for name in asked.names or HARNESSES:
+    for name in given.names or HARNESSES:
         work, count = HARNESSES[name]
         started = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix=f"torture-{name}-") as folder:
-            wrong += work(asked.count or count, asked.seed, Path(folder))
+        folder = Path(tempfile.mkdtemp(prefix=f"torture-{name}-"))
+        asked = Asked(given.count or count, given.seed, started + given.minutes * 60)
+        found = work(asked, folder)
         print(f"{name}: seed {asked.seed}, {time.monotonic() - started:.0f} s", flush=True)
+        if found:
+            print(f"{name}: what was wrong lies in {folder}")
+            wrong += found
+        else:
+            shutil.rmtree(folder)
     for one in wrong[:50]:
         print(f"WRONG {one}")
     return 1 if wrong else 0
-
-
-def _show(title: str, counts: Counter[str]) -> None:
-    if counts:
-        print(f"  {title}: {', '.join(f'{name} {count}' for name, count in sorted(counts.items()))}")
 
 
 if __name__ == "__main__":

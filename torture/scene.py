@@ -64,6 +64,11 @@ class Scene:
         """How many messages there are."""
         return sum(map(len, self.messages))
 
+    @property
+    def ends(self) -> Offsets:
+        """The offsets behind the last messages."""
+        return {partition: len(messages) for partition, messages in enumerate(self.messages)}
+
     def wanted(self, offsets: Offsets) -> Wanted:
         """Replay what lies before some offsets."""
         rows: dict[int, Mapping[str, str | None]] = {}

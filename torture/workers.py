@@ -14,7 +14,6 @@ from typing import Any, Final, Self
 import attrs
 
 START_S: Final = 180.0
-NICE: Final = 19
 
 
 @attrs.define

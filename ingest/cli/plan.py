@@ -38,6 +38,8 @@ def plan(
 
     Example: `ingest plan server1_dbo_customers`
     """
+    from ingest.run.plan import exit_code  # noqa: PLC0415  light start
+
     claim_stdout()
     with deployment.open() as session, show_progress() as progress:
         found = session.plan(tables, max_offsets=max_offsets, progress=progress)
@@ -49,7 +51,7 @@ def plan(
         verdicts = Counter(one.verdict for one in found)
         told = [f"{verdicts[one]} {_SAID[one]}" for one in _SAID if verdicts[one]]
         print_text(f"Plan: {', '.join(told)}.")
-    return min((one.error.exit_code for one in found if one.error), default=0)
+    return exit_code(found)
 
 
 def show_plan(one: "TablePlan") -> None:

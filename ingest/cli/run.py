@@ -1,15 +1,17 @@
 """`ingest run`: from the committed offsets to the ends seen at the start."""
 
 from collections import Counter
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from ingest.cli.metrics import check_target, failure_told, publish_or_warn
 from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
-from ingest.stop import INTERRUPTED, terminable
+from ingest.stop import INTERRUPTED, Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.run.report import RunReport, TableOutcome
@@ -21,10 +23,20 @@ def run(
         int | None, Parameter(help="Offsets to read at the most, per table.", validator=Number(gte=1))
     ] = None,
     report: Annotated[Path | None, Parameter(help="File for the run report, as JSON.")] = None,
+    metrics: Annotated[
+        str | None,
+        Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
+    ] = None,
+    follow: Annotated[
+        bool, Parameter(negative="", help="Go on, run after run, until SIGTERM or Ctrl-C.")
+    ] = False,
+    interval: Annotated[
+        float, Parameter(help="Seconds from one run's begin to the next's.", validator=Number(gt=0))
+    ] = 10.0,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Bring tables up to the ends that their topics have now, then stop.
+    """Bring tables up to the ends that their topics have now, then stop, or go on with `--follow`.
 
     Each table is one Hudi commit that holds its rows and its offsets. What one table runs into does not
     stop the others. Exit code 0: all done or nothing to do; 1: a table failed, and would again; 75: try
@@ -35,11 +47,32 @@ def run(
     if report:
         _make_room(report)
     claim_stdout()
-    with terminable(), deployment.open() as session:
-        with show_progress() as progress:
-            result = session.run(tables, max_offsets=max_offsets, progress=progress, keeps_signal=True)
-        if report:
-            _write(report, result)  # first: to close Spark takes time that a stopped process may not have
+    with terminable(), deployment.open({"run.metrics": metrics}) as session:
+        target = session.settings.run.metrics
+        check_target(target)
+
+        def run_once(stop: Stop) -> "RunReport":
+            with show_progress() as progress, failure_told(target, session, tables):
+                result = session.run(tables, max_offsets=max_offsets, progress=progress, stop=stop)
+            # first: to close Spark takes time that a stopped process may not have
+            if report:
+                _write(report, result)
+            publish_or_warn(target, result)
+            return result
+
+        if follow:
+            from ingest.run.follow import follow as runs  # noqa: PLC0415  light start
+
+            code = 0
+            for result in runs(run_once, interval):
+                code = _tell(result, json=json)
+            return code
+        result = run_once(Stop())
+    return _tell(result, json=json)
+
+
+def _tell(result: "RunReport", *, json: bool) -> int:
+    """Print what a run did; return its exit code."""
     if json:
         print_json(result.to_json())
     else:
@@ -80,12 +113,9 @@ def _make_room(path: Path) -> None:
 
 
 def _write(path: Path, report: "RunReport") -> None:
-    """Write the report in one move, so that nobody reads half of it."""
-    from json import dumps  # noqa: PLC0415  the flag has the module's name
+    from ingest.run.report import write_whole  # noqa: PLC0415  light start
 
-    scratch = path.with_name(f".{path.name}.tmp")
-    scratch.write_text(dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    write_whole(path, dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _show(report: "RunReport") -> None:

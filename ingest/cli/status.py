@@ -13,40 +13,56 @@ if TYPE_CHECKING:
 
 def status(
     *tables: Annotated[str, Parameter(help="Tables to show; all of them without any.")],
+    max_lag: Annotated[
+        str | None, Parameter(help="Exit with 1 past it: offsets (1000), or source time (15m).")
+    ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
     """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
 
-    Example: `ingest status --json`
+    Exit code 1 where a run would fail, and for a table that is further behind than `--max-lag`.
+
+    Example: `ingest status --max-lag 15m`
     """
+    from ingest.run.health import health, parse_bound  # noqa: PLC0415  light start
+
+    bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
     with deployment.open() as session:
         found = session.status(tables)
     if json:
-        print_json([one.to_json() for one in found])
+        print_json([{**one.to_json(), "health": health(one, bound)} for one in found])
     else:
         rows = [
             (
                 one.table,
+                _unless_ok(health(one, bound)),
                 one.last and one.last.instant,
                 one.rows,
                 one.rejects or None,
                 one.lag,
                 _duration(one.source_lag_s),
                 ", ".join(str(i) for i in one.last.schema_ids) if one.last else None,
-                one.last.note if one.last else "not run yet",
+                one.last and one.last.note,
             )
             for one in found
         ]
-        headings = ("table", "last commit", "rows", "rejects", "lag", "behind", "schema ids", "note")
         numbers = ("rows", "rejects", "lag", "behind")
+        headings = ("table", "health", "last commit", *numbers, "schema ids", "note")
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(found)
     for one in found:
         if one.error:
             print_error(one.error)
-    return 1 if any(one.error for one in found) else 0
+        elif bound is not None and (problem := bound.problem(one)):
+            print_error(f"table {one.table}: {problem}")
+    return int(any(health(one, bound) in ("failing", "behind") for one in found))
+
+
+def _unless_ok(word: str) -> str:
+    """Leave the usual out: where all tables are well, the column is."""
+    return "" if word == "ok" else word
 
 
 def _show_changes(found: "tuple[TableStatus, ...]") -> None:

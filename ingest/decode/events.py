@@ -9,6 +9,7 @@ Given `partition, offset, key, value`; returned, one row for each message:
 | `partition`, `offset` | where in the topic it is |
 | `writer` | the schema that wrote the value, by its number among the compiled ones |
 | `op`, `place`, `source_ms` | operation, place in the order (a struct), and source time of a change |
+| `bytes` | how long key and value are |
 | `k` | struct of the key columns, by name |
 | `row` | struct of the row image's variants, by their field; nulls for a delete |
 | `partial` | whether the row lacks values that an older one has to give |
@@ -31,6 +32,8 @@ from ingest.decode.rejects import Check, reason_sql, rejected_sql
 from ingest.decode.route import event_checks, kind_sql, op_sql
 
 _MESSAGE = ("partition", "offset", "key", "value")
+_SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"
+"""Taken at once, so that no bytes have to stay for it."""
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """0001-01-01 and 9999-12-31 in UTC: what a timestamp may be."""
 
@@ -43,7 +46,7 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """
     kind = kind_sql(compiled)
     partial = [f"{partial_sql(compiled)} as partial"] if compiled.may_be_partial else []
-    decoded = _decoded(messages.select(*_MESSAGE), compiled)
+    decoded = _decoded(messages.selectExpr(*_MESSAGE, _SIZE), compiled)
     return decoded.selectExpr(
         f"{kind} as kind",
         f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))} as rejected",
@@ -53,6 +56,7 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
         f"{op_sql(compiled)} as op",
         f"{place_sql(compiled.dialect, compiled.form)} as place",
         f"{compiled.form.source_ms} as source_ms",
+        "bytes",
         f"{_struct([(name, key_sql(compiled, name)) for name, _ in compiled.key_columns])} as k",
         f"{_struct(row_fields(compiled))} as row",
         *partial,

@@ -17,6 +17,8 @@ UNREACHABLE: Final = frozenset(
         "SdkClientException",  # S3: no answer; an answer with an error is an AmazonS3Exception
     }
 )
+NO_ROOM: Final = ("No space left on device", "Disk quota exceeded", "File too large")
+"""What the operating system says of ENOSPC, EDQUOT and EFBIG; Java passes it on."""
 LOCKED: Final = frozenset({"HoodieLockException", "HoodieWriteConflictException"})
 
 
@@ -36,6 +38,11 @@ def root_cause(error: Exception) -> str:
 def class_names(error: Exception) -> frozenset[str]:
     """Give the simple class names of all exceptions in the chain."""
     return frozenset(java.getClass().getSimpleName() for java in chain(error))
+
+
+def has_no_room(error: Exception) -> bool:
+    """Tell whether a write failed for want of room."""
+    return any(words in (java.getMessage() or "") for java in chain(error) for words in NO_ROOM)
 
 
 def chain(error: Exception) -> Iterator[Any]:

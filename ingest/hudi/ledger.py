@@ -51,6 +51,8 @@ class LedgerEntry:
     topic_id: str = ""
     """The broker's id of the topic, another one when it is created anew; empty where nobody told it."""
     instant: Instant | None = None
+    committed_ms: int | None = attrs.field(default=None, eq=False)
+    """When the commit was made, in ms since 1970 (UTC): the instant is in the time zone of who wrote it."""
 
 
 def read(spark: SparkSession, path: str) -> LedgerEntry | None:
@@ -87,6 +89,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "note": entry.note,
         "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
         "known_ids": json.dumps(entry.known_ids),
+        "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
     }
     return {PREFIX + key: value for key, value in values.items()}
 
@@ -132,11 +135,16 @@ def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntr
         counters=json.loads(values[PREFIX + "counters"]),
         kind=next((kind for kind in get_args(Kind) if kind == said), "run"),
         note=values[PREFIX + "note"],
-        max_source_ms=int(newest) if (newest := values.get(PREFIX + "max_source_ms")) else None,
+        max_source_ms=_millis(values.get(PREFIX + "max_source_ms")),
         known_ids=tuple(SchemaId(one) for one in json.loads(values.get(PREFIX + "known_ids") or "[]")),
         topic_id=values.get(PREFIX + "topic_id", ""),
         instant=instant,
+        committed_ms=_millis(values.get(PREFIX + "committed_ms")),
     )
+
+
+def _millis(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 def _offsets(text: str) -> dict[Partition, int]:

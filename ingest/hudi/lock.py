@@ -1,7 +1,7 @@
 """One writer a table: its lock, beside the tables of the lake, held from the ledger to the commit.
 
 Two Hudi writers without a lock take each other's unfinished commits back.  What guards a table depends on
-what the storage can do (`docs/reliability-locks.md`): Hudi's providers where they are safe, the operating
+what the storage can do (`docs/locks.md`): Hudi's providers where they are safe, the operating
 system on a local path, where creating a file is no atomic step in Hadoop.
 """
 

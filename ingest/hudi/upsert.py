@@ -1,19 +1,22 @@
 """One commit: the batch's newest rows, its deletes, and the ledger entry that accounts for them."""
 
+import time
 from collections.abc import Mapping, Sequence
 
+import attrs
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import IngestError, LakeUnreachableError, TableLockedError, UsageError, WriteError
 from ingest.hudi import ledger
-from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, root_cause
+from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.marker import agree_on_deletes
 from ingest.hudi.metaclient import discard_unborn
 from ingest.hudi.options import DELETE, OP, hudi_options, keeps_deletes
 from ingest.hudi.present import present
+from ingest.hudi.torn import discard_torn, timeline_files
 from ingest.log import logger
 from ingest.names import Instant
 from ingest.tables import Table
@@ -55,10 +58,13 @@ def commit(
     Raise WriteError, or a Retryable, when nothing was committed.
     """
     spark = frame.sparkSession
+    entry = attrs.evolve(entry, committed_ms=time.time_ns() // 1_000_000)
     discard_unborn(spark, path)
+    before = timeline_files(path)
     try:
         frame.write.format("hudi").options(**options, **commit_metadata(entry)).mode("append").save(path)
     except (Py4JJavaError, PySparkException) as error:
+        discard_torn(spark, path, before)
         # Cleaning, archiving and compaction follow the commit, and can fail: look before saying so.
         instant = _committed(spark, path, entry)
         if instant is None:
@@ -99,4 +105,6 @@ def _failure(table: Table, path: str, error: Exception) -> IngestError:
         return TableLockedError(table.table, problem)
     if names & UNREACHABLE:
         return LakeUnreachableError(path, problem)
+    if has_no_room(error):
+        return LakeUnreachableError(path, f"{problem}. Nothing was committed: make room, and run again")
     return WriteError(table.table, problem)

@@ -12,14 +12,15 @@ ssl.ca.location, or ssl.ca.pem                        ssl.truststore.type = PEM 
 ssl.certificate.location, or ssl.certificate.pem      ssl.keystore.type = PEM with
                                                       ssl.keystore.location or .certificate.chain
 ssl.key.location, or ssl.key.pem (PKCS#8)             the same ssl.keystore.location, or .key
-ssl.key.password                                      ssl.key.password
+ssl.key.password                                      none: the key is opened (see below)
 ssl.keystore.location, .password (PKCS#12)            the same with ssl.keystore.type = PKCS12
 ssl.endpoint.identification.algorithm = none          the same, empty
 ====================================================  =============================================
 
 A file named by a librdkafka property is read here and given to Java inline, so that executors on
-other machines need no copy of it.  Other SASL mechanisms (GSSAPI, OAUTHBEARER) are not translated:
-write the properties of both families.  A name outside these lists is an error.
+other machines need no copy of it; an encrypted key is opened here.  Other SASL mechanisms (GSSAPI,
+OAUTHBEARER) are not translated: write the properties of both families.  A name outside these lists is an
+error.
 """
 
 import difflib
@@ -99,7 +100,7 @@ def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if "security.protocol" in taken:
         taken["security.protocol"] = taken["security.protocol"].upper()
     found = {**_java_login(properties, mechanism), **_java_tls(properties), **taken}
-    return {f"kafka.{name}": value for name, value in found.items()}
+    return {f"kafka.{name}": value for name, value in _with_open_key(found).items()}
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
@@ -226,6 +227,28 @@ def _java_tls(properties: Mapping[str, str]) -> dict[str, str]:
     elif chain or key:
         raise wrong("ssl.key" if chain else "ssl.certificate", "missing: a key needs its certificate")
     return found
+
+
+def _with_open_key(found: Mapping[str, str]) -> dict[str, str]:
+    """Open an encrypted key: Java 17 has no key factory for PBES2, which is what OpenSSL encrypts with.
+
+    Key and password go the same way to the executors, so that an open key is as safe as both of them.
+    """
+    key = found.get("ssl.keystore.key", "")
+    if "BEGIN ENCRYPTED PRIVATE KEY" not in key:
+        return dict(found)
+    # 20 ms to import: only who has such a key pays.
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+
+    try:
+        opened = serialization.load_pem_private_key(key.encode(), found.get("ssl.key.password", "").encode())
+    except (ValueError, TypeError):
+        raise wrong("ssl.key.password", "does not open the key of ssl.key.location") from None
+    pem = opened.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    kept = {name: value for name, value in found.items() if name != "ssl.key.password"}
+    return {**kept, "ssl.keystore.key": pem.decode()}
 
 
 def _pem(properties: Mapping[str, str], name: str) -> str:

@@ -24,8 +24,8 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest change of each key.
 
     Returned: `kind`, the key columns `k_<i>`, `newest` (struct: place, op, …, row), `messages` (how many the
-    row stands for), `source_ms` (the newest source time), `seen_<i>` (sets of writers).  Kinds other than
-    `change` have one row each, but every rejected record keeps its own.
+    row stands for), `bytes` (their size), `source_ms` (the newest source time), `seen_<i>` (sets of writers).
+    Kinds other than `change` have one row each, but every rejected record keeps its own.
 
     Where rows are completed there are also `later`, the partial changes that end with `newest`, in order, and
     `base`, the row that they are to be laid over: null where it is not in these events.  Where they are not,
@@ -43,6 +43,7 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
         *(["partial"] if compiled.may_be_partial else []),
         f"{_EVENT} as event",
         "source_ms",
+        "bytes",
         *(f"{word} as seen_{i}" for i, word in enumerate(_words(compiled))),
     )
     groups = ["kind", *(f"k_{i}" for i in range(len(keys))), "reject_partition", "reject_offset"]
@@ -51,6 +52,7 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
         *([F.expr("collect_list(if(partial, event, null))").alias("partials")] if partial else []),
         *([F.expr("count_if(partial)").alias("partials")] if counted else []),
         F.count(F.lit(1)).alias("messages"),
+        F.sum("bytes").alias("bytes"),
         F.max("source_ms").alias("source_ms"),
         *(F.bit_or(f"seen_{i}").alias(f"seen_{i}") for i in range(word_count(compiled))),
     )

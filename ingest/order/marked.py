@@ -49,7 +49,7 @@ def with_others(compiled: CompiledTable, evolution: Evolution, stored: DataFrame
     return attrs.evolve(evolution, columns=(*evolution.columns, *others))
 
 
-def standing(
+def surviving(
     folded: DataFrame,
     compiled: CompiledTable,
     evolution: Evolution,

@@ -11,7 +11,7 @@ from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row import lacks_sql, patch_sql
 from ingest.compile.sparktype import SparkType, quote
 from ingest.compile.table import CompiledTable
-from ingest.order.marked import bookkeeping, mark_swept, newest_truncate, standing, with_others
+from ingest.order.marked import bookkeeping, mark_swept, newest_truncate, surviving, with_others
 from ingest.order.tally import Tally
 
 STORED = "stored"
@@ -33,7 +33,7 @@ def settle(
     the table as it stands (see `stored_columns`), needed where `counts` look back at it.
     """
     evolution = with_others(compiled, evolution, stored)
-    changes = standing(folded, compiled, evolution, counts.truncated_at, stored)
+    changes = surviving(folded, compiled, evolution, counts.truncated_at, stored)
     kept = _kept(compiled, evolution)
     if (counts.unfilled or counts.bare) and stored is not None and (kept or compiled.marks_deleted):
         changes = _with_stored(changes, stored, compiled, evolution, kept)

@@ -22,7 +22,7 @@ PARTIALS = "partials"
 
 @attrs.frozen
 class Tally:
-    """What a range held.  `read` is the sum of all numbers but `unfilled`, `bare` and `partials`."""
+    """What a range held.  `read` is the sum of all counts of messages."""
 
     upserted: int = 0
     deleted: int = 0
@@ -40,6 +40,8 @@ class Tally:
     """Rows to be marked as deleted, whose values only the table can give."""
     partials: int = 0
     """Changes that lack values: all of them, or, where rows are completed, those that count."""
+    read_bytes: int = 0
+    """Keys and values of all messages."""
     truncated_at: str | None = None
     """The position of the newest truncate that is to be applied: nothing older than it stays."""
 
@@ -115,6 +117,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         .agg(
             F.count(F.lit(1)).alias("rows"),
             F.sum("messages").alias("messages"),
+            F.sum("bytes").alias("bytes"),
             F.max("source_ms").alias("source_ms"),
             F.expr(f"count_if({unfilled})").alias("unfilled"),
             F.expr(f"sum({partials})").alias("partials"),
@@ -137,6 +140,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         max_source_ts=None if newest_ms is None else _instant(newest_ms),
         unfilled=sum(row.unfilled for row in kept if not row.deletes),
         bare=sum(row.unfilled for row in changes if row.deletes or row.older) if marks else 0,
+        read_bytes=sum(row.bytes for row in rows),
         truncated_at=truncated_at,
         partials=sum(row.partials for row in changes),
     )

@@ -27,7 +27,7 @@ from ingest.settings import MASK, RegistrySettings, Secret, Settings, mask_url
 RETRY_WAIT_MS = 100
 LONGEST_ANSWER = 300
 
-# What the client raises; the last four when the answer is no registry's, such as a login page.
+# What the client raises; the last five when the answer is no registry's, such as a login page.
 FAILURES = (
     IngestError,
     SchemaRegistryError,
@@ -36,6 +36,7 @@ FAILURES = (
     TypeError,
     KeyError,
     AttributeError,
+    RecursionError,
 )
 
 # 40401 subject, 40402 version, 40403 schema (id), 40408 own compatibility level, 42202 version

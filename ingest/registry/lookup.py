@@ -1,11 +1,14 @@
 """What any registry answers, live or a folder, and the questions that need several answers."""
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
-from ingest.errors import SchemaNotFoundError
+from ingest.errors import SchemaError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
 from ingest.registry.subject import Reference, Registered, Schema, Verdict
+
+MAX_REFERENCES: Final = 200
+"""Schemas that one may need; each is a request, and may name others."""
 
 
 class Registry(Protocol):
@@ -94,7 +97,10 @@ def _live(registry: Registry, subject: Subject) -> tuple[int, ...]:
 
 
 def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str, ...]:
-    """Resolve references, each version once, depth first: what is used comes before its user."""
+    """Resolve references, each version once, depth first: what is used comes before its user.
+
+    Raises `SchemaError` for more of them than anybody has.
+    """
     seen: set[tuple[Subject, int]] = set()
 
     def needed(of: Schema | Registered) -> Iterator[str]:
@@ -102,6 +108,9 @@ def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str
             place = (reference.subject, reference.version)
             if place not in seen:
                 seen.add(place)
+                if len(seen) > MAX_REFERENCES:
+                    problem = f"needs more than {MAX_REFERENCES} other schemas, the limit"
+                    raise SchemaError(f"schema id {schema.id}", "references", problem)
                 yield from needed(registry.version(*place))
         yield of.schema_text
 

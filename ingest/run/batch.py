@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
 from ingest.compile.table import CompiledTable
+from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
+from ingest.errors import DecodeError
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import count_slices, read
 from ingest.names import SchemaId
@@ -19,8 +21,8 @@ from ingest.order.latest import fold, rejected
 from ingest.order.tally import Tally, tally
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules
-from ingest.run.rejected import check_bounds, compile_written, fetch_more
-from ingest.run.schemas import Sides
+from ingest.run.messages import written_in
+from ingest.run.schemas import Sides, compile_written, fetch_by_id
 from ingest.settings import KafkaSettings
 from ingest.tables import Table
 
@@ -121,13 +123,13 @@ def folded(
                 continue
             with _held(batch, changes, counts, table) as rejects:
                 more = (
-                    ((), ()) if rejects is None else fetch_more(registry, rejects, compiled, (keys, values))
+                    ((), ()) if rejects is None else _fetch_more(registry, rejects, compiled, (keys, values))
                 )
                 if not any(more):
                     evolution = evolve(compiled, _met(compiled, counts), standing.columns, standing.known)
                     if not evolution.refused:
                         if rejects is not None and batch.is_bounded and not evolution.failing:
-                            check_bounds(rejects, compiled, counts)
+                            _check_bounds(rejects, compiled, counts)
                         yield Folded(compiled, changes, counts, evolution, rejects, standing)
                         return
                     refused |= evolution.refused
@@ -157,3 +159,49 @@ def _held(batch: Batch, changes: DataFrame, counts: Tally, table: Table) -> Iter
         yield rejects
     finally:
         rejects.unpersist()
+
+
+def _fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: Sides) -> Sides:
+    """Find the schemas of rejected records that are no versions of a subject, or that were not sampled."""
+    keys, values = known
+    if compiled.table.format == "avro":
+        named = zip(unknown_ids(rejects, compiled), known, strict=True)
+        more = [
+            fetch_by_id(registry, set(ids).difference(one.schema_id for one in tried)) for ids, tried in named
+        ]
+        return more[0], more[1]
+    if any(not one.frame for one in values):
+        return (), ()  # declared: what a message holds is not looked at
+    topic = compiled.table.topic
+    new_keys = written_in(unknown_frames(rejects, "key", compiled.key), f"keys of topic {topic}", keys)
+    frames = unknown_frames(rejects, "value", compiled.value)
+    return new_keys, written_in(frames, f"values of topic {topic}", values)
+
+
+def _check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: Tally) -> None:
+    """Stop a run that would set aside more than the table file allows, or a truncate that must stop it.
+
+    Raises `DecodeError` for the first rejected record.
+    """
+    if compiled.table.target.truncate == "fail":
+        _check_truncates(rejects, compiled)
+    bounds = compiled.table.rejects
+    allowed = bounds.allowed(counts.read)
+    if counts.rejected <= allowed:
+        return
+    first = rejects.orderBy("partition", "offset").limit(1)
+    row = explain(first, compiled).collect()[0]
+    bound = (
+        f"{counts.rejected:,} of {counts.read:,} messages are rejected, and [rejects] allows {allowed:,} "
+        f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g})"
+    )
+    topic = compiled.table.topic
+    raise DecodeError(
+        topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""
+    )
+
+
+def _check_truncates(rejects: DataFrame, compiled: CompiledTable) -> None:
+    truncates = explain(rejects, compiled).where("reason = 'truncate'")
+    for row in truncates.orderBy("partition", "offset").limit(1).collect():
+        raise DecodeError(compiled.table.topic, row.partition, row.offset, row.error)

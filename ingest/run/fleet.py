@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 from ingest.errors import BrokerUnreachableError, IngestError, UnexpectedError
 from ingest.hudi.cause import class_names, root_cause
 from ingest.kafka.breaks import Watermark
-from ingest.kafka.watermarks import fetch_watermarks
+from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
 from ingest.names import Partition
 from ingest.registry import Registry
+from ingest.run.measure import log_run, log_table, look_after, measured
 from ingest.run.plan import TablePlan, plan_table, stopped
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.supervise import Supervisor
@@ -39,27 +40,37 @@ def run_tables(
     progress: Progress,
     *,
     max_offsets: int | None = None,
-    keeps_signal: bool = False,
+    stop: Stop | None = None,
 ) -> RunReport:
     """Bring every table up to the ends that its topic has now.
 
     Raises only what concerns all of them: a broker out of reach.  A SIGTERM or SIGINT that comes meanwhile
-    ends the run in order; then it is raised again, or with `keeps_signal` told by the report alone.
+    ends the run in order; then it is raised again, or with a `stop` of the caller's told by that alone.
     """
     started = datetime.now(UTC)
+    marks = _fetch_ends(settings, tables)
+    rejects: dict[str, int | None] = {}
+
+    def after(table: Table) -> None:
+        rejects[table.table] = look_after(run, table)
 
     def finish(table: Table, found: TableOutcome | IngestError, seconds: float) -> TableOutcome:
         if isinstance(found, IngestError):
             found = failed(table.table, table.topic, found, seconds)
+        ends = marks.found.get(table.topic)
+        found = measured(run, table, found, ends, rejects.get(table.table))
         progress(table.table, found.outcome)
+        log_table(run.run_id, found)
         return found
 
-    steps = _Steps(progress)
+    steps = _Steps(progress, stop or Stop())
     run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    outcomes = _for_each(run, steps, tables, run_table, finish)
-    if not keeps_signal:
+    outcomes = _for_each(run, steps, tables, run_table, finish, marks=marks, after=after)
+    if stop is None:
         run.stop.raise_signal()
-    return RunReport(run.run_id, started, datetime.now(UTC), outcomes)
+    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
+    log_run(report)
+    return report
 
 
 def plan_tables(
@@ -79,9 +90,10 @@ def plan_tables(
         progress(table.table, "idle")
         return found
 
+    marks = _fetch_ends(settings, tables)
     steps = _Steps(progress)
     run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    plans = _for_each(run, steps, tables, plan_table, finish)
+    plans = _for_each(run, steps, tables, plan_table, finish, marks=marks)
     run.stop.raise_signal()
     return plans
 
@@ -108,16 +120,25 @@ def _for_each(
     tables: Sequence[Table],
     work: Callable[[Run, Table, Mapping[Partition, Watermark]], T],
     finish: Callable[[Table, T | IngestError, float], T],
+    *,
+    marks: Watermarks,
+    after: Callable[[Table], None] = lambda _: None,
 ) -> tuple[T, ...]:
-    """Work on tables, several at a time, in their order; the ends of their topics are those of now."""
-    kafka = run.settings.kafka
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
+    """Work on tables, several at a time, in their order; `after` follows in the table's own thread."""
 
     def attempt(table: Table) -> T | IngestError:
-        return _attempt(run, table, lambda: work(run, table, marks.of(table.topic)))
+        found = _attempt(run, table, lambda: work(run, table, marks.of(table.topic)))
+        after(table)
+        return found
 
     supervisor = Supervisor(run.spark.sparkContext, run.settings.run, run.stop, steps.last, attempt, finish)
     return supervisor.run(run.run_id, tables)
+
+
+def _fetch_ends(settings: Settings, tables: Sequence[Table]) -> Watermarks:
+    """Fetch where the tables' topics end now."""
+    kafka = settings.kafka
+    return fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
 
 
 def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:
@@ -130,13 +151,13 @@ def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:
     except (Py4JError, PySparkException) as error:
         return _explain_spark(run, table, error)
     except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
-        logger("run").error("table.failed", table=table.table, exc_info=error)
+        logger(__name__).error("table.failed", table=table.table, exc_info=error)
         return UnexpectedError(f"table {table.table}", f"{type(error).__name__}: {error}")
 
 
 def _explain_spark(run: Run, table: Table, error: Py4JError | PySparkException) -> IngestError:
     """Return what a failed Spark job means: a broker that went away, or something unforeseen."""
-    logger("run").debug("spark.failed", table=table.table, exc_info=error)
+    logger(__name__).debug("spark.failed", table=table.table, exc_info=error)
     problem = root_cause(error)
     if class_names(error) & _KAFKA_DOWN:
         return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)

@@ -51,7 +51,7 @@ def _frame(text: bytes | None) -> bytes | None:
     """Return what stands before the payload, as JsonConverter writes it; None where there is no schema."""
     try:
         message = json.loads(text or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or not isinstance(message.get("schema"), dict):
         return None
@@ -67,7 +67,7 @@ def bare_keys(records: Iterable[RawRecord]) -> tuple[str, ...]:
     for record in records:
         try:
             key = json.loads(record.key or b"")
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(key, dict) and set(key) == _PARTS:
             key = key["payload"]
@@ -85,7 +85,7 @@ def read_schema(path: Path, references: Sequence[str] = ()) -> avro.Schema:
     try:
         text = path.read_text(encoding="utf-8")
         node: Any = json.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SchemaError(where, "$", f"cannot be read as JSON: {error}") from error
     if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         return connect.parse(node["schema"], where=where)

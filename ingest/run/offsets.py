@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import attrs
@@ -19,8 +18,9 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 from ingest.registry import Registry
 from ingest.run.ddl import SourceChange, read_changes
+from ingest.run.measures import source_lag_s, to_iso, to_moment
 from ingest.run.rejects import count_open
-from ingest.run.report import to_iso
+from ingest.run.report import by_text
 from ingest.run.table import pending
 from ingest.settings import Settings
 from ingest.tables import Table
@@ -57,12 +57,13 @@ class TableStatus:
             "instant": last.instant if last else None,
             "kind": last.kind if last else None,
             "note": last.note if last else None,
-            "offsets": _by_text(last.next_offsets) if last else {},
+            "offsets": by_text(last.next_offsets) if last else {},
             "lag": self.lag,
             "rows": self.rows,
             "rejects": self.rejects,
             "source_lag_s": self.source_lag_s,
-            "max_source_ts": to_iso(_moment(last.max_source_ms)) if last else None,
+            "committed_at": to_iso(to_moment(last.committed_ms)) if last else None,
+            "max_source_ts": to_iso(to_moment(last.max_source_ms)) if last else None,
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
             "error": self.error or None,
@@ -113,20 +114,9 @@ def _status(
         lag,
         rows=count_rows(spark, path) if last else None,
         rejects=count_open(settings, spark, table) if last else 0,
-        source_lag_s=_source_lag_s(last, lag),
+        source_lag_s=source_lag_s(to_moment(last.max_source_ms) if last else None, lag),
         error=str(error) if error else "",
     )
-
-
-def _source_lag_s(last: LedgerEntry | None, lag: int | None) -> float | None:
-    newest = _moment(last.max_source_ms) if last else None
-    if newest is None or lag is None:
-        return None
-    return round(max(0.0, (datetime.now(UTC) - newest).total_seconds()), 1) if lag else 0.0
-
-
-def _moment(millis: int | None) -> datetime | None:
-    return None if millis is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
 
 
 def move_offsets(settings: Settings, spark: SparkSession, table: Table, to: str) -> TableStatus:
@@ -216,10 +206,6 @@ def _note(to: str, was: Mapping[Partition, int], now: Mapping[Partition, int], *
         return f"{note} of a topic that was created anew since"
     passed = sum(max(0, offset - was.get(p, 0)) for p, offset in now.items())
     return f"{note}; {passed} offsets passed over" if passed else note
-
-
-def _by_text(offsets: Mapping[Partition, int]) -> dict[str, int]:
-    return {str(partition): offset for partition, offset in sorted(offsets.items())}
 
 
 def _text(offsets: Mapping[Partition, int]) -> str:

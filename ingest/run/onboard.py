@@ -26,6 +26,7 @@ from ingest.run.doubts import doubts, lossless_keys
 from ingest.run.topics import Found, find_held, find_registered, held_topics, registered_topics
 from ingest.settings import Settings
 from ingest.tables import Format, Key, Table, Target, Types, clashes, merge, read, render, table_name
+from ingest.tables.rules import WrongValueError
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
@@ -116,7 +117,11 @@ def _onboard_one(
         else:
             found = find_held(settings.kafka, named.topic, wish.schema)
         return _examine(settings, found, wish, sizes)
-    except (SchemaError, UnmappedTypeError) as error:
+    except (SchemaError, UnmappedTypeError, WrongValueError) as error:
+        return Onboarded(named.topic, "failed", str(error))
+    except UsageError as error:
+        if wish.name:  # a template that a person can change
+            raise
         return Onboarded(named.topic, "failed", str(error))
 
 

@@ -3,7 +3,7 @@
 Nothing here is a guess: the pending range is read, decoded, folded and fitted as a run does it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -18,10 +18,9 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, SchemaId, Topic
 from ingest.order.tally import Tally
 from ingest.registry import Registry, deleted_versions
-from ingest.run.rejected import compile_written
 from ingest.run.report import by_text
-from ingest.run.schemas import fetch_written
-from ingest.run.table import Run, known_ids, pending, prepared, rows_to_write
+from ingest.run.schemas import compile_written
+from ingest.run.table import Run, fetch_known, known_ids, pending, prepared, rows_to_write
 from ingest.run.versions import PlannedChange, planned
 from ingest.tables import Table
 
@@ -119,19 +118,23 @@ def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
     return attrs.evolve(plan, verdict="temporary" if isinstance(error, Retryable) else "fail", error=error)
 
 
+def exit_code(plans: Sequence[TablePlan]) -> int:
+    """Return the exit code that a run of these tables would have: the worst of its errors', 0 without any."""
+    return min((plan.error.exit_code for plan in plans if plan.error), default=0)
+
+
 def _steps(run: Run, table: Table, watermarks: Mapping[Partition, Watermark]) -> Iterator[TablePlan]:
     """Give the plan as it becomes known, so that what stops it leaves what was found before."""
     last = read_ledger(run.spark, run.path(table))
     plan = TablePlan(table.table, table.topic, "idle", is_new=last is None)
     ranges = pending(table, last, watermarks, run.max_offsets)
     plan = attrs.evolve(plan, ranges=ranges)
-    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
-    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    written = fetch_known(run, table, ranges, watermarks)
     plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *written), known_ids(last), ()))
     yield plan
     if ranges.is_empty:
         return
-    with prepared(run, table, last, ranges, watermarks) as found:
+    with prepared(run, table, last, ranges, written) as found:
         evolution, waiting = found.evolution, (*found.counts.schema_ids, *found.counts.rejected_ids)
         plan = attrs.evolve(
             plan,

@@ -15,7 +15,7 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import locked
 from ingest.hudi.rejects import COLUMNS, GONE, counting, read_rejects, write_rejects
-from ingest.run.report import to_iso
+from ingest.run.measures import to_iso
 from ingest.settings import Settings
 from ingest.tables import Table
 

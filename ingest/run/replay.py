@@ -20,7 +20,7 @@ from ingest.order.tally import Tally
 from ingest.run.batch import Batch, Folded, folded
 from ingest.run.rejects import at, counting_rows, next_entry
 from ingest.run.schemas import Sides, fetch_written
-from ingest.run.table import Run, commit_rows, known_ids, rows_to_write, standing
+from ingest.run.table import Run, account, commit_rows, rows_to_write, standing
 from ingest.tables import Table
 
 
@@ -49,9 +49,7 @@ class Replayed:
             "superseded": self.tally.superseded,
             "ignored": dict(sorted(self.tally.ignored.items())),
             "rejected": self.tally.rejected,
-            "schema_changes": [
-                attrs.asdict(one, filter=lambda _, value: value != "") for one in self.schema_changes
-            ],
+            "schema_changes": [one.to_json() for one in self.schema_changes],
         }
 
 
@@ -90,7 +88,9 @@ def _replay(run: Run, table: Table, held: Held, chosen: DataFrame, last: LedgerE
         held.check()
         if found.counts.rejected < found.counts.read:
             rows, _ = rows_to_write(run, found)
-            instant = commit_rows(run, found, rows, _entry(run, last, found))
+            note = f"replayed {found.counts.read - found.counts.rejected} of {found.counts.read} rejects"
+            entry = attrs.evolve(account(run, last, found), kind="replay", note=note)
+            instant = commit_rows(run, found, rows, entry)
         _mark(run, table, chosen, found)
         return Replayed(table.table, found.counts, instant, found.evolution.changes if instant else ())
 
@@ -103,22 +103,6 @@ def _written(run: Run, table: Table) -> Sides:
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     return fetch_written(run.settings, run.registry, table, retained, retained)
-
-
-def _entry(run: Run, last: LedgerEntry, found: Folded) -> LedgerEntry:
-    """Return the account of the replay's commit: the offsets stay where they are."""
-    moments = [one for one in (last.max_source_ms, found.counts.max_source_ms) if one is not None]
-    return attrs.evolve(
-        last,
-        run_id=run.run_id,
-        schema_ids=tuple(one for one in found.counts.schema_ids if one > 0),
-        counters=found.counts.counters(),
-        kind="replay",
-        note=f"replayed {found.counts.read - found.counts.rejected} of {found.counts.read} rejects",
-        max_source_ms=max(moments, default=None),
-        known_ids=tuple(sorted({*known_ids(last), *(one for one in found.counts.schema_ids if one > 0)})),
-        instant=None,
-    )
 
 
 def _mark(run: Run, table: Table, chosen: DataFrame, found: Folded) -> None:

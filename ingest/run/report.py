@@ -1,7 +1,9 @@
 """What a run did, as values, and as the JSON of the contract."""
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 import attrs
@@ -11,8 +13,10 @@ from ingest.errors import DecodeError, IngestError, Retryable
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
 from ingest.order.tally import Tally
+from ingest.run.measures import Measures, to_iso
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
+RunOutcome = Literal["done", "failed", "temporary"]
 
 
 @attrs.frozen
@@ -30,6 +34,7 @@ class TableOutcome:
     error: IngestError | None = None
     lost: int = 0
     """Rows with a value that the source did not send and that no older row gave: null now."""
+    measures: Measures = Measures()
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
@@ -53,6 +58,7 @@ class TableOutcome:
             "max_source_ts": to_iso(tally.max_source_ts),
             "seconds": round(self.seconds, 3),
             **({"rows_with_lost_values": self.lost} if self.lost else {}),
+            "metrics": {"read_bytes": tally.read_bytes, **self.measures.to_json()},
             "error": str(self.error) if self.error else None,
         }
 
@@ -67,7 +73,7 @@ class RunReport:
     tables: tuple[TableOutcome, ...]
 
     @property
-    def outcome(self) -> Literal["done", "failed", "temporary"]:
+    def outcome(self) -> RunOutcome:
         """The worst of the tables': one that would fail again outweighs one that might not."""
         found = {table.outcome for table in self.tables}
         return "failed" if "failed" in found else "temporary" if "temporary" in found else "done"
@@ -96,12 +102,15 @@ def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> Tabl
     return TableOutcome(table, topic, outcome, tally=tally, seconds=seconds, error=error)
 
 
-def to_iso(instant: datetime | None) -> str | None:
-    """Return a UTC instant as ISO-8601 with `Z`, milliseconds if it has any."""
-    if instant is None:
-        return None
-    spec = "milliseconds" if instant.microsecond else "seconds"
-    return instant.isoformat(timespec=spec).replace("+00:00", "Z")
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in one move, so that nobody reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def by_text(offsets: Mapping[Any, int]) -> dict[str, int]:

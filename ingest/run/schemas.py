@@ -1,6 +1,6 @@
-"""Every schema that a topic's messages may have been written with: registered, declared, or their own."""
+"""Every schema that a topic's messages may have been written with, and the table that they make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -8,7 +8,8 @@ import attrs
 from ingest import avro
 from ingest.compile.envelope import classify
 from ingest.compile.side import Written
-from ingest.errors import SchemaError, SchemaNotFoundError
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
 from ingest.registry import Registered, Registry, Schema, versions_in_order
@@ -29,7 +30,7 @@ _WIDER = 200
 def fetch_written(
     settings: Settings, registry: Registry, table: Table, ranges: Spans, retained: Spans
 ) -> Sides:
-    """Fetch what is known before the range is read; `ingest.run.rejected.fetch_more` finds the rest in it.
+    """Fetch what is known before the range is read; `ingest.run.batch` finds the rest in it.
 
     For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
     declared schema, or those that the first and the last messages of the range hold.  Where these are no
@@ -92,3 +93,28 @@ def label(registered: Registered) -> str:
 def _written(registry: Registry, schema: Registered | Schema, label: str) -> Written:
     *references, text = registry.with_references(schema)
     return Written(schema.id, label, avro.parse(text, references, where=label))
+
+
+def compile_written(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:
+    """Compile a table; versions that cannot be compiled are left out, so that what they wrote is rejected.
+
+    Raises `SchemaError` or `UnmappedTypeError` where no version can be.
+    """
+    try:
+        return compile_table(table, keys, values)
+    except (SchemaError, UnmappedTypeError) as error:
+        culprit = next((one for one in values if _problem(table, keys, one) == str(error)), None)
+        others = [one for one in values if one is not culprit]
+        if culprit is None or not others:
+            raise
+        compiled = compile_written(table, keys, others)
+        return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
+
+
+def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
+    """Say why one version cannot be compiled; empty if it can."""
+    try:
+        compile_table(table, keys, (value,))
+    except (SchemaError, UnmappedTypeError) as error:
+        return str(error)
+    return ""

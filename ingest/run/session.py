@@ -2,7 +2,7 @@
 
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,6 +15,7 @@ from ingest.names import Subject, Topic
 from ingest.registry import Registered, Registry, open_registry
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
+from ingest.stop import Stop
 from ingest.tables import Format, Table, read_all
 
 if TYPE_CHECKING:
@@ -92,12 +93,15 @@ class Session:
         """The Spark session of this deployment, in UTC."""
         from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
 
-        from ingest.run.spark import session_of, start_session  # noqa: PLC0415  same
+        from ingest.run.spark import session_of, start_session, submitted  # noqa: PLC0415  same
 
         if self._given is not None:
             return session_of(self._given)
         spark = self.settings.spark
-        jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
+        if submitted():  # they are the submitter's; and a package in an archive could not hold ours
+            jars: tuple[Path, ...] = ()
+        else:
+            jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
         self._started = SparkSession.getActiveSession() is None
         return start_session("ingest", spark.master, spark.conf, jars)
 
@@ -193,12 +197,12 @@ class Session:
         *,
         max_offsets: int | None = None,
         progress: "Progress" = silent,
-        keeps_signal: bool = False,
+        stop: Stop | None = None,
     ) -> "RunReport":
         """Bring tables, all or the named ones, up to the ends of their topics.
 
         In the main thread a SIGTERM or SIGINT ends the run in order; then it is raised again, or with
-        `keeps_signal` told by the report alone.
+        a `stop` told by that and the report alone.
         """
         from ingest.run.fleet import run_tables  # noqa: PLC0415  pyspark is an extra
 
@@ -206,8 +210,24 @@ class Session:
         progress("", "starting Spark")
         return run_tables(
             self.settings, self.spark, self.registry, tables, progress,
-            max_offsets=max_offsets, keeps_signal=keeps_signal,
+            max_offsets=max_offsets, stop=stop,
         )  # fmt: skip
+
+    def follow(
+        self,
+        names: Sequence[str] = (),
+        *,
+        interval_s: float = 10.0,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "Iterator[RunReport]":
+        """Run again and again, and give each run's report, until stopped (see `ingest.run.follow`)."""
+        from ingest.run.follow import follow  # noqa: PLC0415  light start
+
+        def run_once(stop: Stop) -> "RunReport":
+            return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
+
+        return follow(run_once, interval_s)
 
     def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
         """Return what each table holds and how far behind it is."""

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.run.functions import register_functions
+from ingest.settings.secret import MASKED_NAMES
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
@@ -65,6 +66,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What Spark's pages and event logs mask: its own default shows an Azure storage's key, say.
+    "spark.redaction.regex": MASKED_NAMES,
 }
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {

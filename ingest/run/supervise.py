@@ -109,7 +109,7 @@ class Supervisor(Generic[T]):
         self._cancel(job)
         if time.monotonic() - job.given_up < _LET_GO_S:
             return None
-        logger("run").warning("table.left-behind", table=job.table.table)
+        logger(__name__).warning("table.left-behind", table=job.table.table)
         return reason
 
     def _judge(self, job: _Job[T]) -> None:
@@ -132,4 +132,4 @@ class Supervisor(Generic[T]):
         try:
             self.context.cancelJobsWithTag(job.tag)
         except Py4JError as error:
-            logger("run").debug("cancel.failed", table=job.table.table, exc_info=error)
+            logger(__name__).debug("cancel.failed", table=job.table.table, exc_info=error)

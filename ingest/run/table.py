@@ -26,13 +26,14 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant, Partition, SchemaId
 from ingest.order.rewrite import merge
 from ingest.order.settle import count_lost, settle, stored_columns
-from ingest.order.tally import PARTIALS, Tally
+from ingest.order.tally import PARTIALS
 from ingest.registry import Registry
 from ingest.run.aside import set_aside
 from ingest.run.batch import Folded, Standing, folded, read_batch
 from ingest.run.keys import check_keys, refuse_folders
+from ingest.run.measures import Measures
 from ingest.run.report import TableOutcome
-from ingest.run.schemas import fetch_written
+from ingest.run.schemas import Sides, fetch_written
 from ingest.settings import Settings
 from ingest.stop import Stop
 from ingest.tables import Table
@@ -56,6 +57,8 @@ class Run:
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
+    last: dict[str, LedgerEntry | None] = attrs.Factory(dict)
+    """The newest commit of each table that was looked at."""
 
     def path(self, table: Table) -> str:
         """Return where the table lies."""
@@ -83,17 +86,21 @@ def run_table(run: Run, table: Table, watermarks: Mapping[Partition, Watermark])
         last, ranges, marks = _look(run, table, watermarks)  # another run may have been there
         if ranges.is_empty:
             return _idle(table, ranges, started)
-        with prepared(run, table, last, ranges, marks) as found:
+        written = fetch_known(run, table, ranges, marks)
+        with prepared(run, table, last, ranges, written) as found:
             rows, lost = rows_to_write(run, found)
             run.progress(table.table, "writing")
             with run.stop.committing(table.table):
+                committing = time.monotonic()
                 held.check()
                 set_aside(run.spark, run.rejects_path(table), found, ranges, last=last, run_id=run.run_id)
                 held.check()
-                instant = commit_rows(run, found, rows, _entry(run, table, last, ranges, found.counts))
+                instant = commit_rows(run, found, rows, _account(run, last, ranges, found))
+                measures = Measures(commit_s=time.monotonic() - committing)
+                del run.last[table.table]  # another one by now
     return TableOutcome(
         table.table, table.topic, "committed", instant, ranges, found.counts, found.evolution.changes,
-        time.monotonic() - started, lost=lost,
+        time.monotonic() - started, lost=lost, measures=measures,
     )  # fmt: skip
 
 
@@ -105,7 +112,7 @@ def _look(
     run: Run, table: Table, watermarks: Mapping[Partition, Watermark]
 ) -> tuple[LedgerEntry | None, TopicRanges, Mapping[Partition, Watermark]]:
     """Return the table's last commit, what is left to read, and the ends of the topic that this goes by."""
-    last = read_ledger(run.spark, run.path(table))
+    last = run.last[table.table] = read_ledger(run.spark, run.path(table))
     try:
         return last, pending(table, last, watermarks, run.max_offsets), watermarks
     except OffsetError:
@@ -133,18 +140,20 @@ def consumed(table: Table, last: LedgerEntry | None) -> Consumed:
     return Consumed(table.table, last.next_offsets, last.high_offsets, last.topic_id, keeps_all)
 
 
+def fetch_known(
+    run: Run, table: Table, ranges: TopicRanges, watermarks: Mapping[Partition, Watermark]
+) -> Sides:
+    """Fetch the schemas that are known before ranges are read."""
+    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
+    return fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+
+
 @contextmanager
 def prepared(
-    run: Run,
-    table: Table,
-    last: LedgerEntry | None,
-    ranges: TopicRanges,
-    watermarks: Mapping[Partition, Watermark],
+    run: Run, table: Table, last: LedgerEntry | None, ranges: TopicRanges, written: Sides
 ) -> Iterator[Folded]:
     """Read ranges, decode and fold them, and fit them to the table: all but writing."""
     run.progress(table.table, f"reading {ranges.span:,} offsets")
-    retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
-    written = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
     batch = read_batch(run.spark, run.settings.kafka, ranges)
     with folded(batch, table, run.registry, written, standing(run, table, last)) as found:
         yield found
@@ -198,22 +207,27 @@ def commit_rows(run: Run, found: Folded, rows: DataFrame, entry: LedgerEntry) ->
     return write(whole, table, path, found.key_names, entry, first=first, rewrites=True)
 
 
-def _entry(
-    run: Run, table: Table, last: LedgerEntry | None, ranges: TopicRanges, counts: Tally
-) -> LedgerEntry:
-    """Return the account that the commit will hold."""
-    ends = ranges.end_offsets()
-    before = last.max_source_ms if last else None
-    moments = [moment for moment in (before, counts.max_source_ms) if moment is not None]
-    high = dict(last.high_offsets) if last else {}
+def account(run: Run, last: LedgerEntry | None, found: Folded) -> LedgerEntry:
+    """Return the account of a commit: what a batch brought, at the offsets of the table's last one."""
+    table, counts = found.compiled.table, found.counts
+    ids = tuple(one for one in counts.schema_ids if one > 0)
+    moments = [one for one in (last.max_source_ms if last else None, counts.max_source_ms) if one is not None]
     return LedgerEntry(
         run_id=run.run_id,
         topic=table.topic,
-        next_offsets=ends,
-        high_offsets={partition: max(end, high.get(partition, 0)) for partition, end in ends.items()},
-        schema_ids=tuple(one for one in counts.schema_ids if one > 0),
+        next_offsets=last.next_offsets if last else {},
+        high_offsets=last.high_offsets if last else {},
+        schema_ids=ids,
         counters=counts.counters(),
         max_source_ms=max(moments, default=None),
-        known_ids=tuple(sorted({*known_ids(last), *(one for one in counts.schema_ids if one > 0)})),
-        topic_id=ranges.topic_id,
+        known_ids=tuple(sorted({*known_ids(last), *ids})),
+        topic_id=last.topic_id if last else "",
     )
+
+
+def _account(run: Run, last: LedgerEntry | None, ranges: TopicRanges, found: Folded) -> LedgerEntry:
+    """Return the account of a run's commit, with the offsets that it comes to."""
+    ends = ranges.end_offsets()
+    entry = account(run, last, found)
+    high = {partition: max(end, entry.high_offsets.get(partition, 0)) for partition, end in ends.items()}
+    return attrs.evolve(entry, next_offsets=ends, high_offsets=high, topic_id=ranges.topic_id)

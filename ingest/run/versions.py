@@ -15,8 +15,7 @@ from ingest.errors import EvolutionError, SchemaNotFoundError, UsageError
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import Registered, Registry, Verdict, deleted_versions
 from ingest.run.messages import read_schema
-from ingest.run.rejected import compile_written
-from ingest.run.schemas import fetch_versions
+from ingest.run.schemas import compile_written, fetch_versions
 from ingest.tables import Policy, Subjects, Table, Target
 from ingest.tables.evolution import effect_of
 

@@ -18,7 +18,7 @@ _KIND_NAMES: dict[type, str] = {
     dict: "a table",
     list: "a list",
 }
-_MINIMUM = {
+MINIMUM = {
     "registry.timeout_s": 0.001,
     "registry.retries": 0,
     "run.parallel_tables": 1,
@@ -26,7 +26,7 @@ _MINIMUM = {
     "run.table_timeout_s": 0,
     "run.stop_grace_s": 0,
 }
-_CHOICES = {"lake.lock": ("auto", "none")}
+CHOICES = {"lake.lock": ("auto", "none"), "run.log_level": ("debug", "info", "warning", "error")}
 _NEVER_EMPTY = ("lake.path", "spark.master")
 
 
@@ -53,14 +53,14 @@ def wrong_type(source: str, key: str, value: object, kind: type) -> SettingsErro
 
 def check_range(source: str, key: str, value: object) -> None:
     """Refuse a number below the option's minimum (and a NaN)."""
-    minimum = _MINIMUM.get(key)
+    minimum = MINIMUM.get(key)
     if minimum is not None and isinstance(value, int | float) and not value >= minimum:
         raise SettingsError(source, key, f"found {value}, allowed is {minimum} or more")
 
 
 def check_choice(source: str, key: str, value: object) -> None:
     """Refuse a word that the option does not know."""
-    choices = _CHOICES.get(key)
+    choices = CHOICES.get(key)
     if choices and value not in choices:
         raise SettingsError(source, key, f"found {_shown(key, value)}, allowed is {' or '.join(choices)}")
 

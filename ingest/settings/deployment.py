@@ -85,13 +85,16 @@ class RunSettings:
 
     `lock_wait_s` is how long a table waits for another run of it.  `table_timeout_s` is how long it may take,
     0 for as long as it wants: a first load may take hours.  `stop_grace_s` is what a table in its commit gets
-    when it is to stop.
+    when it is to stop.  `metrics` is where a run's metrics go (see `ingest.run.metrics`).  `log_level` says
+    what is logged on standard error: at `info` a line for each table and run.
     """
 
     parallel_tables: int = 4
     lock_wait_s: float = 5.0
     table_timeout_s: float = 0.0
     stop_grace_s: float = 20.0
+    metrics: str = attrs.field(default="", repr=lambda text: repr(mask_url(text)))
+    log_level: str = "warning"
 
 
 @attrs.frozen
@@ -108,12 +111,12 @@ class Settings:
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text, longest first: what the log has to mask."""
-        parts = (self.registry, self.kafka, self.spark)
+        parts = (self.registry, self.kafka, self.spark, self.run)
         found = {text for part in parts for text in _secrets(part)} - {"", "true", "false"}
         return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
-def _secrets(part: RegistrySettings | KafkaSettings | SparkSettings) -> Iterator[str]:
+def _secrets(part: RegistrySettings | KafkaSettings | SparkSettings | RunSettings) -> Iterator[str]:
     for value in attrs.asdict(part, recurse=False).values():
         match value:
             case Secret():

@@ -7,12 +7,12 @@ import attrs
 
 MASK = "***"
 
-# Names of Kafka client, Spark and Hadoop properties whose values must not be shown.
-_SECRET_NAME = re.compile(
-    r"passw|secret|token|jaas|credential|private|user\.info|(access|account|api)[._-]?key"
-    r"|key\.pem|keystore\.key",
-    re.IGNORECASE,
+MASKED_NAMES = (
+    r"(?i)passw|secret|token|jaas|credential|private|user\.info|(access|account|api)[._-]?key"
+    r"|key\.pem|keystore\.key"
 )
+"""Names of Kafka client, Spark and Hadoop properties whose values must not be shown, for Python and Java."""
+_SECRET_NAME = re.compile(MASKED_NAMES)
 _JAAS_SECRET = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
 

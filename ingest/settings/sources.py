@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import NoneType
@@ -24,7 +23,9 @@ from ingest.settings.check import (
     wrong_type,
 )
 from ingest.settings.deployment import LakeSettings, Settings
-from ingest.settings.secret import Secret
+from ingest.settings.document import read_document
+from ingest.settings.origin import WAYS, Origin, origin_of
+from ingest.settings.secret import Secret, looks_secret
 
 DEFAULT_FILE = "ingest.toml"
 FILE_VARIABLE = "INGEST_SETTINGS"
@@ -32,6 +33,7 @@ FILE_VARIABLE = "INGEST_SETTINGS"
 _OWN = ("tables_dir", "source")
 KINDS: dict[str, Any] = {o.path: o.cls for o in deep_options(Settings) if o.path not in _OWN}
 MAPS = tuple(key for key, kind in KINDS.items() if kind == dict[str, str])
+_PLACES = ("lake.path", "run.metrics")
 _URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -79,12 +81,10 @@ def _in_file(file: Path | None) -> Iterator[Found]:
     if file is None:
         return
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(str(file), "not TOML", str(error)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(str(file), "not readable", str(error)) from None
-    for key, value in _leaves(document, ""):
+        leaves = [*_leaves(read_document(file), "")]
+    except RecursionError:
+        raise SettingsError(str(file), "not readable", "is nested too deep") from None
+    for key, value in leaves:
         yield Found(key, value, str(file), file.parent)
 
 
@@ -93,7 +93,10 @@ def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, obj
     for name, value in table.items():
         key = f"{prefix}{name}"
         known = key in MAPS or any(path.startswith(f"{key}.") for path in KINDS)
-        if isinstance(value, dict) and (value or known):
+        origin = origin_of(value) if isinstance(value, dict) and _is_secret(key) else None
+        if origin is not None:
+            yield key, origin
+        elif isinstance(value, dict) and (value or known):
             yield from _leaves(value, f"{key}.")
         else:
             yield key, value
@@ -105,8 +108,26 @@ def _in_environment() -> Iterator[Found]:
     sections = tuple({f"{_variable(key.partition('.')[0])}_" for key in KINDS})
     for name, text in sorted(os.environ.items()):
         if text and name.startswith(sections):
-            key = keys.get(name) or _key_of(name)
-            yield Found(key, text, f"environment variable {name}", Path.cwd(), lenient=True)
+            key, value = _secret_elsewhere(keys, name, text) or (keys.get(name) or _key_of(name), text)
+            yield Found(key, value, f"environment variable {name}", Path.cwd(), lenient=True)
+
+
+def _secret_elsewhere(keys: Mapping[str, str], name: str, text: str) -> tuple[str, Origin] | None:
+    """Read `INGEST_REGISTRY_BASIC_AUTH_FILE` and its like."""
+    for way in WAYS:
+        own = name.removesuffix(f"_{way.upper()}")
+        key = keys.get(own) or _key_of(own)
+        if own != name and _is_secret(key):
+            return key, Origin(way, text)
+    return None
+
+
+def _is_secret(key: str) -> bool:
+    """Tell whether a value is a secret: by its option's type, or by its property's name."""
+    owner = _map_of(key)
+    if owner is not None:
+        return looks_secret(key.removeprefix(f"{owner}."))
+    return key in KINDS and _kind(key) is Secret
 
 
 def _key_of(variable: str) -> str:
@@ -133,6 +154,9 @@ def _variable(key: str) -> str:
 
 def _checked(found: Found) -> object:
     """Convert a value to its option's type, or say what is wrong with it."""
+    if isinstance(found.value, Origin):
+        secret = found.value.read(found.source, found.key, found.folder)
+        found = attrs.evolve(found, value=secret, lenient=False)
     if _map_of(found.key):
         return _property_text(found)
     if found.key not in KINDS:
@@ -173,8 +197,9 @@ def _placed(found: Found, kind: type, value: object) -> object:
             return Secret(value)
         case str() if kind is Path:
             return found.folder / Path(value).expanduser()
-        case str() if found.key == "lake.path" and not _URI.match(value):
-            return str(found.folder / Path(value).expanduser())
+        case str() if found.key in _PLACES and value and not _URI.match(value):
+            # A folder keeps the "/" that says so.
+            return f"{found.folder / Path(value).expanduser()}{'/' if value.endswith('/') else ''}"
         case str() if found.key == "registry.url":
             return ",".join(_registry_place(part.strip(), found.folder) for part in value.split(","))
         case _:

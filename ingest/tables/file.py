@@ -1,6 +1,5 @@
 """Read table files: strictly, each error with its file and dotted key."""
 
-import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn
 
 from ingest.errors import TableFileError, UsageError
-from ingest.tables.rules import WrongValueError
+from ingest.tables.rules import WrongValueError, suggest
 from ingest.tables.table import Table
 
 MAX_BYTES: Final = 1024 * 1024
@@ -41,7 +40,10 @@ def read(path: Path) -> Table:
 
 
 def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[Table, ...]:
-    """Read all table files of a folder, or those of the named tables, by file name."""
+    """Read all table files of a folder, or those of the named tables, by file name.
+
+    Where tables are named, a broken file stops those alone that it could hold.
+    """
     paths = sorted(path for path in folder.glob("*.toml") if not path.name.startswith("."))
     if not paths:
         what = "holds no table file" if folder.is_dir() else "does not exist"
@@ -49,16 +51,30 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[Table, ...]:
         raise UsageError(f"the tables folder {folder} {what}", todo)
     found: dict[str, Table] = {}
     files: dict[str, Path] = {}
+    broken: dict[str, TableFileError] = {}
     for path in paths:
-        table = read(path)
-        if table.table in found:
+        try:
+            table = read(path)
+        except TableFileError as error:
+            if not names:
+                raise
+            broken[path.stem] = error
+            continue
+        if table.table in found and (not names or table.table in names):
             problem = f"'{table.table}' is also the table of {files[table.table].name}"
             raise TableFileError(str(path), "table", problem, "Two files must not write one table")
         found[table.table], files[table.table] = table, path
     for name in names:
         if name not in found:
-            raise UsageError(f"there is no table '{name}' in {folder}", _suggest(name, found))
+            raise broken.get(name) or _no_table(folder, name, found, tuple(broken.values()))
     return tuple(table for name, table in found.items() if not names or name in names)
+
+
+def _no_table(folder: Path, name: str, known: Iterable[str], broken: Sequence[TableFileError]) -> UsageError:
+    problem = f"there is no table '{name}' in {folder}"
+    if broken:
+        return UsageError(f"{problem}, unless in a file that is broken", str(broken[0]))
+    return UsageError(problem, suggest(name, known))
 
 
 def parse_toml(text: str, path: str) -> dict[str, Any]:
@@ -164,7 +180,7 @@ def _literal(value: Any, kind: Any) -> Any:
     allowed = get_args(kind)
     if isinstance(value, str) and value in allowed:
         return value
-    todo = _suggest(value, allowed) if isinstance(value, str) else ""
+    todo = suggest(value, allowed) if isinstance(value, str) else ""
     raise WrongValueError("", f"found {_shown(value)}; allowed: {_quoted(allowed)}", todo)
 
 
@@ -207,7 +223,7 @@ def _table_file_error(path: Path, where: tuple[str, ...], cause: BaseException) 
             unknown = min(cause.extra_fields)
             known = [field.name for field in attrs.fields(cause.cl)]
             problem = f"unknown key; allowed: {', '.join(known)}"
-            return TableFileError(str(path), _dotted(*where, unknown), problem, _suggest(unknown, known))
+            return TableFileError(str(path), _dotted(*where, unknown), problem, suggest(unknown, known))
         case KeyError():
             # cattrs notes the attribute, so `where` names it already.
             return TableFileError(str(path), _dotted(*where), "is missing")
@@ -239,11 +255,6 @@ def _shown(value: Any) -> str:
 
 def _quoted(allowed: Sequence[str]) -> str:
     return ", ".join(f"'{one}'" for one in allowed)
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"Did you mean '{near[0]}'?" if near else ""
 
 
 _CONVERTER: Final = _make_converter()

@@ -1,20 +1,15 @@
 """How many records a run may set aside before it stops."""
 
-from typing import Final
-
 import attrs
 
 from ingest.tables.rules import between
-
-FEW: Final = 10
-"""Rejects that no share forbids: one bad record of three must not stop a small run."""
 
 
 @attrs.frozen
 class Rejects:
     """The bounds of one run; a run above either of them commits nothing.
 
-    `max_share` is of the messages read, and counts from more than `FEW` rejects on; 0 allows none.
+    `max_share` is of the messages read: of a small run it allows none, unless it is raised.
     """
 
     max_rows: int = attrs.field(default=10_000, validator=between(0, 10_000_000))
@@ -22,5 +17,4 @@ class Rejects:
 
     def allowed(self, read: int) -> int:
         """Return how many of the messages read may be rejected."""
-        shared = max(FEW, int(self.max_share * read)) if self.max_share else 0
-        return min(self.max_rows, shared)
+        return min(self.max_rows, int(self.max_share * read))

@@ -1,6 +1,7 @@
 """What a text or a number in a table file must hold beyond its type."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -31,3 +32,9 @@ def between(low: N, high: N) -> Rule[N]:
             raise WrongValueError(attribute.name, f"found {value}; allowed: {low} to {high}")
 
     return check
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Ask for the known name that is nearest to one; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean '{near[0]}'?" if near else ""

@@ -1,6 +1,5 @@
 """A table file's content as values, with the rules that a text must hold beyond its type."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any, Final, Literal
@@ -10,7 +9,7 @@ import attrs
 from ingest.names import Subject, Topic
 from ingest.tables.evolution import RULES, Kind, Policy, policy_of
 from ingest.tables.rejects import Rejects
-from ingest.tables.rules import WrongValueError, between
+from ingest.tables.rules import WrongValueError, between, suggest
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
@@ -96,11 +95,9 @@ def _policies(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[
     for kind, policy in value.items():
         rule = next((rule for name, rule in RULES.items() if name == kind), None)
         if rule is None:
-            near = difflib.get_close_matches(kind.replace("_", "-"), RULES, n=1)
-            todo = f"Did you mean '{near[0]}'?" if near else ""
-            raise WrongValueError(
-                f"{attribute.name}.{kind}", f"unknown kind of change; allowed: {', '.join(RULES)}", todo
-            )
+            problem = f"unknown kind of change; allowed: {', '.join(RULES)}"
+            todo = suggest(kind.replace("_", "-"), RULES)
+            raise WrongValueError(f"{attribute.name}.{kind}", problem, todo)
         if policy not in rule.effects:
             allowed = ", ".join(f"'{one}'" for one in rule.effects)
             raise WrongValueError(f"{attribute.name}.{kind}", f"found '{policy}'; allowed: {allowed}")

@@ -33,7 +33,7 @@ _KEYS: Final = {
     "types.decimals": "Of more than 38 digits. string: all of them, as text; fail: stop.",
     "types.beyond": "Infinity, and dates outside the years 1 to 9999. fail: set aside; null: store null.",
     "types.placeholder": "The connector's unavailable.value.placeholder.",
-    "rejects.max_share": "Of the messages read; counts from the eleventh reject on.",
+    "rejects.max_share": "Of the messages that a run reads; 1.0: max_rows alone counts.",
     "types.nanos": "timestamp: to 1 µs; bigint or string: all nine digits.",
 }
 

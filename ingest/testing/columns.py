@@ -79,9 +79,15 @@ def enum(*allowed: str) -> Json:
     )
 
 
-def fields_of(columns: Columns) -> list[Json]:
-    """Make the fields of a record, with the defaults that the converter writes."""
-    return [{"name": name, "type": kind, **_default(kind)} for name, kind in columns.items()]
+def fields_of(columns: Columns, renamed: Mapping[str, str] | None = None) -> list[Json]:
+    """Make the fields of a record, with the defaults that the converter writes.
+
+    `renamed` gives fields the name that they had before, as an alias.
+    """
+    old = {name: {"aliases": [was]} for name, was in (renamed or {}).items()}
+    return [
+        {"name": name, "type": kind, **_default(kind), **old.get(name, {})} for name, kind in columns.items()
+    ]
 
 
 def record(full_name: str, columns: Columns, **more: Json) -> Json:

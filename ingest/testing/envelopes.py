@@ -1,5 +1,6 @@
 """Schemas of a change topic's keys and values, as the converter registers them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ingest.testing.columns import Columns, Json, fields_of, nullable, record, semantic
@@ -15,9 +16,18 @@ def key_schema(topic: str, columns: Columns) -> Json:
     return record(f"{topic}.Key", columns)
 
 
-def envelope_schema(topic: str, columns: Columns, connector: Connector, source_record: str = "") -> Json:
-    """Make the schema of change events; `after` names the record that `before` defines."""
-    images = _document_images() if connector.is_document else _row_images(topic, columns)
+def envelope_schema(
+    topic: str,
+    columns: Columns,
+    connector: Connector,
+    source_record: str = "",
+    renamed: Mapping[str, str] | None = None,
+) -> Json:
+    """Make the schema of change events; `after` names the record that `before` defines.
+
+    `renamed` gives columns the name that they had before, as an Avro alias.
+    """
+    images = _document_images() if connector.is_document else _row_images(topic, columns, renamed)
     transaction = {"transaction": nullable(record("event.block", _BLOCK, **{"connect.version": 1}))}
     op = {"op": nullable("string") if connector.is_document else "string"}
     fine = dict.fromkeys(("ts_us", "ts_ns"), nullable("long"))
@@ -30,8 +40,9 @@ def envelope_schema(topic: str, columns: Columns, connector: Connector, source_r
     return record(f"{topic}.Envelope", parts, **version)
 
 
-def _row_images(topic: str, columns: Columns) -> dict[str, Json]:
-    row = {"type": "record", "name": "Value", "fields": fields_of(columns), "connect.name": f"{topic}.Value"}
+def _row_images(topic: str, columns: Columns, renamed: Mapping[str, str] | None) -> dict[str, Json]:
+    fields = fields_of(columns, renamed)
+    row = {"type": "record", "name": "Value", "fields": fields, "connect.name": f"{topic}.Value"}
     return {"before": nullable(row), "after": nullable("Value")}
 
 

@@ -80,16 +80,23 @@ class Topic:
     # --- schemas -------------------------------------------------------------------------------
 
     def version(
-        self, columns: Columns | None = None, *, compatibility: str = "NONE", subject: str = ""
+        self,
+        columns: Columns | None = None,
+        *,
+        renamed: Mapping[str, str] | None = None,
+        compatibility: str = "NONE",
+        subject: str = "",
     ) -> int:
         """Register a version of the value subject and make it current; return its schema id.
 
-        `compatibility` becomes the subject's level first: by default the registry takes any change.
-        `subject` is another subject than the topic's own, as other naming strategies have it.
+        `renamed` gives columns the name that they had before, as an Avro alias.  `compatibility` becomes the
+        subject's level first: by default the registry takes any change.  `subject` is another subject than
+        the topic's own, as other naming strategies have it.
         """
         columns = {} if columns is None else dict(columns)
         level = compatibility if self.versions and not subject else None
-        schema_id = self.servers.register(subject or f"{self.name}-value", self.envelope(columns), level)
+        node = self.envelope(columns, renamed)
+        schema_id = self.servers.register(subject or f"{self.name}-value", node, level)
         self.versions[schema_id] = columns
         self.current = schema_id
         return schema_id
@@ -101,9 +108,9 @@ class Topic:
         self.key_id = self.servers.register(f"{self.name}-key", key_schema(self.name, columns), level)
         return self.key_id
 
-    def envelope(self, columns: Columns) -> Json:
-        """Make the schema of events with these columns."""
-        return envelope_schema(self.name, columns, self.connector)
+    def envelope(self, columns: Columns, renamed: Mapping[str, str] | None = None) -> Json:
+        """Make the schema of events with these columns, some of them under a new name."""
+        return envelope_schema(self.name, columns, self.connector, renamed=renamed)
 
     # --- messages ------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.cli.output import WIDTH, lay_out, print_text, some
+from ingest.cli.output import WIDTH, lay_out, print_error, print_table, print_text, some
 
 NAME = "server1_salesdb_dbo_customer_addresses"
 
@@ -59,3 +59,14 @@ def test_many_names_are_told_by_the_first_few() -> None:
     """A hundred tables do not fill the screen, and one more is not worth counting."""
     assert some("abcde") == "a, b, c, d, e"
     assert some("abcdef") == "a, b, c, d and 2 more"
+
+
+def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names come from registries and brokers, and a terminal obeys what they hold."""
+    evil = "a\x1b[2Jb\x07\x9b1m"
+    print_table(("topic",), [(evil,)])
+    print_text(evil)
+    print_error(evil)
+    shown = capsys.readouterr()
+    assert shown.out.count("a\\x1b[2Jb\\x07\\x9b1m") == 2
+    assert shown.err == "ingest: a\\x1b[2Jb\\x07\\x9b1m\n"

@@ -4,11 +4,17 @@ import pytest
 
 from ingest.cli.plan import show_plan
 from ingest.compile.difference import SchemaChange
-from ingest.errors import EvolutionError
+from ingest.errors import (
+    BrokerUnreachableError,
+    EvolutionError,
+    IngestError,
+    UnexpectedError,
+    UsageError,
+)
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
 from ingest.order.tally import Tally
-from ingest.run.plan import TablePlan, VersionPlan
+from ingest.run.plan import TablePlan, VersionPlan, exit_code
 from ingest.run.versions import planned
 from ingest.tables import Subjects, Table
 
@@ -75,3 +81,19 @@ def test_a_plan_tells_what_is_not_used_yet_and_what_is_set_aside(capsys: pytest.
 def test_a_plan_of_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing waits, and no version is new."""
     assert shown(TablePlan("orders", TOPIC, "idle"), capsys) == ["  orders: nothing waiting"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [
+        ([None, None], 0),
+        ([None, BrokerUnreachableError("b:1", "refused")], 75),
+        ([BrokerUnreachableError("b:1", "refused"), UnexpectedError("table a", "odd")], 1),
+        ([UsageError("no such thing"), UnexpectedError("table a", "odd")], 1),
+    ],
+)
+def test_the_exit_code_is_that_of_what_would_fail_for_good(
+    errors: list[IngestError | None], code: int
+) -> None:
+    """As a run's: what another try may mend counts only where nothing else is wrong."""
+    assert exit_code([TablePlan("t", TOPIC, "fail", error=error) for error in errors]) == code

@@ -24,6 +24,8 @@ class Case:
 
     `old`, `new`: a value that each version writes; `stored_old`, `stored_new`: what the table then holds of
     them, in its type `spark`.  `told` are the changes that the run reports which meets the new version.
+    `new_name` is the column's name in the new version, which that says by an alias, or a table file by
+    `renamed_by`.  `beside` is a column that the table gets for the new version's values.
     """
 
     old_type: Json
@@ -34,6 +36,9 @@ class Case:
     told: tuple[Told, ...]
     stored_old: Any = attrs.field()
     stored_new: Any = attrs.field()
+    new_name: str = ""
+    renamed_by: str = ""
+    beside: str = ""
 
     @stored_old.default
     def _as_old(self) -> Any:
@@ -150,6 +155,19 @@ IN_PLACE: Final[Mapping[str, Case]] = {
     "items": Case(
         nullable(array(nullable("int"))), nullable(array(nullable("long"))), [1, None], [1 << 40],
         "array<bigint>", (("column-widened", "items[]"),),
+    ),
+    "aliased": Case(
+        nullable("int"), nullable("long"), 7, 1 << 40, "bigint",
+        (("column-renamed", "aliased"), ("column-widened", "aliased")), new_name="alias",
+    ),
+    "declared": Case(
+        nullable("string"), nullable("string"), "o", "n", "string",
+        (("column-renamed", "declared"),), new_name="declaration",
+        renamed_by='[columns.declaration]\nrename = "declared"',
+    ),
+    "clash": Case(
+        nullable("int"), nullable("string"), 7, "seven", "int", (("column-changed", "clash"),),
+        stored_new=None, beside="clash_v2",
     ),
     "added_last": Case(
         None, nullable(array(nullable("string"))), None, ["n"], "array<string>",

@@ -30,9 +30,9 @@ class Topic(testing.Topic):
         """The id of the newest version."""
         return list(self.versions)[-1]
 
-    def add_version(self, columns: Columns) -> int:
+    def add_version(self, columns: Columns, renamed: Mapping[str, str] | None = None) -> int:
         """Register a version of the value subject, whatever it changes; return its id."""
-        return self.version(columns)
+        return self.version(columns, renamed=renamed)
 
     def register(self, subject: str, node: Any) -> int:
         """Register any schema; return its id."""

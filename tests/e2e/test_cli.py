@@ -19,15 +19,17 @@ from tests.e2e.events import Change, Topic, envelope_schema, make_topics
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
 COMMANDS = (
-    ["onboard"], ["run"], ["status"], ["schema", "show"], ["schema", "types"], ["offsets", "show"],
-    ["offsets", "set"], ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
+    ["onboard"], ["plan"], ["run"], ["status"], ["schema", "show"], ["schema", "types"], ["schema", "diff"],
+    ["schema", "history"], ["schema", "check"], ["offsets", "show"], ["offsets", "set"], ["rejects", "list"],
+    ["rejects", "show"], ["rejects", "replay"], ["rejects", "purge"],
+    ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
     ["local", "up"], ["local", "down"], ["local", "status"], ["local", "load"],
 )  # fmt: skip
 COLUMNS = {"id": "int", "v": nullable("string")}
 REPORT_KEYS = {"run_id", "started_at", "finished_at", "outcome", "tables"}
 TABLE_KEYS = {
     *("table", "outcome", "instant", "topic", "offsets", "read", "applied", "superseded", "ignored"),
-    *("rejected", "schema_ids", "schema_changes", "max_source_ts", "seconds", "error"),
+    *("rejected", "schema_ids", "schema_changes", "max_source_ts", "seconds", "metrics", "error"),
 }  # fmt: skip
 
 
@@ -269,6 +271,7 @@ def test_a_run_reports_what_it_did(ingest: Shell, topics: dict[str, Topic]) -> N
     assert status["customers"]["instant"] == second["customers"]["instant"]
 
 
+@pytest.mark.pairs  # tests/e2e/test_cluster.py submits, too
 @pytest.mark.spark
 @pytest.mark.servers
 def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> None:

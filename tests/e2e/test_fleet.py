@@ -1,23 +1,38 @@
-"""Many tables in one session: each for itself."""
+"""Many tables in one session: what one of them runs into stays with it."""
 
+import os
+import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import Final
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ingest.errors import TopicNotFoundError
-from ingest.testing import nullable
+from ingest import Session
+from ingest.errors import DecodeError, IngestError, TableTimeoutError, TopicNotFoundError, UnmappedTypeError
+from ingest.testing import nullable, semantic
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics
-from tests.e2e.referee import read_table
-from tests.e2e.tablefiles import copy_table
+from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.tablefiles import allow_rejects, copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
-TABLES = tuple(f"t{number}" for number in range(8))
+GOOD: Final = tuple(f"t{number:02}" for number in range(17))
+BROKEN: Final[Mapping[str, tuple[type[IngestError], str]]] = {
+    "unmappable": (UnmappedTypeError, "io.debezium.data.geometry.Blob"),
+    "poisoned": (DecodeError, "30 of 31 messages are rejected, and [rejects] allows 0"),
+    "full": (DecodeError, "3 of 4 messages are rejected, and [rejects] allows 2"),
+}
+"""Tables that fail, why, and what is told of it."""
+HANGS: Final = "t07"
+TIMEOUT_S: Final = 3
+GOOD_CHANGE: Final = Change("c", {"id": 1, "v": "a"}, at=1)
 
 
 def count_jobs(spark: SparkSession) -> int:
@@ -25,17 +40,57 @@ def count_jobs(spark: SparkSession) -> int:
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())  # noqa: SLF001  no public way
 
 
-def test_tables_run_side_by_side_and_idle_ones_cost_no_job(
-    make_deployment: Callable[[], Deployment], outer_spark: SparkSession
-) -> None:
-    """Eight at once, each with its own rows; a topic that is missing stops its own table alone."""
-    deployment = make_deployment()
+def make_fleet(deployment: Deployment) -> dict[str, Topic]:
+    """Onboard twenty tables and send what they are to read; eight are run at a time.
+
+    Good ones get rows of their own, as many as their number, and one more.
+    """
     with (deployment.root / "ingest.toml").open("a") as settings:
         settings.write("[run]\nparallel_tables = 8\n")
-    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.{n}": COLUMNS for n in TABLES})
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in (*GOOD, "poisoned", "full")}
+    topics = make_topics(deployment.servers, names)
     deployment.onboard()
-    for number, topic in enumerate(topics.values()):
-        topic.send(*(Change("c", {"id": i, "v": topic.name}, at=i) for i in range(number + 1)))
+    for number, name in enumerate(GOOD):
+        topics[name].send(*(Change("c", {"id": i, "v": name}, at=i) for i in range(number + 1)))
+    for name, count in (("poisoned", 30), ("full", 3)):
+        topics[name].produce([topics[name].record(GOOD_CHANGE), *[(None, b"\7")] * count])
+    allow_rejects(deployment, "full")
+    path = deployment.tables / "full.toml"
+    path.write_text(re.sub(r"(?m)^max_rows = .*$", "max_rows = 2", path.read_text()))
+
+    shape = {**COLUMNS, "shape": nullable(semantic("bytes", "io.debezium.data.geometry.Blob"))}
+    unmappable = f"{deployment.prefix}.testDB.dbo.unmappable"
+    topics |= make_topics(deployment.servers, {unmappable: shape})
+    topics["unmappable"].send(Change("c", {"id": 1, "v": "x", "shape": b"x"}, at=1))
+    subjects = {side: f'"{unmappable}-{side}"' for side in ("key", "value")}
+    copy_table(deployment, "t00", "unmappable", topic=f'"{unmappable}"', **subjects)
+    return topics
+
+
+@contextmanager
+def hanging(table: Path) -> Iterator[None]:
+    """Let whoever opens a table wait for its storage: its properties are a pipe that nobody writes to."""
+    properties = table / ".hoodie" / "hoodie.properties"
+    aside = properties.rename(properties.with_name("aside"))
+    os.mkfifo(properties)
+    try:
+        yield
+    finally:
+        with properties.open("wb") as pipe:  # whoever waits goes on
+            pipe.write(aside.read_bytes())
+        aside.replace(properties)
+
+
+def test_of_twenty_tables_three_fail_and_one_hangs(
+    make_deployment: Callable[[], Deployment], outer_spark: SparkSession
+) -> None:
+    """Seventeen commit, each with its own rows, and the report tells of each; idle ones cost no job.
+
+    A schema that is no table, a topic of rubbish, more rejects than the table's bound; then a topic that is
+    missing, and a table whose storage does not answer.
+    """
+    deployment = make_deployment()
+    make_fleet(deployment)
     heard: dict[str, list[str]] = defaultdict(list)
     threads = set()
 
@@ -45,22 +100,35 @@ def test_tables_run_side_by_side_and_idle_ones_cost_no_job(
 
     report = deployment.session.run(progress=note)
 
-    assert report.exit_code == 0
-    assert [one.table for one in report.tables] == list(TABLES)
-    for number, name in enumerate(TABLES):
-        rows = read_table(deployment.frame(name), ["id"])
-        assert {row["v"] for row in rows.values()} == {topics[name].name}
-        assert len(rows) == number + 1
+    outcomes = {one.table: one for one in report.tables}
+    assert [*outcomes] == sorted((*GOOD, *BROKEN))
+    assert (report.exit_code, report.to_json()["outcome"]) == (1, "failed")
+    for number, name in enumerate(GOOD):
+        assert outcomes[name].outcome == "committed", outcomes[name].error
         assert heard[name] == [f"reading {number + 1} offsets", "writing", "committed"]
+    for name, (kind, said) in BROKEN.items():
+        assert (outcomes[name].outcome, outcomes[name].instant) == ("failed", None)
+        assert isinstance(outcomes[name].error, kind), outcomes[name].error
+        assert said in str(outcomes[name].error)
+        assert not (deployment.root / "lake" / name).exists()
     assert len(threads) > 1
+    frames = [deployment.frame(name).selectExpr("v", f"'{name}' as name") for name in GOOD]
+    rows = reduce(DataFrame.unionByName, frames).groupBy("name", "v").count().collect()
+    assert sorted(rows) == [(name, name, number + 1) for number, name in enumerate(GOOD)]
 
-    copy_table(deployment, "t0", "stray", topic='"nowhere.testDB.dbo.t"')
+    copy_table(deployment, "t00", "stray", topic='"nowhere.testDB.dbo.t"')
     before = count_jobs(outer_spark)
-    idle = deployment.run()
+    with hanging(deployment.root / "lake" / HANGS):
+        limited = {"run.table_timeout_s": TIMEOUT_S}
+        with Session.open(deployment.root / "ingest.toml", overrides=limited, spark=outer_spark) as session:
+            second = session.run([*GOOD, "stray"])
 
     assert count_jobs(outer_spark) == before
-    outcomes = {one.table: one.outcome for one in idle.tables}
-    assert outcomes == {**dict.fromkeys(TABLES, "idle"), "stray": "failed"}
-    (stray,) = (one for one in idle.tables if one.table == "stray")
-    assert isinstance(stray.error, TopicNotFoundError)
-    assert idle.exit_code == 1
+    outcomes = {one.table: one for one in second.tables}
+    told = {name: one.outcome for name, one in outcomes.items()}
+    assert told == {**dict.fromkeys(GOOD, "idle"), "stray": "failed", HANGS: "temporary"}
+    assert isinstance(outcomes["stray"].error, TopicNotFoundError)
+    assert isinstance(outcomes[HANGS].error, TableTimeoutError)
+    assert str(outcomes[HANGS].error).startswith(f"table {HANGS}: given up after {TIMEOUT_S:.1f} s")
+    assert second.exit_code == 1
+    assert deployment.run(GOOD).exit_code == 0

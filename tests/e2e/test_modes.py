@@ -23,7 +23,7 @@ from tests.e2e.recordings import (
     Recording,
 )
 from tests.e2e.referee import differences, read_expected, read_table
-from tests.e2e.tablefiles import add_text
+from tests.e2e.tablefiles import add_text, allow_rejects
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -178,6 +178,7 @@ def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None
     deployment.load()
     topic = f"{deployment.prefix}.inv.nopk"
     deployment.session.onboard([topic], name="{table}", format="debezium-json")
+    allow_rejects(deployment)
 
     (plan,) = deployment.plan(max_offsets=5)
     assert (plan.verdict, plan.versions, plan.tally.read) == ("commit", (), 5)

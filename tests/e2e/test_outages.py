@@ -1,58 +1,40 @@
 """What is out of reach is temporary and told in a line; what is wrong is final, and stays with its table."""
 
+import json
 import os
 import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
+import attrs
 import pytest
 from pyspark.sql import SparkSession
 
 from ingest import Session
-from ingest.errors import BrokerUnreachableError, RegistryUnreachableError, WriteError
+from ingest.errors import (
+    BrokerUnreachableError,
+    IngestError,
+    RegistryRefusedError,
+    RegistryUnreachableError,
+    Retryable,
+    SchemaError,
+    WriteError,
+)
 from ingest.local.servers import down, status, up
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.e2e.front import Answer, Play, front_of, only, saying
+from tests.e2e.tablefiles import allow_rejects
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
+WIDER = {**COLUMNS, "w": nullable("int")}
 NOWHERE = "127.0.0.1:1"
 """A port that nothing listens on."""
-
-
-class Html(BaseHTTPRequestHandler):
-    """Answers everything with a page, as a proxy or a portal does."""
-
-    def do_GET(self) -> None:
-        """Answer."""
-        page = b"<html><body>Please log in</body></html>"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    def log_message(self, *_: object) -> None:
-        """Stay silent."""
-
-
-@contextmanager
-def html_server() -> Iterator[str]:
-    """Serve pages on a free port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Html)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def with_settings(deployment: Deployment, **values: str) -> Session:
@@ -61,21 +43,87 @@ def with_settings(deployment: Deployment, **values: str) -> Session:
     return Session.open(deployment.root / "ingest.toml", overrides=overrides, spark=deployment.spark)
 
 
-def test_addresses_that_do_not_answer_are_temporary(make_deployment: Callable[[], Deployment]) -> None:
-    """Registry and broker: exit code 75, the address in one line, nothing written, and then it goes on."""
+def half_a_schema(path: str, answer: Answer) -> Answer:
+    """Cut the text of a version's schema, in an answer that is in order otherwise."""
+    if "/versions/" not in path:
+        return answer
+    body = json.loads(answer.body)
+    return attrs.evolve(answer, body=json.dumps({**body, "schema": body["schema"][:90]}).encode())
+
+
+ANSWERS: Final[Mapping[str, tuple[Play, type[IngestError], str]]] = {
+    "no login": (saying(401, "who are you?"), RegistryRefusedError, "HTTP 401: who are you?"),
+    "in trouble": (saying(500, "no leader"), RegistryUnreachableError, "HTTP 500: no leader"),
+    "page": (
+        lambda _, __: Answer(200, b"<html><body>Please log in</body></html>"),
+        RegistryUnreachableError,
+        "the answer is not a schema registry's",
+    ),
+    "cut off": (lambda _, one: attrs.evolve(one, is_cut=True), RegistryUnreachableError, "versions of "),
+    "silent": (lambda _, __: None, RegistryUnreachableError, "no answer within 0.3 s"),
+    "rubbish": (half_a_schema, SchemaError, "is not JSON"),
+    "in trouble meanwhile": (
+        only("/schemas/ids/", saying(503, "going down")),
+        RegistryUnreachableError,
+        "HTTP 503: going down",
+    ),
+}
+"""What a registry answers, what that is to a run, and what its error says; only a refusal is final."""
+
+
+def test_a_registry_that_does_not_answer_writes_nothing_and_then_it_goes_on(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Each answer: its exit code, one line that tells it, no table; a slow registry only takes its time.
+
+    One message names a schema that is no version of the table's subject: it is asked for when the others are
+    decoded already, and what the registry cannot say then is no reject.
+    """
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    elsewhere = topics["t"].version(WIDER, subject=f"{deployment.prefix}.elsewhere-value")
+    first = next(iter(topics["t"].versions))
+    topics["t"].send(Change("c", {"id": 1, "v": "a"}, at=1), schema_id=first)
+    topics["t"].send(Change("c", {"id": 2, "v": "b", "w": 1}, at=2), schema_id=elsewhere)
+
+    with front_of(deployment.servers.registry_url) as front:
+        quick = {"registry__url": front.url, "registry__timeout_s": "0.3", "registry__retries": "0"}
+        for name, (play, kind, said) in ANSWERS.items():
+            front.play = play
+            report = with_settings(deployment, **quick).run()
+            (outcome,) = report.tables
+            text = str(outcome.error)
+            assert isinstance(outcome.error, kind), f"{name}: {text}"
+            assert said in text, name
+            assert "\n" not in text, name
+            code = 75 if issubclass(kind, Retryable) else 1
+            assert (report.exit_code, outcome.instant) == (code, None), name
+            assert not (deployment.root / "lake" / "t").exists(), name
+        front.play = slowly
+        assert with_settings(deployment, **{**quick, "registry__timeout_s": "5"}).run().exit_code == 0
+    assert [row.w for row in deployment.frame("t").orderBy("id").collect()] == [None, 1]
+
+
+def slowly(_: str, answer: Answer) -> Answer:
+    """Take longer than a registry does."""
+    time.sleep(0.4)
+    return answer
+
+
+def test_servers_that_are_down_are_temporary(make_deployment: Callable[[], Deployment]) -> None:
+    """Registry and broker at the start of a run: 75, the address in one line, nothing written."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
     topics["t"].send(Change("c", {"id": 1, "v": "a"}, at=1))
 
-    with html_server() as portal:
-        for url in (f"http://{NOWHERE}", portal):
-            report = with_settings(deployment, registry__url=url).run()
-            (outcome,) = report.tables
-            assert isinstance(outcome.error, RegistryUnreachableError), outcome.error
-            assert (outcome.outcome, report.outcome, report.exit_code) == ("temporary", "temporary", 75)
-            assert url in str(outcome.error)
-            assert "\n" not in str(outcome.error)
+    report = with_settings(deployment, registry__url=f"http://{NOWHERE}").run()
+    (outcome,) = report.tables
+    assert isinstance(outcome.error, RegistryUnreachableError), outcome.error
+    assert (outcome.outcome, report.outcome, report.exit_code) == ("temporary", "temporary", 75)
+    assert f"http://{NOWHERE}" in str(outcome.error)
+    assert "\n" not in str(outcome.error)
     session = with_settings(deployment, kafka__bootstrap_servers=NOWHERE)
     with pytest.raises(BrokerUnreachableError, match=NOWHERE) as unreachable:
         session.run()
@@ -83,6 +131,40 @@ def test_addresses_that_do_not_answer_are_temporary(make_deployment: Callable[[]
 
     assert not (deployment.root / "lake" / "t").exists()
     assert deployment.run().exit_code == 0
+
+
+def test_a_schema_that_the_registry_gets_late_brings_its_records_late(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """They are set aside with their id; registered, the next run takes new ones, and a replay the old."""
+    deployment = make_deployment()
+    topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})["t"]
+    deployment.onboard()
+    allow_rejects(deployment)
+    early = topic.current
+    # Ids are counted: the registry gives this one to whatever is registered next.
+    late = topic.register(f"{deployment.prefix}.probe-value", probe(deployment.prefix)) + 1
+    topic.versions[late] = WIDER
+    topic.send(Change("c", {"id": 1, "v": "a"}, at=1), schema_id=early)
+    topic.send(Change("c", {"id": 2, "v": "b", "w": 1}, at=2), schema_id=late)
+
+    report = deployment.run()
+
+    (reject,) = deployment.session.rejects("t").records
+    assert (report.exit_code, report.tables[0].tally.rejected) == (0, 1)
+    assert (reject.offset, reject.reason, reject.schema_id) == (1, "unknown-schema", late)
+    assert str(late) in reject.error
+    assert topic.version(WIDER) == late
+    topic.send(Change("c", {"id": 3, "v": "c", "w": 2}, at=3))
+    assert deployment.run().exit_code == 0
+    assert deployment.session.replay("t").resolved == 1
+    rows = deployment.frame("t").orderBy("id").collect()
+    assert [(row.id, row.v, row.w) for row in rows] == [(1, "a", None), (2, "b", 1), (3, "c", 2)]
+
+
+def probe(name: str) -> dict[str, Any]:
+    """Return a schema that nobody has registered yet."""
+    return {"type": "record", "name": f"Probe_{name}", "fields": []}
 
 
 def test_a_lake_that_cannot_be_is_final(make_deployment: Callable[[], Deployment], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ingest.testing import Columns, Row, decimal, nullable, timestamp
 from tests.e2e.changes import NOON, NOON_S
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import make_topics
-from tests.e2e.tablefiles import add_text, set_policies
+from tests.e2e.tablefiles import add_text, allow_rejects, set_policies
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -137,6 +137,7 @@ def decided(
     names = {f"pol.db.dbo.{name}": {**id_column, **case.old} for name, case in CASES.items()}
     topics = make_topics(servers, names)
     deployment.onboard(["pol.db.dbo.*"])
+    allow_rejects(deployment)
     for name, case in CASES.items():
         set_policies(deployment, name, case.policies)
         path = deployment.tables / f"{name}.toml"

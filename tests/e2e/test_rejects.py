@@ -13,6 +13,7 @@ from ingest.testing import nullable, semantic
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.referee import read_table
+from tests.e2e.tablefiles import allow_rejects
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -73,6 +74,7 @@ def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str)
     deployment = Deployment(root, servers, spark, prefix)
     topics = make_topics(servers, {f"{prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
+    allow_rejects(deployment)
     return Place(deployment, topics["t"])
 
 

@@ -12,7 +12,7 @@ from ingest.local.servers import Addresses
 from ingest.testing import decimal, key_schema, nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
-from tests.e2e.tablefiles import set_policies
+from tests.e2e.tablefiles import allow_rejects, set_policies
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -126,6 +126,7 @@ def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deploym
     assert str(plan.error) == str(done.error)
     assert "no change event" in str(done.error)
     set_policies(deployment, "foreign", {"envelope-changed": "reject"})
+    allow_rejects(deployment, "foreign")
     (done,) = deployment.run(["foreign"]).tables
     assert (done.outcome, done.tally.rejected, done.tally.upserted) == ("committed", 1, 1)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import SettingsError
 from ingest.kafka.properties import client_properties, spark_properties, without_secrets
+from tests.certificates import make_certificates
 
 LOGIN = {
     "security.protocol": "SASL_SSL",
@@ -78,6 +79,25 @@ def test_pem_files_are_given_to_java_inline(tmp_path: Path) -> None:
         "kafka.ssl.keystore.key": PKCS8,
         "kafka.ssl.key.password": "k",
     }
+
+
+def test_an_encrypted_key_is_opened_for_java(tmp_path: Path) -> None:
+    """Java 17 cannot read what OpenSSL encrypts; a password that does not open it is told without it."""
+    made = make_certificates(tmp_path, "s3cret")
+    given = {
+        "ssl.certificate.location": str(made.client),
+        "ssl.key.location": str(made.client_key),
+        "ssl.key.password": "s3cret",
+    }
+
+    found = spark_properties(given)
+
+    assert found["kafka.ssl.keystore.key"].startswith("-----BEGIN PRIVATE KEY-----")
+    assert "kafka.ssl.key.password" not in found
+    assert client_properties(given) == given
+    with pytest.raises(SettingsError, match=r"ssl\.key\.password: does not open") as caught:
+        spark_properties({**given, "ssl.key.password": "wr0ng"})
+    assert "wr0ng" not in str(caught.value)
 
 
 def test_java_pem_stores_become_pem_files_for_librdkafka() -> None:

@@ -173,7 +173,7 @@ def test_rejects_keep_their_places_where_a_column_is_a_map(spark: SparkSession) 
 
 EVENT = (
     "kind string, rejected boolean, partition int, offset bigint, writer int, op string, "
-    "place struct<p0:int>, source_ms bigint, k struct<id:int>, row struct<c0:int>"
+    "place struct<p0:int>, source_ms bigint, bytes bigint, k struct<id:int>, row struct<c0:int>"
 )
 
 
@@ -183,13 +183,14 @@ def test_schema_ids_and_the_newest_source_time_are_those_of_the_changes(spark: S
     seen = (0, 61, 62, 63, 123, 124, 129)
 
     def event(offset: int, writer: int | None, ts_ms: int | None, kind: str = "change") -> tuple[Any, ...]:
-        return (kind, False, 0, offset, writer, "u", (offset,), ts_ms, (offset,), (offset,))
+        return (kind, False, 0, offset, writer, "u", (offset,), ts_ms, 10, (offset,), (offset,))
 
     rows = [event(n, writer, 1_000 * n) for n, writer in enumerate(seen)]
     rows += [event(90, None, 9_000_000, "heartbeat"), event(91, 0, None)]
     counts = tally(fold(spark.createDataFrame(rows, EVENT), table), table)
     assert counts.schema_ids == tuple(VALUE_ID + writer for writer in seen)
     assert counts.max_source_ts == datetime(1970, 1, 1, 0, 0, 6, tzinfo=UTC)
+    assert counts.read_bytes == 10 * len(rows)
 
 
 def test_an_empty_range_counts_nothing(spark: SparkSession) -> None:

@@ -1,21 +1,16 @@
 """A stage for registries: folders on disk, and real HTTP servers that play what a test tells them."""
 
-import datetime as dt
-import ipaddress
 import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+
+from tests.certificates import Certificates, make_certificates
 
 
 @attrs.frozen
@@ -85,63 +80,7 @@ def _handler(play: Play, asked: list[Asked]) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-@attrs.frozen
-class Certificates:
-    """PEM files: a CA, a server's pair for 127.0.0.1, a client's pair whose key has a password."""
-
-    ca: Path
-    server: Path
-    server_key: Path
-    client: Path
-    client_key: Path
-    client_key_password: str
-
-
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """Make a CA and what it signs."""
-    folder = tmp_path_factory.mktemp("certificates")
-    ca_key = ec.generate_private_key(ec.SECP256R1())
-    ca = _signed(ca_key.public_key(), "test ca", ca_key, None)
-    (folder / "ca.pem").write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    for name, password in (("server", None), ("client", b"tr0ub4dor")):
-        key = ec.generate_private_key(ec.SECP256R1())
-        pem = _signed(key.public_key(), name, ca_key, ca).public_bytes(serialization.Encoding.PEM)
-        (folder / f"{name}.pem").write_bytes(pem)
-        (folder / f"{name}.key").write_bytes(_key_pem(key, password))
-    return Certificates(
-        folder / "ca.pem",
-        folder / "server.pem",
-        folder / "server.key",
-        folder / "client.pem",
-        folder / "client.key",
-        "tr0ub4dor",
-    )
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey, password: bytes | None) -> bytes:
-    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
-
-
-def _signed(
-    public: ec.EllipticCurvePublicKey,
-    name: str,
-    signer: ec.EllipticCurvePrivateKey,
-    issuer: x509.Certificate | None,
-) -> x509.Certificate:
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = dt.datetime.now(dt.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer.subject if issuer else subject)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .sign(signer, hashes.SHA256())
-    )
+    return make_certificates(tmp_path_factory.mktemp("certificates"))

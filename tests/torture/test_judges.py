@@ -8,11 +8,11 @@ import pytest
 
 from ingest.testing.servers import Memory
 from torture.corpus import Corpus, corpora
-from torture.judge import Outcome, judge, read
-from torture.judgement import differences
 from torture.lake import stage_of
+from torture.message_judge import Outcome, judge, read
 from torture.mutations import mutate
 from torture.scene import Scene, build_scene
+from torture.table_judge import differences
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,9 @@ def scene() -> Scene:
 
 def holding(scene: Scene) -> dict[str, Any]:
     """Return what a worker tells of a right table."""
-    ends = {number: len(messages) for number, messages in enumerate(scene.messages)}
-    wanted = scene.wanted(ends)
+    wanted = scene.wanted(scene.ends)
     return {
-        "offsets": ends,
+        "offsets": dict(scene.ends),
         "rows": [dict(row) for row in wanted.rows.values()],
         "rejects": sorted(wanted.rejects),
     }
@@ -35,10 +34,21 @@ def holding(scene: Scene) -> dict[str, Any]:
 def test_a_right_table_is_right(scene: Scene) -> None:
     """And the topic has all that makes it hard."""
     holds = holding(scene)
-    assert differences(scene, holds) == []
+    assert differences(scene, holds, at_end=True) == []
     assert len(holds["rows"]) > 100
     assert len(holds["rejects"]) > 3
     assert len(scene.schemas) == 5
+
+
+def test_a_table_that_stops_before_the_end_is_wrong_there(scene: Scene) -> None:
+    """Right at its offsets, as a killed run leaves it; not where nobody killed it."""
+    half = {partition: end // 2 for partition, end in scene.ends.items()}
+    wanted = scene.wanted(half)
+    rows = [dict(row) for row in wanted.rows.values()]
+    holds = {"offsets": {str(one): end for one, end in half.items()}, "rows": rows, "rejects": wanted.rejects}
+    assert differences(scene, holds) == []
+    (wrong,) = differences(scene, holds, at_end=True)
+    assert wrong.startswith("stopped at")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
-"""Whether a table holds what it must."""
+"""What a table must hold at the offsets that it has come to, and whether it does."""
 
 from typing import Any
 
 from torture.scene import Offsets, Scene
 
 
-def differences(scene: Scene, holds: dict[str, Any]) -> list[str]:
-    """Compare rows and rejects of a table with those of its offsets."""
+def differences(scene: Scene, holds: dict[str, Any], *, at_end: bool = False) -> list[str]:
+    """Compare rows and rejects of a table with those of its offsets; `at_end` it has to have read all."""
     offsets: Offsets = {int(partition): offset for partition, offset in holds["offsets"].items()}
     wanted = scene.wanted(offsets)
-    wrong = []
+    wrong = [f"stopped at {offsets}, expected {scene.ends}"] if at_end and offsets != scene.ends else []
     found: dict[int, Any] = {}
     for row in holds["rows"]:
         key = int(row["id"])

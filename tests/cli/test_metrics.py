@@ -1,0 +1,63 @@
+"""Where the metrics of a run go: told before, and by a line if they cannot be written."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.cli.app import call
+from ingest.cli.metrics import failure_told, publish_or_warn
+from ingest.errors import BrokerUnreachableError
+from ingest.run.report import RunReport
+from ingest.run.session import Session
+from ingest.settings import Settings
+from tests.run.test_metrics import REPORT, values
+
+TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'
+
+
+def test_a_run_that_fails_as_a_whole_is_told_for_each_of_its_tables(tmp_path: Path) -> None:
+    """The broker is down: there is no report, but the dashboards turn red."""
+    for name in ("customers", "orders"):
+        (tmp_path / f"{name}.toml").write_text(TABLE.format(name))
+    target = tmp_path / "m.prom"
+    session = Session(Settings(tables_dir=tmp_path))
+    with pytest.raises(BrokerUnreachableError), failure_told(str(target), session, ["orders"]):
+        raise BrokerUnreachableError("b:9092", "gone")
+
+    found = values(target.read_text())
+    shown = {dict(labels)["table"]: dict(labels)["outcome"] for (_, labels), one in found.items()
+             if one == 1 and "table" in dict(labels)}  # fmt: skip
+    assert shown == {"orders": "temporary"}
+    assert found["ingest_run_outcome", (("outcome", "temporary"),)] == 1
+
+
+def test_a_run_without_a_place_for_metrics_writes_none(tmp_path: Path) -> None:
+    """Nothing is imported, nothing is made."""
+    publish_or_warn("", REPORT)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["{}/file/m.prom", "http://ann:s3cret@127.0.0.1:1/metrics/job/a"])
+def test_metrics_that_cannot_be_written_are_a_warning(
+    tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a line, without the password: what was committed stays so."""
+    (tmp_path / "file").touch()
+    publish_or_warn(target.format(tmp_path), RunReport("r", REPORT.started_at, REPORT.finished_at, ()))
+    told = capsys.readouterr().err
+    assert told.startswith("ingest: warning: metrics were not written to ")
+    assert told.count("\n") == 1
+    assert "s3cret" not in told
+
+
+def test_a_url_that_is_no_group_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and no Spark is started for it; the same for a bound that is no lag."""
+    monkeypatch.chdir(tmp_path)
+    assert call(["run", "--metrics", "http://ann:s3cret@gateway:9091/"]) == 2
+    assert call(["status", "--max-lag", "soon"]) == 2
+    told = capsys.readouterr().err
+    assert "metrics http://***@gateway:9091/: is no group of a Pushgateway" in told
+    assert "--max-lag soon: is no lag" in told
+    assert "s3cret" not in told

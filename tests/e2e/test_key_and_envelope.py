@@ -1,0 +1,104 @@
+"""Keys that change and versions that are no events of the table: whatever the storage, in whatever order."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.local.servers import Addresses
+from ingest.run.plan import TablePlan
+from ingest.run.report import TableOutcome
+from ingest.testing import key_schema, nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.tablefiles import allow_rejects, copy_table, set_policies
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS: Final = {"id": "int", "n": nullable("int")}
+POLICIES: Final = {"drift": {"key-changed": "ignore"}, "foreign": {"envelope-changed": "reject"}}
+SLICES: Final = {"stepwise": (3, 3, 2), "mixed": (3, 5), "at_once": (8,)}
+"""Messages of each run: the new version alone and then the old one again, both together, all in the first."""
+TABLES: Final = [
+    (group, slices, storage) for group in POLICIES for slices in SLICES for storage in ("cow", "mor")
+]
+
+
+def change(op: str, number: int, n: int) -> Change:
+    """Make a change whose place in the log is its value."""
+    return Change(op, {"id": number, "n": n}, at=n)
+
+
+def send_drift(topic: Topic) -> None:
+    """Send three keys of one column, three of two, two of one again."""
+    first = topic.key_id
+    topic.send(*(change("c", n, n) for n in (1, 2, 3)))
+    topic.key_version(COLUMNS)
+    topic.send(change("u", 2, 10), change("c", 4, 11), change("c", 5, 12))
+    topic.key, topic.key_id = {"id": "int"}, first
+    topic.send(change("u", 3, 13), change("u", 5, 14))
+
+
+def send_foreign(topic: Topic) -> None:
+    """Send three events, three records of a version that is none, two events again."""
+    topic.send(*(change("c", n, n) for n in (1, 2, 3)))
+    foreign = topic.servers.register(f"{topic.name}-value", key_schema("some.Thing", {"id": "int"}), "NONE")
+    value = b"\0" + foreign.to_bytes(4, "big") + b"\x04"
+    topic.produce((topic.key_bytes({"id": n}), value) for n in (2, 4, 5))
+    topic.send(change("u", 3, 13), change("c", 5, 14))
+
+
+@attrs.frozen
+class Done:
+    """The tables, run by run: what was planned, what was done, the values of `n` that they hold by key."""
+
+    planned: Mapping[str, Sequence[TablePlan]]
+    done: Mapping[str, Sequence[TableOutcome]]
+    rows: Mapping[str, Mapping[int, int]]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession) -> Done:
+    """Plan and run every table, slice by slice."""
+    deployment = Deployment(tmp_path_factory.mktemp("drift"), servers, outer_spark, prefix="drift")
+    topics = make_topics(servers, {f"drift.db.dbo.{group}": COLUMNS for group in POLICIES})
+    deployment.onboard(["drift.db.dbo.*"])
+    send_drift(topics["drift"])
+    send_foreign(topics["foreign"])
+    allow_rejects(deployment)
+    for group, policies in POLICIES.items():
+        set_policies(deployment, group, policies)
+    for group, slices, storage in TABLES:
+        copy_table(deployment, group, f"{group}_{slices}_{storage}", type=f'"{storage}"')
+    planned: dict[str, list[TablePlan]] = {}
+    found: dict[str, list[TableOutcome]] = {}
+    for slices, sizes in SLICES.items():
+        names = ["_".join(table) for table in TABLES if table[1] == slices]
+        for size in sizes:
+            for plan in deployment.plan(names, max_offsets=size):
+                planned.setdefault(plan.table, []).append(plan)
+            for outcome in deployment.run(names, max_offsets=size).tables:
+                found.setdefault(outcome.table, []).append(outcome)
+    rows = {name: {row["id"]: row["n"] for row in deployment.frame(name).collect()} for name in found}
+    return Done(planned, found, rows)
+
+
+@pytest.mark.parametrize("table", TABLES, ids="_".join)
+def test_the_table_goes_on_as_the_policy_says(done: Done, table: tuple[str, str, str]) -> None:
+    """A key stays the table's own; what is no event is set aside, and the others are applied."""
+    name = "_".join(table)
+    expected = {1: 1, 2: 10, 3: 13, 4: 11, 5: 14} if table[0] == "drift" else {1: 1, 2: 2, 3: 13, 5: 14}
+    assert done.rows[name] == expected
+    assert sum(one.tally.rejected for one in done.done[name]) == (3 if table[0] == "foreign" else 0)
+
+
+@pytest.mark.parametrize("table", TABLES, ids="_".join)
+def test_the_plan_foretold_each_run(done: Done, table: tuple[str, str, str]) -> None:
+    """Verdict, changes, counts, and the ids whose records are set aside."""
+    name = "_".join(table)
+    for plan, run in zip(done.planned[name], done.done[name], strict=True):
+        assert (plan.verdict, run.outcome) == ("commit", "committed"), plan.error or run.error
+        assert (plan.changes, plan.tally) == (run.schema_changes, run.tally)
+        assert bool(plan.refused) == bool(run.tally.rejected)

@@ -1,0 +1,79 @@
+"""What is measured in real runs: of tables that go on, stop, are behind, or wait for a person."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ingest.run.health import health, parse_bound
+from ingest.run.report import RunReport
+from ingest.run.session import Session
+from ingest.testing import nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, make_topics
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("string")}
+TABLES = ("bounded", "broken", "still")
+
+
+def test_metrics_tell_how_far_each_table_is(make_deployment: Callable[[], Deployment]) -> None:
+    """Lag and last commit of a table that is behind, of one that stops, of one with nothing new."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.{n}": COLUMNS for n in TABLES})
+    deployment.onboard()
+    broken = deployment.tables / "broken.toml"
+    broken.write_text(broken.read_text().replace("max_share = 0.01", "max_share = 0.5"))
+    sent = {}
+    for name, topic in topics.items():
+        messages = topic.records([Change("c", {"id": n, "v": "a" * 50}, at=n) for n in range(4)])
+        messages += [(None, b"\7")] * (name == "broken")
+        topic.produce(messages)
+        sent[name] = sum(len(key or b"") + len(value or b"") for key, value in messages)
+    asked = {"run.metrics": f"{deployment.root}/metrics/"}
+    before = datetime.now(UTC)
+
+    with Session.open(deployment.root / "ingest.toml", spark=deployment.spark, overrides=asked) as session:
+        first = session.run()
+        topics["bounded"].send(*(Change("u", {"id": n, "v": "b"}, at=10 + n) for n in range(4)))
+        broken.write_text(broken.read_text().replace("max_rows = 10000", "max_rows = 0"))
+        topics["broken"].produce([(None, b"\7")])
+        second = session.run(max_offsets=3)
+        status = {one.table: one for one in session.status()}
+
+    assert [str(one.error) for one in first.tables if one.error] == []
+    began = told(first)
+    assert {name: one["read_bytes"] for name, one in began.items()} == sent
+    rejects = {name: one["open_rejects"] for name, one in began.items()}
+    assert rejects == {"bounded": 0, "broken": 1, "still": 0}
+    assert all(one["lag_offsets"] == 0 for one in began.values())
+    assert all(one["commit_seconds"] > 0 for one in began.values())
+    moment = timedelta(milliseconds=1)
+    for one in began.values():
+        assert before - moment <= datetime.fromisoformat(one["last_commit_at"]) <= datetime.now(UTC)
+
+    went_on = told(second)
+    outcomes = {one.table: one.outcome for one in second.tables}
+    assert outcomes == {"bounded": "committed", "broken": "failed", "still": "idle"}
+    lags = {name: one["lag_offsets"] for name, one in went_on.items()}
+    assert lags == {"bounded": 1, "broken": 1, "still": 0}
+    assert went_on["bounded"]["lag_seconds"] > 86_400  # the changes are of 2023
+    assert went_on["still"]["lag_seconds"] == 0
+    assert went_on["bounded"]["last_commit_at"] != began["bounded"]["last_commit_at"]
+    for name in ("broken", "still"):  # an on-call engineer sees when they last went on
+        assert went_on[name]["last_commit_at"] == began[name]["last_commit_at"]
+        assert went_on[name]["commit_seconds"] is None
+    assert went_on["broken"]["open_rejects"] == 1
+
+    words = {name: health(one, parse_bound("0")) for name, one in status.items()}
+    assert words == {"bounded": "behind", "broken": "behind", "still": "ok"}
+    assert health(status["broken"], parse_bound("1")) == "ok"
+    assert status["still"].to_json()["committed_at"] == went_on["still"]["last_commit_at"]
+
+
+def told(report: RunReport) -> dict[str, Any]:
+    """Return the report's metrics by table."""
+    tables: Sequence[dict[str, Any]] = report.to_json()["tables"]
+    return {one["table"]: one["metrics"] for one in tables}

@@ -1,0 +1,124 @@
+"""Schemas and JSON of hostile size or depth: an error that names the place, at once."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ingest import avro, connect
+from ingest.compile.describe import describe
+from ingest.errors import SchemaError
+from ingest.kafka.read import RawRecord
+from ingest.run.messages import bare_keys, written_in
+
+DEEP = 10_000
+
+
+def named(index: int, of: Any) -> Any:
+    """Make a record of one field."""
+    return {"type": "record", "name": f"R{index}", "fields": [{"name": "f", "type": of}]}
+
+
+def doubled(levels: int) -> Any:
+    """Make a short schema that stands for 2 ** levels types: each name stands for two of the last."""
+    fields = [{"name": "a0", "type": named(0, "int")}]
+    for n in range(1, levels):
+        both = [{"name": side, "type": f"R{n - 1}"} for side in ("left", "right")]
+        fields.append({"name": f"a{n}", "type": {"type": "record", "name": f"R{n}", "fields": both}})
+    return {"type": "record", "name": "Top", "fields": fields}
+
+
+def chained(levels: int) -> Any:
+    """Make records that stand side by side, and each holds the last one by its name."""
+    fields = [{"name": f"a{n}", "type": named(n, f"R{n - 1}" if n else "int")} for n in range(levels)]
+    return {"type": "record", "name": "Top", "fields": fields}
+
+
+def symbols(count: int) -> Any:
+    """Make an enum."""
+    return {"type": "enum", "name": "E", "symbols": [f"S{n}" for n in range(count)]}
+
+
+def columns(count: int) -> Any:
+    """Make a record of many fields."""
+    return {"type": "record", "name": "R", "fields": [{"name": f"c{n}", "type": "int"} for n in range(count)]}
+
+
+AVRO: dict[str, tuple[Callable[[], str], str]] = {
+    "records": (
+        lambda: "".join(
+            f'{{"type":"record","name":"R{n}","fields":[{{"name":"f","type":' for n in range(DEEP)
+        )
+        + '"int"'
+        + "}]}" * DEEP,
+        "is not JSON",
+    ),
+    "arrays": (lambda: '{"type":"array","items":' * DEEP + '"int"' + "}" * DEEP, "is not JSON"),
+    "arrays that JSON can hold": (
+        lambda: '{"type":"array","items":' * 80 + '"int"' + "}" * 80, "more than 64 levels"
+    ),
+    "unions": (lambda: "[" * DEEP + '"int"' + "]" * DEEP, "is not JSON"),
+    "names of names": (lambda: json.dumps(doubled(60)), "stands for [0-9,]+ types"),
+    "a chain of names": (lambda: json.dumps(chained(DEEP)), "more than 64 levels"),
+    "an enum": (lambda: json.dumps(symbols(1_000_000)), "characters long"),
+    "a record": (lambda: json.dumps(columns(100_000)), "stands for 100,001 types"),
+    "a name": (lambda: json.dumps({"type": "record", "name": "x" * 5_000_000, "fields": []}), "long"),
+    "a number": (lambda: '{"type":"fixed","name":"F","size":' + "9" * 100_000 + "}", "is not JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AVRO)
+def test_a_hostile_avro_schema_is_refused(name: str) -> None:
+    """By its depth, its size, or what it stands for; the error itself is short."""
+    make, said = AVRO[name]
+    with pytest.raises(SchemaError, match=said) as caught:
+        avro.parse(make(), where="schema id 7")
+    assert str(caught.value).startswith("schema id 7 $")
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("levels", range(400, 1000, 50))
+def test_a_deep_default_neither_passes_the_stack_nor_is_half_taken(levels: int) -> None:
+    """Python's own limit is met while the default is read or written back, wherever that happens."""
+    nested = "[" * levels + "]" * levels
+    field = f'{{"name":"f","type":"int","default":{nested}}}'
+    try:
+        parsed = avro.parse(f'{{"type":"record","name":"R","fields":[{field}]}}')
+    except SchemaError:
+        return
+    assert isinstance(parsed, avro.Record)
+    assert parsed.fields[0].default == nested
+
+
+def test_a_schema_of_usual_size_is_far_from_the_bounds() -> None:
+    """A table of 4,000 columns, each of them nullable, before and after."""
+    row = {
+        "type": "record", "name": "Value",
+        "fields": [{"name": f"c{n}", "type": ["null", "string"]} for n in range(4_000)],
+    }  # fmt: skip
+    images = [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "Value"]}]
+    parsed = avro.parse(json.dumps({"type": "record", "name": "Envelope", "fields": images}))
+    assert isinstance(parsed, avro.Record)
+    held = avro.not_null(parsed.fields[1].type)
+    assert isinstance(held, avro.Record)
+    assert len(describe(held, "x").columns) == 4_000
+
+
+def test_a_hostile_connect_schema_is_refused() -> None:
+    """As deep as JSON lets it be."""
+    node: Any = {"type": "int32", "optional": False}
+    for _ in range(sys.getrecursionlimit() // 4):
+        node = {"type": "array", "items": node, "optional": False}
+    with pytest.raises(SchemaError, match="more than 64 levels"):
+        connect.parse(node, where="values of t")
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"schema":' * 100_000, b'{"payload":' + b"[" * 100_000])
+def test_a_sampled_message_of_hostile_depth_is_passed_over(text: bytes) -> None:
+    """It tells no schema, and does not stop those that do."""
+    good = b'{"schema":{"type":"string","optional":true},"payload":"x"}'
+    assert written_in([text], "values of t") == ()
+    assert [one.schema_id for one in written_in([text, good], "values of t")] == [-1]
+    assert bare_keys([RawRecord(one, None, (), None) for one in (text, b'{"id": 1}')]) == ("id",)
