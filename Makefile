@@ -24,6 +24,14 @@ setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only 
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Airflow's own environment, for tests: pyspark and it never share one.
+.venv-airflow/.stamp: requirements-airflow.lock pyproject.toml | .venv/.stamp
+	@echo ".venv-airflow: what requirements-airflow.lock pins ..."
+	@test -x .venv-airflow/bin/python || $(PYTHON) -m venv --without-pip .venv-airflow
+	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q --offline requirements-airflow.lock 2>/dev/null || VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q requirements-airflow.lock
+	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
+	@touch $@
+
 jars: jars/lib/.stamp jars/lib/.functions jars/broker/.stamp jars/registry/.stamp
 jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
@@ -52,26 +60,33 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 	@javac --release 17 -d jars/live/classes -cp 'jars/live/lib/*' tests/live/Engine.java
 	@touch $@
 
-lock: ## writes requirements.lock anew from pyproject.toml
+lock: ## writes requirements.lock, and the job's part of it for docker/, anew from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 
 clean: ## removes what was made, but not what was fetched
 	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check format golden unit test test-live torture
-check: setup ## ruff, mypy, import-linter
+.PHONY: check docs format golden unit test test-live torture
+check: setup docs .venv-airflow/.stamp ## ruff, mypy, import-linter, the pages of docs/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --python-executable .venv-airflow/bin/python --cache-dir .mypy_cache/airflow ingest/schedule/*.py ingest/schedule/*/*.py
 	$(BIN)/lint-imports
+
+docs: setup ## the pages as build/docs/index.html; a warning is an error
+	$(BIN)/sphinx-build -q -n -W --keep-going -d build/doctrees docs build/docs
 
 format: setup ## lets ruff mend what it can
 	$(BIN)/ruff check --fix-only -q .
 	$(BIN)/ruff format .
 
-golden: setup ## writes what `ingest schema show` says of every recorded schema beside it, and docs/types
+golden: setup ## writes what `ingest schema show` says of every recorded schema beside it, docs/types, docs/reference
+	@$(BIN)/python docs/pages.py
 	@mkdir -p docs/types
 	@for connector in sqlserver oracle mongodb postgres mysql cdl; do \
 	  $(BIN)/ingest schema types $$connector --markdown > docs/types/$$connector.md || exit 1; \
@@ -85,7 +100,8 @@ golden: setup ## writes what `ingest schema show` says of every recorded schema 
 unit: setup ## the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-test: setup ## everything, against the real broker, registry, Spark and Hudi
+test: setup .venv-airflow/.stamp ## everything, against the real broker, registry, Spark, Hudi and Airflow
+	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 	$(BIN)/pytest
 
 test-live: setup jars/live/.stamp ## a real PostgreSQL and Debezium in front, with writes going on; needs PostgreSQL's server

@@ -1,0 +1,67 @@
+"""The command line of a run: `ingest run …`, or `spark-submit … ingest/__main__.py run …`."""
+
+import shlex
+from collections.abc import Sequence
+
+import attrs
+
+from ingest.errors import UsageError
+from ingest.settings import MASK, looks_secret, mask_url
+
+
+@attrs.frozen(kw_only=True)
+class RunCommand:
+    """What is run; with an `application` the program is `spark-submit`, else `ingest`."""
+
+    program: str
+    application: str | None = None
+    submit_args: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    settings: str | None = None
+    tables_dir: str | None = None
+    max_offsets: str | None = None
+    run_args: tuple[str, ...] = ()
+
+    def line(self, report: str) -> tuple[str, ...]:
+        """Return program and arguments; the run report goes to a file."""
+        submit = (*self.submit_args, self.application) if self.application else ()
+        return (self.program, *submit, *self.arguments(report))
+
+    def arguments(self, report: str) -> tuple[str, ...]:
+        """Return the arguments of `ingest`."""
+        flags = {
+            "--settings": self.settings,
+            "--tables": self.tables_dir,
+            "--max-offsets": self.max_offsets,
+            "--report": report,
+        }
+        given = [part for flag, value in flags.items() if value for part in (flag, value)]
+        return ("run", *self.tables, *given, *self.run_args)
+
+
+def check_arguments(application: str | None, submit_args: Sequence[str]) -> None:
+    """Refuse arguments of spark-submit where it is not what runs."""
+    if submit_args and not application:
+        todo = "Name ingest/__main__.py of the Spark environment with it, and spark-submit as executable"
+        raise UsageError("submit_args goes with application, which is not given", todo)
+
+
+def shown(line: Sequence[str]) -> str:
+    """Write a command line as one would type it, without secrets."""
+    before = ("", *line)
+    return shlex.join(_masked(name, word) for name, word in zip(before, line, strict=False))
+
+
+def _masked(before: str, word: str) -> str:
+    """Mask the value of `name=value`, or of a flag, whose name looks secret; and what a URL holds."""
+    name, equals, _ = word.partition("=")
+    if equals and looks_secret(name):
+        return f"{name}={MASK}"
+    if before.startswith("--") and "=" not in before and looks_secret(before):
+        return MASK
+    return mask_url(word)
+
+
+def names_secret(variable: str) -> bool:
+    """Tell whether an environment variable of this name holds a secret."""
+    return looks_secret(variable.replace("_", ".")) or variable.endswith("BASIC_AUTH")

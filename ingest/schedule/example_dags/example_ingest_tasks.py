@@ -1,0 +1,46 @@
+"""Airflow runs chosen tables: an operator of its own, a task group that shares Spark, then a summary.
+
+The deployment is that of the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
+INGEST_TABLES; write the paths themselves in DAGs of your own.
+"""
+
+import os
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, get_current_context, task
+
+from ingest.schedule import IngestOperator, ingest_task_group
+
+WHERE: dict[str, Any] = {
+    "executable": os.environ.get("INGEST_BIN", "/opt/ingest/bin/ingest"),
+    "settings": os.environ.get("INGEST_SETTINGS", "/etc/ingest/ingest.toml"),
+    "tables_dir": os.environ.get("INGEST_TABLES", "/etc/ingest/tables"),
+}
+
+with DAG(
+    "example_ingest_tasks",
+    schedule=None,
+    tags=["ingest", "example"],
+    default_args={"retries": 2, "retry_delay": timedelta(seconds=5)},
+):
+    customers = IngestOperator(
+        task_id="customers",
+        tables="customers",
+        max_offsets="{{ params.max_offsets }}",
+        params={"max_offsets": 100_000},
+        **WHERE,
+    )
+    orders = ingest_task_group("orders", tables=["orders", "order_lines"], tables_per_task=None, **WHERE)
+
+    @task(trigger_rule="all_done")
+    def summary() -> dict[str, str]:
+        """Return each table's outcome, also those of tasks that failed."""
+        ti = get_current_context()["ti"]
+        reports = [
+            ti.xcom_pull("customers", key="report"),
+            *ti.xcom_pull("orders.run", key="report", map_indexes=[0]),
+        ]
+        return {one["table"]: one["outcome"] for report in reports if report for one in report["tables"]}
+
+    customers >> orders >> summary()

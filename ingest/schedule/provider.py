@@ -1,0 +1,25 @@
+"""What Airflow asks a provider: entry point `apache_airflow_provider`."""
+
+from typing import Any
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Describe this distribution to `airflow providers`."""
+    return {
+        "package-name": "hudi-cdc-ingest",
+        "name": "ingest",
+        "description": "Change events in Kafka become Apache Hudi tables: operators, a task group, DAGs.",
+        "integrations": [
+            {
+                "integration-name": "Apache Hudi",
+                "external-doc-url": "https://hudi.apache.org/",
+                "tags": ["apache"],
+            }
+        ],
+        "operators": [
+            {
+                "integration-name": "Apache Hudi",
+                "python-modules": ["ingest.schedule.operator", "ingest.schedule.submit"],
+            }
+        ],
+    }

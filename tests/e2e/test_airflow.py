@@ -1,0 +1,276 @@
+"""Airflow runs the example DAGs from an environment of its own: real broker, registry, Spark and Hudi."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from ingest.local.ports import choose_port
+from ingest.local.process import Process, stop_processes
+from ingest.local.servers import Addresses, down, up
+from ingest.run.session import Session
+from ingest.testing import nullable
+from tests.e2e.events import Change, make_topics
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "ingest" / "schedule" / "example_dags"
+AIRFLOW = ROOT / ".venv-airflow" / "bin" / "airflow"
+MAPPED, WAITING, BY_HAND = "example_ingest_dag", "example_after_customers", "example_ingest_tasks"
+ENDED = ("success", "failed", "upstream_failed")
+COLUMNS = {"id": "int", "v": nullable("string")}
+
+
+@attrs.frozen
+class Airflow:
+    """An Airflow of a test's own: its home, its metadata database, its command line."""
+
+    home: Path
+    deployment: Path
+    port: int
+    dags: Path = EXAMPLES
+
+    def environment(self) -> dict[str, str]:
+        """Return what a worker's environment says: nothing of this process's Python or of ingest."""
+        left = {
+            k: v for k, v in os.environ.items() if not k.startswith(("INGEST_", "AIRFLOW", "VIRTUAL_ENV"))
+        }
+        return {
+            **left,
+            "AIRFLOW_HOME": str(self.home),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
+            "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "false",
+            "AIRFLOW__API_AUTH__JWT_SECRET": "of scheduler and API server, and of this test alone",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{self.port}/execution/",
+            "AIRFLOW__CORE__PARALLELISM": "1",
+            "INGEST_BIN": str(Path(sys.executable).with_name("ingest")),
+            "INGEST_SETTINGS": str(self.deployment / "ingest.toml"),
+            "INGEST_TABLES": str(self.deployment / "tables"),
+        }
+
+    def start(self, *command: str, log: str | None = None) -> subprocess.Popen[str]:
+        """Start `airflow`; what it logs goes to a file of its home, or is standard output."""
+        out = (self.home / log).open("a") if log else subprocess.PIPE
+        return subprocess.Popen(
+            [str(AIRFLOW), *command], cwd=self.home, env=self.environment(), text=True,
+            stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """Run `airflow`, check its exit code, return what it said."""
+        with self.start(*command) as process:
+            said, _ = process.communicate(timeout=240)
+        assert process.returncode == code, said
+        return said
+
+    @contextmanager
+    def scheduler(self) -> Iterator[None]:
+        """Run Airflow's scheduler and the API that its tasks talk to."""
+        commands = (("api-server", "--apps", "execution", "--port", str(self.port)), ("scheduler",))
+        servers = [self.start(*command, log="servers.log") for command in commands]
+        try:
+            yield
+        finally:
+            for server in servers:
+                os.killpg(server.pid, signal.SIGKILL)
+                server.wait()
+
+    def wait(self, is_over: Callable[[], object]) -> None:
+        """Wait for something that the scheduler does."""
+        end = time.monotonic() + 180
+        while not is_over():
+            assert time.monotonic() < end, (self.home / "servers.log").read_text()[-3000:]
+            time.sleep(0.3)
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Ask the metadata database."""
+        with closing(sqlite3.connect(self.home / "airflow.db")) as connection:
+            return connection.execute(sql).fetchall()
+
+    def execute(self, sql: str) -> None:
+        """Change the metadata database."""
+        with closing(sqlite3.connect(self.home / "airflow.db")) as connection, connection:
+            connection.execute(sql)
+
+    def reports(self, dag_id: str, key: str = "report") -> list[Any]:
+        """Return the run reports, or what else is among a DAG's XComs."""
+        rows = self.query(f"select value from xcom where dag_id = '{dag_id}' and key = '{key}'")
+        return [json.loads(str(value)) for (value,) in rows]  # SQLite makes a number of one
+
+    def states(self, dag_id: str) -> dict[str, tuple[str, int]]:
+        """Return state and number of tries of a DAG's tasks, mapped ones by what the grid calls them."""
+        rows = self.query(
+            "select coalesce(rendered_map_index, task_id), state, try_number from task_instance "
+            f"where dag_id = '{dag_id}'"
+        )
+        return {name: (state, tries) for name, state, tries in rows}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give the folder of servers that this module may stop."""
+    data = tmp_path_factory.mktemp("airflow-servers")
+    yield data
+    down(data)
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Airflow:
+    """Set up Airflow's database while broker and registry start; `make test` has made its environment."""
+    if not AIRFLOW.exists():
+        subprocess.run(["make", ".venv-airflow/.stamp"], cwd=ROOT, check=True)
+    home, deployment = (tmp_path_factory.mktemp(name) for name in ("airflow", "deployment"))
+    made = Airflow(home, deployment, choose_port())
+    with ThreadPoolExecutor() as threads:
+        starting = threads.submit(up, data)
+        made.run("db", "migrate")
+        onboard(deployment, starting.result())
+    return made
+
+
+def onboard(deployment: Path, servers: Addresses) -> None:
+    """Onboard a table with changes and one without; add one whose topic is missing, and a broken file."""
+    (deployment / "ingest.toml").write_text(
+        f'[registry]\nurl = "{servers.registry_url}"\n'
+        f'[kafka]\nbootstrap_servers = "{servers.bootstrap_servers}"\n'
+        '[spark]\nmaster = "local[2]"\n'
+        # short runs start faster when the JVM compiles lightly
+        '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
+    )
+    topics = make_topics(servers, {f"a.testDB.dbo.{name}": COLUMNS for name in ("customers", "orders")})
+    with Session.open(deployment / "ingest.toml") as session:
+        session.onboard(["a.*"], name="{table}")
+    topics["customers"].send(*(Change("c", {"id": i, "v": "a"}, at=i) for i in range(30)))
+    text = (deployment / "tables" / "orders.toml").read_text()
+    stray = text.replace("a.testDB.dbo.orders", "nowhere").replace('table = "orders"', 'table = "stray"')
+    (deployment / "tables" / "stray.toml").write_text(stray)
+    (deployment / "tables" / "torn.toml").write_text(f"colour = 1\n{text}")
+
+
+@pytest.fixture(scope="module")
+def said(airflow: Airflow) -> str:
+    """Run the DAG of the folder, once for all tests; return what it said."""
+    return airflow.run("dags", "test", MAPPED, code=1)
+
+
+def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: str) -> None:
+    """New rows, nothing new, a topic that is missing, a broken file: each its state, reason, XCom, event."""
+    assert airflow.states(MAPPED) == {
+        "customers": ("success", 1),
+        "orders": ("success", 1),
+        "stray": ("failed", 1),
+        "torn": ("failed", 1),
+    }
+    assert "topic nowhere does not exist on Kafka" in said
+    assert f"{airflow.deployment}/tables/torn.toml: colour: unknown key" in said
+    ran = [table for report in airflow.reports(MAPPED) for table in report["tables"]]
+    outcomes = {one["table"]: one["outcome"] for one in ran}
+    assert outcomes == {"customers": "committed", "orders": "idle", "stray": "failed"}
+    events = airflow.query("select uri, asset_event.extra from asset_event join asset on asset.id = asset_id")
+    counts = {
+        uri: (extra["outcome"], extra["upserted"]) for uri, text in events if (extra := json.loads(text))
+    }
+    assert counts == {"hudi://lake/customers": ("committed", 30), "hudi://lake/orders": ("idle", 0)}
+
+
+@pytest.mark.usefixtures("said")
+def test_a_dag_that_waits_for_a_table_is_started_by_it(airflow: Airflow) -> None:
+    """By Airflow's scheduler, with the counts of the run before."""
+    airflow.execute(f"update dag set is_paused = (dag_id = '{MAPPED}')")  # hourly: it would start as well
+    with airflow.scheduler():
+        airflow.wait(lambda: {state for state, _ in airflow.states(WAITING).values()} & set(ENDED))
+
+    assert airflow.states(WAITING) == {"count_changes": ("success", 1)}
+    assert airflow.query(f"select run_type from dag_run where dag_id = '{WAITING}'") == [("asset_triggered",)]
+    assert airflow.reports(WAITING, "return_value") == [30]
+
+
+@pytest.mark.usefixtures("said")
+def test_a_broker_that_is_down_is_tried_again_and_a_table_file_that_is_gone_is_not(
+    airflow: Airflow, data: Path
+) -> None:
+    """Exit code 75 is up for retry until the broker is back; 2 fails at once; a summary sees both."""
+    stop_processes([Process("broker", data)])
+    with airflow.start("dags", "test", BY_HAND) as process, ThreadPoolExecutor() as threads:
+        lines = []
+        for line in process.stdout or ():
+            lines.append(line)
+            if "exit code 75" in line:
+                threads.submit(up, data)
+
+    states = airflow.states(BY_HAND)
+    assert states.pop("customers")[0] == "success", "".join(lines)
+    assert states == {"orders, order_lines": ("failed", 1), "summary": ("success", 1)}
+    assert any("ingest could not finish for now (exit code 75)" in line for line in lines)
+    assert any("Kafka 127.0.0.1:" in line for line in lines)
+    assert any("there is no table 'order_lines'" in line for line in lines)
+    assert airflow.query(f"select max(try_number) from task_instance where dag_id = '{BY_HAND}'") > [(1,)]
+    assert airflow.reports(BY_HAND, "return_value")[-1] == {"customers": "idle"}
+
+
+SLOW = """#!{python} -S
+import pathlib, signal, subprocess, sys, time
+here = pathlib.Path(__file__).parent
+def end(*_):
+    time.sleep(8)  # longer than Airflow waits until it kills its own process
+    (here / "ended").touch()
+    sys.exit(75)
+signal.signal(signal.SIGTERM, end)
+child = subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 300"])
+(here / "child").write_text(str(child.pid))
+(here / "child").rename(here / "ready")
+while True:
+    time.sleep(1)
+"""
+SLOW_DAG = """
+from airflow.sdk import DAG
+from ingest.schedule import IngestOperator
+with DAG("slow", schedule="@once"):
+    IngestOperator(task_id="slow", executable="{executable}", tables="t", kill_after_s=10)
+"""
+
+
+def is_gone(pid: int) -> bool:
+    """Tell whether a process has ended; of a zombie there is no command line."""
+    try:
+        return not Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.pairs
+def test_a_running_task_that_is_marked_failed_ends_its_job_in_order(tmp_path: Path) -> None:
+    """Airflow's supervisor kills its task after 5 s; the job takes longer, and leaves nothing."""
+    (tmp_path / "dags").mkdir()
+    executable = tmp_path / "ingest"
+    executable.write_text(SLOW.format(python=sys.executable))
+    executable.chmod(0o755)
+    (tmp_path / "dags" / "slow.py").write_text(SLOW_DAG.format(executable=executable))
+    airflow = Airflow(tmp_path, tmp_path, choose_port(), tmp_path / "dags")
+    airflow.run("db", "migrate")
+    airflow.run("dags", "reserialize")
+
+    with airflow.scheduler():
+        airflow.wait((tmp_path / "ready").exists)
+        airflow.execute(
+            "update task_instance set state = 'failed' where dag_id = 'slow'"
+        )  # as the button does
+        airflow.wait((tmp_path / "ended").exists)
+        child = int((tmp_path / "ready").read_text())
+        airflow.wait(lambda: is_gone(child))
+
+    assert airflow.states("slow") == {"slow": ("failed", 1)}

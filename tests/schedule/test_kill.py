@@ -1,0 +1,166 @@
+"""A task that is killed ends its job: orderly where there is time, and all of it in any case."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowTaskTimeout
+from airflow.sdk.execution_time.timeout import timeout
+
+from ingest.schedule import IngestOperator
+from ingest.schedule.states import AirflowException, AirflowFailException
+from tests.schedule.reports import report, table
+
+Make = Callable[..., str]
+STOPPED = report(
+    table("t", "temporary", "table t: stopped by SIGTERM before its commit. Run again to go on.")
+)
+ORDERLY = f"""
+import json, os, pathlib, signal, subprocess, sys, time
+here = pathlib.Path(__file__).parent
+child = subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 300 & echo $! > grandchild; wait"], cwd=here)
+def end(*_):
+    time.sleep(0.3)
+    pathlib.Path(sys.argv[sys.argv.index("--report") + 1]).write_text(json.dumps({STOPPED!r}))
+    (here / "ended").touch()
+    sys.exit(75)
+signal.signal(signal.SIGTERM, end)
+while not (here / "grandchild").exists() or not (here / "grandchild").read_text():
+    time.sleep(0.01)
+(here / "pids").write_text(f"{{os.getpid()}} {{child.pid}} " + (here / "grandchild").read_text())
+(here / "pids").rename(here / "ready")
+while True:
+    print("at work", flush=True)
+    time.sleep(0.05)
+"""
+"""Ends in order at SIGTERM; its child and grandchild hear no SIGTERM."""
+STUBBORN = ORDERLY.replace(
+    "signal.signal(signal.SIGTERM, end)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+)
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a program has written a file."""
+    end = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} never came"
+        time.sleep(0.02)
+
+
+def living(executable: str) -> list[int]:
+    """Return those of the job's processes that still live."""
+    pids = map(int, Path(executable).with_name("ready").read_text().split())
+    return [pid for pid in pids if is_alive(pid)]
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def kill_when_ready(task: IngestOperator, executable: str) -> threading.Thread:
+    """Kill the task once its job is at work, as Airflow's signal handler does."""
+
+    def kill() -> None:
+        wait_for(Path(executable).with_name("ready"))
+        task.on_kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_killing_a_task_lets_the_job_end_in_order_and_leaves_nothing(
+    program: Make, context: dict[str, Any]
+) -> None:
+    """The report of the orderly end is there; a child's child that hears no SIGTERM is gone too."""
+    executable = program(ORDERLY)
+    task = IngestOperator(task_id="run", executable=executable, tables="t", kill_after_s=1.5)
+    thread = kill_when_ready(task, executable)
+
+    with pytest.raises(AirflowException, match="Airflow killed the task") as raised:
+        task.execute(context)
+
+    thread.join()
+    assert not isinstance(raised.value, AirflowFailException)
+    assert "stopped by SIGTERM before its commit" in str(raised.value)
+    assert context["ti"].pushed == {"report": STOPPED}
+    assert living(executable) == []
+
+
+def test_a_job_that_does_not_listen_is_killed(program: Make, context: dict[str, Any]) -> None:
+    """After `kill_after_s`, with its group."""
+    executable = program(STUBBORN)
+    task = IngestOperator(task_id="run", executable=executable, tables="t", kill_after_s=0.5)
+    thread = kill_when_ready(task, executable)
+
+    with pytest.raises(AirflowException, match="Airflow killed the task"):
+        task.execute(context)
+
+    thread.join()
+    assert living(executable) == []
+
+
+def test_a_task_that_is_killed_before_its_job_starts_ends_it_too(
+    program: Make, context: dict[str, Any]
+) -> None:
+    """The signal can come while Airflow prepares the task."""
+    task = IngestOperator(task_id="run", executable=program("import time\ntime.sleep(300)\n"), tables="t")
+    task.on_kill()
+
+    with pytest.raises(AirflowException, match="Airflow killed the task"):
+        task.execute(context)
+
+
+def test_an_execution_timeout_ends_the_job_and_keeps_its_report(
+    program: Make, context: dict[str, Any]
+) -> None:
+    """Airflow raises it inside of `execute`; the task's state stays Airflow's."""
+    executable = program(ORDERLY)
+    task = IngestOperator(
+        task_id="run", executable=executable, tables="t", kill_after_s=1.5,
+        execution_timeout=timedelta(seconds=1),
+    )  # fmt: skip
+
+    with pytest.raises(AirflowTaskTimeout), timeout(1.0):
+        task.execute(context)
+
+    assert context["ti"].pushed == {"report": STOPPED}
+    assert living(executable) == []
+
+
+HOLDER = """
+import sys
+from ingest.schedule.job import Job, job_environment
+program = sys.argv[1]
+job = Job([program, "run", "--report", sys.argv[2]], job_environment(program, {}), None, 1.5)
+for line in job.lines():
+    pass
+"""
+
+
+def test_a_worker_that_dies_takes_the_job_with_it(program: Make, tmp_path: Path) -> None:
+    """SIGKILL, five seconds after SIGTERM, is what Airflow sends: the job still ends in order."""
+    executable = program(ORDERLY)
+    command = [sys.executable, "-c", HOLDER, executable, str(tmp_path / "report.json")]
+    with subprocess.Popen(command, start_new_session=True) as holder:
+        wait_for(Path(executable).with_name("ready"))
+        os.killpg(holder.pid, signal.SIGKILL)
+
+    wait_for(Path(executable).with_name("ended"))
+    end = time.monotonic() + 20
+    while living(executable):
+        assert time.monotonic() < end, "the group outlived its holder"
+        time.sleep(0.05)
+    assert (tmp_path / "report.json").exists()

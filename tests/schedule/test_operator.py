@@ -1,0 +1,277 @@
+"""IngestOperator over programs that behave as `ingest` does, or worse."""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG, Asset, AssetAlias
+from airflow.sdk.log import redact
+
+from ingest.errors import UsageError
+from ingest.schedule import IngestOperator, table_asset
+from ingest.schedule.command import shown
+from ingest.schedule.operator import log_level
+from ingest.schedule.states import AirflowException, AirflowFailException
+from tests.schedule.reports import RUN_ID, report, script, table
+
+Make = Callable[..., str]
+LOCKED = "table t: another writer was there: run 77, process 4711 on etl-3. Try again when it is done."
+
+
+def operator(executable: str, tables: Any = "t", **more: Any) -> IngestOperator:
+    """Make an operator."""
+    return IngestOperator(task_id="run", executable=executable, tables=tables, **more)
+
+
+def called(executable: str) -> dict[str, Any]:
+    """Read how the program was called."""
+    return dict(json.loads(Path(executable).with_name("called.json").read_text()))
+
+
+# --- how a run ends ----------------------------------------------------------------------------
+
+
+def test_a_run_that_is_done_returns_its_report_and_announces_its_table(
+    program: Make, context: dict[str, Any]
+) -> None:
+    """The report is the return value and the XCom `report`; the asset's event has the counts."""
+    written = report(table("t"))
+    task = operator(program(script(0, written)))
+
+    assert task.execute(context) == written
+    assert context["ti"].pushed == {"report": written}
+    assert task.outlets == [Asset(uri="hudi://lake/t")]
+    extra = context["outlet_events"][table_asset("t")].extra
+    counts = {"read": 5, "upserted": 3, "deleted": 1, "superseded": 1, "rejected": 0}
+    assert extra == {"run_id": RUN_ID, "outcome": "committed", "instant": "20261121120000000", **counts}
+
+
+FAILED = table("t", "failed", "srv.db.t-0-7: cannot be read.")
+WAITS = table("t", "temporary", LOCKED)
+
+
+@pytest.mark.parametrize(
+    ("end", "error", "words"),
+    [
+        ((75, report(WAITS), ""), AirflowException, ("exit code 75", "can be tried again", LOCKED)),
+        ((75, None, "ingest: Kafka b:1: no\n"), AirflowException, ("exit code 75", "Kafka b:1: no")),
+        ((1, report(FAILED), ""), AirflowFailException, ("code 1", "fail again unchanged", "srv.db.t-0-7")),
+        ((2, None, "ingest: no table 't'\n"), AirflowFailException, ("exit code 2", "no table 't'")),
+        ((127, None, "java: not found\n"), AirflowFailException, ("cannot be started", "java: not found")),
+        ((52, None, "x\n"), AirflowException, ("exit code 52, which ingest itself never gives", "x")),
+        ((130, report(WAITS), ""), AirflowException, ("killed by SIGINT", LOCKED)),
+        ((0, None, ""), AirflowFailException, ("code 0, but it wrote no run report", "Is it the `ingest`")),
+        ((0, "{", ""), AirflowFailException, ("does not hold a run report",)),
+        ((0, '{"run_id": 1}', ""), AirflowFailException, ("does not hold a run report",)),
+        ((1, "[]", "ingest: why\n"), AirflowFailException, ("exit code 1", "why")),
+    ],
+)  # fmt: skip
+def test_an_exit_code_decides_on_a_retry_and_its_message_tells_why(
+    program: Make,
+    context: dict[str, Any],
+    end: tuple[int, Any, str],
+    error: type[Exception],
+    words: Sequence[str],
+) -> None:
+    """75 and what killed the job: tried again; 1, 2 and what cannot start: not.  The report is kept."""
+    code, written, says = end
+    with pytest.raises(AirflowException) as raised:
+        operator(program(script(code, written, says))).execute(context)
+
+    assert type(raised.value) is error
+    for word in words:
+        assert word in str(raised.value)
+    assert context["ti"].pushed == ({"report": written} if isinstance(written, dict) else {})
+    assert len(context["outlet_events"]) == 0
+
+
+def test_a_job_that_the_system_kills_is_tried_again(program: Make, context: dict[str, Any]) -> None:
+    """As the kernel does when memory is short."""
+    with pytest.raises(AirflowException, match="killed by SIGKILL") as raised:
+        operator(program("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")).execute(context)
+
+    assert type(raised.value) is AirflowException
+
+
+def test_one_of_several_tables_that_fails_is_told_with_the_others(
+    program: Make, context: dict[str, Any]
+) -> None:
+    """Counts by outcome, and the errors of those that failed alone."""
+    written = report(table("a"), table("b", "idle"), table("c", "failed", "c broke"))
+    with pytest.raises(AirflowFailException) as raised:
+        operator(program(script(1, written)), ["a", "b", "c"]).execute(context)
+
+    text = str(raised.value)
+    assert "1 committed, 1 idle, 1 failed" in text
+    assert text.endswith("\nc broke")
+
+
+# --- wrong paths -------------------------------------------------------------------------------
+
+
+def test_a_wrong_path_to_the_spark_environment_is_told_before_anything_starts(
+    tmp_path: Path, context: dict[str, Any]
+) -> None:
+    """Missing, not executable, or with an interpreter that is missing: none is tried again."""
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    torn = tmp_path / "torn"
+    torn.write_text("#!/nowhere/python\n")
+    torn.chmod(0o755)
+    said = {
+        "/nowhere/ingest": "is not there",
+        str(plain): "cannot be executed",
+        str(torn): "cannot be started",
+    }
+
+    for path, words in said.items():
+        with pytest.raises(AirflowFailException, match=words) as raised:
+            operator(path).execute(context)
+        assert path in str(raised.value)
+
+
+def test_airflows_own_ingest_is_recognised(context: dict[str, Any]) -> None:
+    """Airflow without the Spark environment: its own `ingest` has no pyspark, and the message says so."""
+    own = str(Path(sys.executable).with_name("ingest"))
+    with pytest.raises(AirflowFailException) as raised:
+        operator(own, settings="/nowhere/ingest.toml").execute(context)
+
+    assert "of Airflow's own environment" in str(raised.value)
+
+
+def test_arguments_of_spark_submit_need_an_application() -> None:
+    """When the DAG is parsed, not at night."""
+    with pytest.raises(UsageError, match="submit_args goes with application"):
+        operator("spark-submit", submit_args=["--master", "yarn"])
+
+
+# --- what is run -------------------------------------------------------------------------------
+
+
+def test_every_argument_reaches_the_command(program: Make, context: dict[str, Any], tmp_path: Path) -> None:
+    """`ingest run` with tables and flags, in the folder that was named."""
+    executable = program(script(0, report(table("a"), table("b"))))
+    more = {"settings": "/s.toml", "tables_dir": "/t", "max_offsets": 7, "run_args": ["--debug"]}
+    kept = tmp_path / "kept.json"
+    kept.write_text("of an earlier try")
+    operator(executable, ["a", "b"], cwd=str(tmp_path), report=str(kept), **more).execute(context)
+
+    flags = [
+        "--settings",
+        "/s.toml",
+        "--tables",
+        "/t",
+        "--max-offsets",
+        "7",
+        "--report",
+        str(kept),
+        "--debug",
+    ]
+    call = called(executable)
+    assert call["argv"] == ["run", "a", "b", *flags]
+    assert call["cwd"] == str(tmp_path)
+    assert json.loads(kept.read_text())["run_id"] == RUN_ID
+
+
+def test_spark_submit_runs_the_application(program: Make, context: dict[str, Any]) -> None:
+    """Its own arguments come first; the driver's exit code counts."""
+    submit = program(script(75, report(WAITS)), "spark-submit")
+    more = {"application": "/env/ingest/__main__.py", "submit_args": ["--master", "local[2]"]}
+    with pytest.raises(AirflowException, match="exit code 75"):
+        operator(submit, **more).execute(context)
+
+    assert called(submit)["argv"][:5] == ["--master", "local[2]", "/env/ingest/__main__.py", "run", "t"]
+
+
+def test_the_job_gets_its_own_environment(
+    program: Make, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither Airflow's connections nor its Python; the program's folder leads PATH; `env` wins."""
+    executable = program(script(0, report(table("t"))))
+    left_out = {
+        "AIRFLOW_CONN_X": "1",
+        "AIRFLOW__CORE__FERNET_KEY": "2",
+        "PYTHONPATH": "3",
+        "VIRTUAL_ENV": "4",
+    }
+    passed = {"AIRFLOW_CTX_DAG_ID": "d", "INGEST_LAKE_PATH": "/a"}
+    for name, text in {**left_out, **passed}.items():
+        monkeypatch.setenv(name, text)
+    operator(executable, env={"INGEST_LAKE_PATH": "/b", "NEW": "1"}).execute(context)
+
+    env = called(executable)["env"]
+    assert not left_out.keys() & env.keys()
+    assert (env["AIRFLOW_CTX_DAG_ID"], env["INGEST_LAKE_PATH"], env["NEW"]) == ("d", "/b", "1")
+    assert env["PATH"].split(os.pathsep)[0] == str(Path(executable).parent)
+
+
+def test_a_bare_name_is_looked_up_in_the_jobs_path(program: Make, context: dict[str, Any]) -> None:
+    """So that a deployment can name the environment once, in `env`."""
+    executable = program(script(0, report(table("t"))), "ingest-of-spark")
+    path = f"{Path(executable).parent}{os.pathsep}/usr/bin"
+
+    assert operator("ingest-of-spark", env={"PATH": path}).execute(context)["run_id"] == RUN_ID
+
+
+def test_arguments_are_templates(program: Make, context: dict[str, Any]) -> None:
+    """Rendered with Airflow's own machinery; such a table is announced under the lake's alias."""
+    executable = program(script(0, report(table("t"))))
+    with DAG("d", schedule=None):
+        task = operator(
+            "{{ bin }}", "{{ names }}", settings="/{{ ds }}.toml", env={"A": "{{ ds }}"},
+            run_args=["{{ ds }}"], lake="s3a://bucket/lake/",
+        )  # fmt: skip
+    task.render_template_fields({**context, "bin": executable, "names": "t, u", "ds": "2026"})
+    task.execute(context)
+
+    call = called(executable)
+    assert call["argv"][:5] == ["run", "t", "u", "--settings", "/2026.toml"]
+    assert call["argv"][-1] == call["env"]["A"] == "2026"
+    alias = AssetAlias(name="hudi://bucket/lake")
+    assert task.outlets == [alias]
+    (event,) = context["outlet_events"][alias].asset_alias_events
+    assert event.dest_asset_key.uri == "hudi://bucket/lake/t"
+    assert event.extra["upserted"] == 3
+
+
+# --- logs --------------------------------------------------------------------------------------
+
+
+def test_what_the_job_says_is_logged_at_its_level(
+    program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Line by line; a very long one in parts."""
+    says = 'plain\n{"event": "x", "level": "warning"}\ningest: warning: w\ningest: bad\n' + "y" * 50_000
+    operator(program(script(0, report(table("t")), says))).execute(context)
+
+    lines = [line.partition("[")[2] for line in capsys.readouterr().out.splitlines()]
+    levels = {line.partition("]")[2][1:15].strip(): line.split()[0] for line in lines}
+    assert (levels["plain"], levels['{"event": "x",']) == ("info", "warning")
+    assert (levels["ingest: warnin"], levels["ingest: bad"]) == ("warning", "error")
+    assert sum(line.count("y" * 100) for line in lines) * 100 > 49_000
+    assert len([line for line in lines if "yyy" in line]) == 4
+    assert log_level("{no json") == logging.INFO
+
+
+def test_the_logged_command_holds_no_secret(
+    program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Values of flags, properties and variables whose names look secret, and what a URL holds."""
+    run_args = ["--registry", "http://me:pass1234@r", "--api-token", "tttt1"]
+    submit_args = ["--conf", "spark.hadoop.fs.s3a.secret.key=ssss1"]
+    executable = program(script(0, report(table("t")), "the job says: bbbb1:cccc1\n"))
+    operator(
+        executable, application="/a.py", submit_args=submit_args, run_args=run_args,
+        env={"INGEST_REGISTRY_BASIC_AUTH": "bbbb1:cccc1"},
+    ).execute(context)  # fmt: skip
+
+    shown_text = capsys.readouterr().out
+    assert "spark.hadoop.fs.s3a.secret.key=***" in shown_text
+    assert "--registry 'http://***@r' --api-token '***'" in shown_text
+    assert redact("bbbb1:cccc1", "env") == "***"  # as Airflow does with logs and rendered templates
+    assert shown(["a b", "c=d"]) == "'a b' c=d"
