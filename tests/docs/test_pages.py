@@ -1,0 +1,134 @@
+"""The pages of docs/ are true: generated ones are current, what they show works."""
+
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from ingest import errors, settings
+from ingest.cli.app import app, call
+from ingest.errors import IngestError
+from ingest.tables import read_all
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("words/*.md"), *ROOT.glob("docker/*.md")])
+
+spec = spec_from_file_location("pages", DOCS / "pages.py")
+assert spec is not None
+assert spec.loader is not None
+pages = module_from_spec(spec)
+spec.loader.exec_module(pages)
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^(?:\$ )?(?:ingest|(?:.* )?\S*__main__\.py) (.+)$", re.MULTILINE)
+TABLE = 'table = "t"\ntopic = "t"\ndialect = "sqlserver"\n'
+SUBJECTS = '[subjects]\nvalue = "t-value"\n'
+
+
+def blocks(*languages: str) -> list[tuple[str, str]]:
+    """Return the code blocks in these languages, each with its page."""
+    found = [(page.name, *block) for page in PAGES for block in _BLOCK.findall(page.read_text("utf-8"))]
+    return [(name, text) for name, language, text in found if language in languages]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Return what the pages tell people to type."""
+    shown = [(name, text.replace("\\\n", " ")) for name, text in blocks("sh", "console")]
+    found = {
+        (name, line.partition(" #")[0].strip()) for name, text in shown for line in _COMMAND.findall(text)
+    }
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", sorted(pages.PAGES))
+def test_a_generated_page_is_current(name: str) -> None:
+    """Every key, default, error and command is the code's; `make golden` writes them anew."""
+    assert (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8") == pages.PAGES[name]()
+
+
+def test_every_error_has_an_entry() -> None:
+    """Each class that is raised, once, under its exit code, with its message and what to do."""
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    entries = re.split(r"^## Exit code (\d+)$", page, flags=re.MULTILINE)[1:]
+    entry = r"(?ms)^### `(\w+)`\n\n.+?```text\n.+?\n```\n\n\*\*What to do\.\*\* \w"
+    by_code = {
+        name: int(code)
+        for code, text in zip(entries[::2], entries[1::2], strict=True)
+        for name in re.findall(entry, text)
+    }
+    bases = {"IngestError", "Final", "Misuse", "Retryable"}
+    raised = {
+        name: one.exit_code
+        for name, one in vars(errors).items()
+        if isinstance(one, type) and issubclass(one, IngestError) and name not in bases
+    }
+    assert len(raised) > 20
+    assert by_code == raised
+
+
+@pytest.mark.parametrize("command", [pytest.param(line, id=f"{page}: {line}") for page, line in commands()])
+def test_a_command_that_is_shown_can_be_typed(command: str) -> None:
+    """The real command line takes it, with these flags and arguments."""
+    app.parse_args(shlex.split(command), print_error=False, exit_on_error=False)
+
+
+def test_the_commands_were_found() -> None:
+    """The search finds those of the pages, also over several lines and behind spark-submit."""
+    assert {page for page, _ in commands()} >= {"onboarding.md", "schema-changes.md", "cluster.md"}
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=f"{page}-{i}") for i, (page, text) in enumerate(blocks("toml"))]
+)
+def test_shown_files_can_be_read(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings, table files and parts of either: every key is known, every value allowed."""
+    for name in [name for name in os.environ if name.startswith("INGEST_")]:
+        monkeypatch.delenv(name)
+    keys = set(tomllib.loads(text))
+    if keys <= {"registry", "kafka", "lake", "run", "spark"}:
+        (tmp_path / "ingest.toml").write_text(text, encoding="utf-8")
+        assert settings.load(tmp_path / "ingest.toml").source
+        return
+    whole = text if "table" in keys else TABLE + ("" if "subjects" in keys else SUBJECTS) + text
+    (tmp_path / "one.toml").write_text(whole, encoding="utf-8")
+    assert len(read_all(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=f"{page}-{i}") for i, (page, text) in enumerate(blocks("python"))]
+)
+def test_shown_python_compiles(text: str) -> None:
+    """No misprint."""
+    compile(text, "page", "exec")
+
+
+def test_the_onboarding_page_shows_what_the_commands_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command is run where the page says, in its order; `…` stands for lines that are left out."""
+    (tmp_path / "registry_fixtures").symlink_to(ROOT / "registry_fixtures")
+    tour = tmp_path / ".ingest" / "tour"
+    tour.mkdir(parents=True)
+    monkeypatch.chdir(tour)
+    shown = [one for name, text in blocks("console") if name == "onboarding.md" for one in _typed(text)]
+    assert len(shown) == 4
+    for command, expected in shown:
+        assert call(shlex.split(command)) == 0
+        pattern = "".join(r"(?:.*\n)*" if line == "…" else f"{re.escape(line)}\n" for line in expected)
+        assert re.fullmatch(pattern, _trimmed(capsys.readouterr().out)), command
+
+
+def _typed(block: str) -> Iterator[tuple[str, list[str]]]:
+    for part in block.split("$ ingest ")[1:]:
+        command, *lines = part.rstrip("\n").split("\n")
+        yield command, lines
+
+
+def _trimmed(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.rstrip("\n").split("\n"))
