@@ -43,17 +43,7 @@ def test_metrics_tell_how_far_each_table_is(make_deployment: Callable[[], Deploy
         second = session.run(max_offsets=3)
         status = {one.table: one for one in session.status()}
 
-    assert [str(one.error) for one in first.tables if one.error] == []
-    began = told(first)
-    assert {name: one["read_bytes"] for name, one in began.items()} == sent
-    rejects = {name: one["open_rejects"] for name, one in began.items()}
-    assert rejects == {"bounded": 0, "broken": 1, "still": 0}
-    assert all(one["lag_offsets"] == 0 for one in began.values())
-    assert all(one["commit_seconds"] > 0 for one in began.values())
-    moment = timedelta(milliseconds=1)
-    for one in began.values():
-        assert before - moment <= datetime.fromisoformat(one["last_commit_at"]) <= datetime.now(UTC)
-
+    began = check_all_committed(first, sent, before)
     went_on = told(second)
     outcomes = {one.table: one.outcome for one in second.tables}
     assert outcomes == {"bounded": "committed", "broken": "failed", "still": "idle"}
@@ -71,6 +61,21 @@ def test_metrics_tell_how_far_each_table_is(make_deployment: Callable[[], Deploy
     assert words == {"bounded": "behind", "broken": "behind", "still": "ok"}
     assert health(status["broken"], parse_bound("1")) == "ok"
     assert status["still"].to_json()["committed_at"] == went_on["still"]["last_commit_at"]
+
+
+def check_all_committed(first: RunReport, sent: dict[str, int], before: datetime) -> dict[str, Any]:
+    """Check a run that brought every table to its topic's end; return its metrics by table."""
+    assert [str(one.error) for one in first.tables if one.error] == []
+    began = told(first)
+    assert {name: one["read_bytes"] for name, one in began.items()} == sent
+    rejects = {name: one["open_rejects"] for name, one in began.items()}
+    assert rejects == {"bounded": 0, "broken": 1, "still": 0}
+    assert all(one["lag_offsets"] == 0 for one in began.values())
+    assert all(one["commit_seconds"] > 0 for one in began.values())
+    moment = timedelta(milliseconds=1)
+    for one in began.values():
+        assert before - moment <= datetime.fromisoformat(one["last_commit_at"]) <= datetime.now(UTC)
+    return began
 
 
 def told(report: RunReport) -> dict[str, Any]:
