@@ -1,6 +1,7 @@
 """`ingest run`: from the committed offsets to the ends seen at the start."""
 
 from collections import Counter
+from collections.abc import Callable
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -42,6 +43,10 @@ def run(
     stop the others. Exit code 0: all done or nothing to do; 1: a table failed, and would again; 75: try
     again. SIGTERM or Ctrl-C lets a table in its commit finish, and abandons the others: 75 or 130.
 
+    With `--follow` runs begin an interval apart, or at once where `--max-offsets` left something; the
+    first is told, then each that commits or meets another error. It ends by a signal, or when no table
+    is left that trying again could help; the exit code is that of its last run.
+
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
     if report:
@@ -61,14 +66,20 @@ def run(
             return result
 
         if follow:
-            from ingest.run.follow import follow as runs  # noqa: PLC0415  light start
-
-            code = 0
-            for result in runs(run_once, interval):
-                code = _tell(result, json=json)
-            return code
+            return _follow(run_once, interval, json=json)
         result = run_once(Stop())
     return _tell(result, json=json)
+
+
+def _follow(run_once: Callable[[Stop], "RunReport"], interval_s: float, *, json: bool) -> int:
+    """Run until stopped, and tell what is new; return the last run's exit code."""
+    from ingest.run.follow import follow, is_news  # noqa: PLC0415  light start
+
+    last, code = None, 0
+    for result in follow(run_once, interval_s):
+        code = _tell(result, json=json) if is_news(result, last) else result.exit_code
+        last = result
+    return code
 
 
 def _tell(result: "RunReport", *, json: bool) -> int:

@@ -1,7 +1,7 @@
 """Run after run, until it is stopped: what one runs into, the next one tries again."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Final
 
 from ingest.errors import Retryable
@@ -15,7 +15,7 @@ RunOnce = Callable[[Stop], RunReport]
 _TICK_S: Final = 0.1
 
 
-def follow(run_once: RunOnce, interval_s: float) -> Iterator[RunReport]:
+def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, None]:
     """Give the report of each run, until a signal comes or every table fails for good.
 
     Runs begin `interval_s` apart, or at once where a bounded run left something behind.  What is temporary
@@ -33,6 +33,16 @@ def follow(run_once: RunOnce, interval_s: float) -> Iterator[RunReport]:
                     return
             if report is None or not _left_behind(report):
                 _pause(between, began + interval_s)
+
+
+def is_news(report: RunReport, before: RunReport | None) -> bool:
+    """Tell whether a run says anything that the one `before` it did not: a commit, or another error."""
+    is_committed = any(one.outcome == "committed" for one in report.tables)
+    return before is None or is_committed or _errors(report) != _errors(before)
+
+
+def _errors(report: RunReport) -> dict[str, str]:
+    return {one.table: str(one.error) for one in report.tables if one.error}
 
 
 def _attempt(run_once: RunOnce, within: Stop) -> RunReport | None:

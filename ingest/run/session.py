@@ -2,7 +2,7 @@
 
 import sys
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -220,7 +220,7 @@ class Session:
         interval_s: float = 10.0,
         max_offsets: int | None = None,
         progress: "Progress" = silent,
-    ) -> "Iterator[RunReport]":
+    ) -> "Generator[RunReport, None, None]":
         """Run again and again, and give each run's report, until stopped (see `ingest.run.follow`)."""
         from ingest.run.follow import follow  # noqa: PLC0415  light start
 

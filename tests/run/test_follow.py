@@ -10,7 +10,7 @@ import pytest
 
 from ingest.errors import BrokerUnreachableError, SettingsError, StoppedError
 from ingest.names import Topic
-from ingest.run.follow import follow
+from ingest.run.follow import follow, is_news
 from ingest.run.measures import Measures
 from ingest.run.report import Outcome, RunReport, TableOutcome
 from ingest.stop import Stop, Terminated, listening
@@ -39,6 +39,12 @@ class Runs:
             raise step
         with listening(stop):
             return step() if callable(step) else step
+
+
+def stopped(problem: str) -> RunReport:
+    """Make the report of a run whose one table met an error."""
+    error = BrokerUnreachableError("b:1", problem)
+    return RunReport("r", MOMENT, MOMENT, (TableOutcome("t", Topic("t"), "temporary", error=error),))
 
 
 def stopped_within() -> RunReport:
@@ -73,6 +79,19 @@ def test_a_signal_in_a_run_ends_it_with_that_runs_report() -> None:
     *_, last = follow(runs, 0.01)
 
     assert isinstance(last.tables[0].error, StoppedError)
+
+
+def test_an_idle_run_or_the_same_error_again_is_no_news() -> None:
+    """A run every ten seconds would fill the log otherwise."""
+    idle, failing = report("idle"), stopped("lag")
+
+    assert is_news(idle, None)
+    assert is_news(report("committed"), report("committed"))
+    assert is_news(failing, idle)
+    assert is_news(stopped("other"), failing)
+    assert is_news(idle, failing)
+    assert not is_news(report("idle"), idle)
+    assert not is_news(stopped("lag"), failing)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
