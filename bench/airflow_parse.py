@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -53,7 +52,3 @@ def parse_seconds() -> float:
             capture_output=True, text=True, check=True,
         )  # fmt: skip
     return float(json.loads(done.stdout.splitlines()[-1])["ours_s"])
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{parse_seconds():.2f} CPU seconds for a DAG of {TABLES:,} tables\n")
