@@ -27,6 +27,22 @@ read and some 250 ms to decode.  Below this, cutting a partition costs what it s
 POLL_TIMEOUT_MS: Final = 60_000
 """How long a task waits for a record that must be there; Spark's own default is 120 s."""
 
+PROMPT: Final = {
+    # With each batch that it hands out the client asks for the next one, and Spark then asks, on the same
+    # connection, where the topic begins and ends: at the end of a topic the broker answers that only after
+    # it has waited this long for messages to come (500 ms by default), and all that a run reads is there.
+    "kafka.fetch.max.wait.ms": "5",
+    # Spark seeks before each batch, and so drops what was fetched but not handed out.
+    "kafka.max.poll.records": "100000",  # 500
+    "kafka.max.partition.fetch.bytes": str(4 << 20),  # 1 MiB
+    "kafka.receive.buffer.bytes": "-1",  # 64 KiB; -1: what the system finds out
+}
+"""Of the Java client, where the user's properties say nothing else.
+
+Measured with a broker on loopback: 200,000 records of 470 bytes take 0.3 s in place of 0.95 s by the client's
+own defaults, a few records 0.1 s in place of 0.6 s.
+"""
+
 RECORD_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.1
 
@@ -38,6 +54,7 @@ ONE_BY_ONE: Final = {
     "auto_offset_reset": "error",
     "isolation_level": "read_committed",
     "queued_min_messages": 1,  # no reading ahead
+    "fetch_wait_max_ms": 5,  # to hear soon that nothing follows
 }
 _NO_RECORD: Final = frozenset({"_PARTITION_EOF", "_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"})
 
@@ -74,6 +91,7 @@ def read(
     fails the query: `plan_ranges` has seen it, so its loss in between must not pass for an empty range.
     """
     options = {
+        **PROMPT,
         **spark_properties(properties),
         "kafka.bootstrap.servers": bootstrap_servers,
         "kafka.isolation.level": "read_committed",

@@ -88,9 +88,9 @@ PLANS: tuple[Plan, ...] = (
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
     *product((SQLSERVER, POSTGRES), (slices,), ("cow",)),
-    *product((SQLSERVER, ORACLE, MONGODB), (repeated_runs,), ("cow",)),
+    *product((SQLSERVER,), (repeated_runs,), ("cow",)),
     *product((SQLSERVER, ORACLE, MONGODB), (small_runs,), ("mor",)),
-    *product((SQLSERVER, POSTGRES, ORACLE), (three_partitions,), ("mor",)),
+    *product((SQLSERVER, ORACLE), (three_partitions,), ("mor",)),
     (MONGODB, three_partitions_at_once, "cow"),
     (SQLSERVER, three_partitions_at_once, "mor"),
     *product((POSTGRES_JSON,), (one_run,), ("cow",)),
