@@ -1,35 +1,104 @@
-"""Tables by name: in the catalog of Spark's session, which is Hive's metastore or what takes its place (Glue).
+"""Tables by name, in the catalog of Spark's session: Hive's metastore, or what stands in for it (Glue).
 
-A Hudi table is its folder, and needs no catalog.  One that has an entry is found by name, and Hive and others
-see the columns that the entry names: so it is brought up to date after each commit.
+A Hudi table is its folder, and `ingest` needs no catalog.  But queries find tables by name, with the columns
+that the entry has: so an entry is made after the first commit, and follows the table from then on.
 """
 
 import threading
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
 
 from ingest.compile.sparktype import quote
-from ingest.errors import CatalogError
+from ingest.errors import SettingsError
 from ingest.hudi.cause import root_cause
+from ingest.hudi.metaclient import jvm_of
+from ingest.hudi.present import present
+from ingest.log import logger
 
-_GUARD = threading.Lock()
-"""Tables of one run would make their database at the same time; metastores answer the later with an error."""
+LASTING: Final = "hive"
+IMPLEMENTATION: Final = "spark.sql.catalogImplementation"
+
+_FIELDS: Final = 20
+"""Those of Spark 3.5's CatalogTable."""
+_GUARD: Final = threading.Lock()
+"""Tables of one run would make their database at the same moment, which metastores answer with an error."""
+
+
+def check_catalog(spark: SparkSession) -> None:
+    """Refuse a session whose catalog ends with it: names would be gone before anybody asked for them."""
+    found = spark.conf.get(IMPLEMENTATION, "in-memory")
+    if found != LASTING:
+        problem = f"the session's {IMPLEMENTATION} is '{found}', and a catalog that lasts is '{LASTING}'"
+        raise SettingsError("settings", "lake.database", problem, "Set it where the session is started")
 
 
 def register(spark: SparkSession, database: str, table: str, path: str) -> None:
-    """Enter a table that has a commit into the catalog, or the columns that it has by now.
+    """Enter a table that has a commit into the catalog, or bring the columns of its entry up to date.
 
-    Raises `CatalogError`; a table of that name at another place stays as it is.
+    The rows are committed by now, so what goes wrong is a warning in the log; the next commit tries again.
+    An entry of that name for another place stays as it is.
     """
     try:
-        with _GUARD:
-            if not spark.catalog.databaseExists(database):
-                spark.sql(f"create database if not exists {quote(database)}")
-        if spark.catalog.tableExists(f"{quote(database)}.{quote(table)}"):
-            _refresh(spark, database, table, path)
-        else:
-            spark.sql(f"create table {quote(database)}.{quote(table)} using hudi location '{_escaped(path)}'")
+        problem = _register(spark, database, table, path)
     except (Py4JError, PySparkException) as error:
-        raise CatalogError(f"{database}.{table}", root_cause(error)) from error
+        problem = root_cause(error)
+    if problem:
+        entry = f"{database}.{table}"
+        logger(__name__).warning("committed, but not in the catalog", entry=entry, problem=problem)
+
+
+def _register(spark: SparkSession, database: str, table: str, path: str) -> str:
+    """Make an entry, or mend the one there is; say what is wrong with it, if anything is."""
+    catalog = spark._jsparkSession.sharedState().externalCatalog()  # noqa: SLF001  (pyspark has no way there)
+    with _GUARD:
+        if not catalog.databaseExists(database):
+            spark.sql(f"create database if not exists {quote(database)}")
+    place = _place(spark, path)
+    wanted = {column: kind for column, kind, _ in present(spark, path) or ()}
+    if not catalog.tableExists(database, table):
+        catalog.createTable(_entry(spark, database, table, place), False)  # noqa: FBT003  py4j has no names
+        return ""
+    entry = catalog.getTable(database, table)
+    there = _place(spark, entry.location().toString())
+    if there.toString() != place.toString():
+        return f"that name is taken by a table at {there.toString()}"
+    found = {field.name(): field.dataType().catalogString() for field in entry.schema().fields()}
+    if {column: kind for column, kind in found.items() if not column.startswith("_hoodie_")} != wanted:
+        catalog.alterTableDataSchema(database, table, _schema(spark, path))
+    spark.catalog.refreshTable(f"{quote(database)}.{quote(table)}")
+    return ""
+
+
+def _entry(spark: SparkSession, database: str, table: str, place: Any) -> Any:
+    """Make an entry as Spark has them for its sources: where, and which one reads it.
+
+    Hudi's own CREATE TABLE makes one that Hive could read too, and fails for timestamps without a zone.
+    """
+    catalyst = jvm_of(spark).org.apache.spark.sql.catalyst
+    kinds, scala = catalyst.catalog, jvm_of(spark).scala
+    storage = kinds.CatalogStorageFormat.empty()
+    rest = [getattr(storage, f"copy$default${number}")() for number in range(2, storage.productArity() + 1)]
+    located = storage.copy(scala.Some(place.toUri()), *rest)
+    whole = kinds.CatalogTable
+    name = catalyst.TableIdentifier(table, scala.Some(database))
+    schema = _schema(spark, place.toString())
+    later = [getattr(whole, f"apply$default${number}")() for number in range(6, _FIELDS + 1)]
+    return whole.apply(name, kinds.CatalogTableType.EXTERNAL(), located, schema, scala.Some("hudi"), *later)
+
+
+def _schema(spark: SparkSession, path: str) -> Any:
+    """Return the table's columns, Hudi's own among them, for the JVM."""
+    columns = spark.read.format("hudi").load(path).schema
+    plain = StructType([StructField(one.name, one.dataType) for one in columns])
+    return jvm_of(spark).org.apache.spark.sql.types.DataType.fromJson(plain.json())
+
+
+def _place(spark: SparkSession, path: str) -> Any:
+    """Write a path in full, as two spellings of it become the same."""
+    place = jvm_of(spark).org.apache.hadoop.fs.Path(path)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (same)
+    return place.getFileSystem(hadoop).makeQualified(place)

@@ -81,7 +81,7 @@ class Session:
         if "registry" in self.__dict__:
             self.registry.close()
         if self._started:
-            self.spark.stop()
+            self._session.stop()
 
     @cached_property
     def registry(self) -> Registry:
@@ -91,9 +91,18 @@ class Session:
     @cached_property
     def spark(self) -> "SparkSession":
         """The Spark session of this deployment, in UTC."""
+        from ingest.hudi.catalog import check_catalog  # noqa: PLC0415  pyspark is an extra
+
+        if self.settings.lake.database:
+            check_catalog(self._session)
+        return self._session
+
+    @cached_property
+    def _session(self) -> "SparkSession":
+        """Start a session, or take the one that is there."""
         from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
 
-        from ingest.run.spark import session_of, start_session, submitted  # noqa: PLC0415  same
+        from ingest.run.spark import LASTING_CATALOG, session_of, start_session, submitted  # noqa: PLC0415  same
 
         if self._given is not None:
             return session_of(self._given)
@@ -103,7 +112,8 @@ class Session:
         else:
             jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
         self._started = SparkSession.getActiveSession() is None
-        return start_session("ingest", spark.master, spark.conf, jars)
+        conf = {**LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        return start_session("ingest", spark.master, conf, jars)
 
     def tables(self, names: Sequence[str] = ()) -> tuple[Table, ...]:
         """Read the table files, all or the named ones."""

@@ -16,6 +16,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
+from ingest.hudi.catalog import IMPLEMENTATION, LASTING
 from ingest.run.functions import register_functions
 from ingest.settings.secret import MASKED_NAMES
 
@@ -69,6 +70,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     # What Spark's pages and event logs mask: its own default shows an Azure storage's key, say.
     "spark.redaction.regex": MASKED_NAMES,
 }
+LASTING_CATALOG: Final[Mapping[str, str]] = {IMPLEMENTATION: LASTING}
+"""For tables that are to be found by name: the metastore that `hive-site.xml` or the user's settings name."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to

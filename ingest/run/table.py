@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.dialects import DIALECTS
 from ingest.errors import OffsetError
+from ingest.hudi.catalog import register
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import Held, locked
@@ -197,14 +198,20 @@ def _stored(run: Run, found: Folded) -> DataFrame | None:
 
 
 def commit_rows(run: Run, found: Folded, rows: DataFrame, entry: LedgerEntry) -> Instant:
-    """Commit rows with their account; the whole table where one of its columns cannot be widened in place."""
+    """Commit rows with their account; the whole table where one of its columns cannot be widened in place.
+
+    The catalog, where there is one, learns of it.
+    """
     table = found.compiled.table
     path, first = run.path(table), found.standing.columns is None
-    if not found.rewrites:
-        return write(rows, table, path, found.key_names, entry, first=first)
-    run.progress(table.table, f"writing all of it anew, for {', '.join(found.rewrites)}")
-    whole = merge(read_all(run.spark, path), rows, found.compiled)
-    return write(whole, table, path, found.key_names, entry, first=first, rewrites=True)
+    if found.rewrites:
+        run.progress(table.table, f"writing all of it anew, for {', '.join(found.rewrites)}")
+        rows = merge(read_all(run.spark, path), rows, found.compiled)
+    rewrites = bool(found.rewrites)
+    instant = write(rows, table, path, found.key_names, entry, first=first, rewrites=rewrites)
+    if run.settings.lake.database:
+        register(run.spark, run.settings.lake.database, table.table, path)
+    return instant
 
 
 def account(run: Run, last: LedgerEntry | None, found: Folded) -> LedgerEntry:

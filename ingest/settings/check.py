@@ -1,6 +1,7 @@
 """What makes a setting wrong, said so that a user can mend it."""
 
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ MINIMUM = {
     "run.stop_grace_s": 0,
 }
 CHOICES = {"lake.lock": ("auto", "none"), "run.log_level": ("debug", "info", "warning", "error")}
+PATTERNS = {"lake.database": ("letters, digits and _", re.compile(r"\w*", re.ASCII))}
 _NEVER_EMPTY = ("lake.path", "spark.master")
 
 
@@ -59,10 +61,13 @@ def check_range(source: str, key: str, value: object) -> None:
 
 
 def check_choice(source: str, key: str, value: object) -> None:
-    """Refuse a word that the option does not know."""
+    """Refuse a word that the option does not know, or a name that cannot be one."""
     choices = CHOICES.get(key)
     if choices and value not in choices:
         raise SettingsError(source, key, f"found {_shown(key, value)}, allowed is {' or '.join(choices)}")
+    allowed, pattern = PATTERNS.get(key, ("", None))
+    if pattern and not pattern.fullmatch(str(value)):
+        raise SettingsError(source, key, f"found {_shown(key, value)}, allowed are {allowed}")
 
 
 def check_empty(source: str, key: str, value: object, kind: type) -> None:

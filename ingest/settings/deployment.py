@@ -51,11 +51,13 @@ class KafkaSettings:
 class LakeSettings:
     """The root of all tables: a local folder (absolute once loaded) or any Hadoop URI.
 
-    `lock` is `auto`, or `none` where something else lets one run of a table go at a time.
+    `lock` is `auto`, or `none` where something else lets one run of a table go at a time.  `database` is the
+    one of Spark's catalog in which tables are found by name; none, where it is empty.
     """
 
     path: str = "lake"
     lock: str = "auto"
+    database: str = ""
 
     def table_path(self, table: str) -> str:
         """Return where a table lies."""

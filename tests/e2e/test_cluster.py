@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
 from tests.e2e.deployment import Deployment
@@ -96,12 +97,20 @@ def driver_python(tmp_path: Path) -> Path:
 
 
 def test_a_cluster_makes_the_sources_tables(
-    cluster: Cluster, driver_python: Path, make_deployment: Callable[..., Deployment], tmp_path: Path
+    cluster: Cluster,
+    driver_python: Path,
+    make_deployment: Callable[..., Deployment],
+    outer_spark: SparkSession,
+    tmp_path: Path,
 ) -> None:
-    """Client mode; both workers work, and run no Python; the package comes by --py-files."""
+    """Client mode; both workers work, and run no Python; the package comes by --py-files.
+
+    The tables are in Hive's metastore afterwards, under the name that the settings give their database.
+    """
     deployment = make_deployment()
     deployment.load()
     deployment.onboard()
+    metastore = f"jdbc:derby:;databaseName={tmp_path}/metastore"
     archive = shutil.make_archive(str(tmp_path / "ingest"), "zip", ROOT, "ingest")
     application = shutil.copy(ROOT / "ingest" / "__main__.py", tmp_path / "main.py")
     command = [
@@ -115,6 +124,8 @@ def test_a_cluster_makes_the_sources_tables(
                 "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # wait for both workers
                 "spark.sql.shuffle.partitions": "2",
                 "spark.ui.enabled": "false",
+                "spark.sql.catalogImplementation": "hive",
+                "spark.hadoop.javax.jdo.option.ConnectionURL": f"{metastore};create=true",
                 "spark.pyspark.driver.python": str(driver_python),
                 "spark.pyspark.python": "/nowhere/python",
             }
@@ -125,7 +136,7 @@ def test_a_cluster_makes_the_sources_tables(
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env=_environment({"PYTHONPATH": sysconfig.get_path("purelib")}),
+        env=_environment({"PYTHONPATH": sysconfig.get_path("purelib"), "INGEST_LAKE_DATABASE": "bronze"}),
         capture_output=True,
         text=True,
         check=False,
@@ -137,12 +148,19 @@ def test_a_cluster_makes_the_sources_tables(
     report = json.loads((tmp_path / "report.json").read_text())
     assert {one["table"]: one["outcome"] for one in report["tables"]} == dict.fromkeys(TABLES, "committed")
     assert {table: _differences(deployment, table) for table in TABLES} == {table: [] for table in TABLES}
+    assert _entries(outer_spark, metastore) == {("bronze", table) for table in TABLES}
     logs = ["".join(one.read_text() for one in worker.rglob("stderr")) for worker in cluster.workers]
     assert all("Finished task" in log for log in logs)
 
 
 def _conf(settings: Mapping[str, str]) -> list[str]:
     return [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+
+
+def _entries(spark: SparkSession, metastore: str) -> set[tuple[str, str]]:
+    """Read databases and tables out of the metastore's own tables."""
+    databases, tables = (spark.read.jdbc(metastore, f"APP.{name}") for name in ("DBS", "TBLS"))
+    return {(row.NAME, row.TBL_NAME) for row in tables.join(databases, "DB_ID").collect()}
 
 
 def _differences(deployment: Deployment, table: str) -> list[str]:
