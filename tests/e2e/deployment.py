@@ -9,6 +9,9 @@ from ingest.local.load import LoadOptions, load
 from ingest.testing.deployment import Deployment as BuiltDeployment
 from tests.e2e.recordings import SQLSERVER, Recording
 
+LIGHT_JVM = '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
+"""Settings for a process that lives shortly: a JVM that compiles lightly is there sooner."""
+
 
 @attrs.frozen
 class Deployment(BuiltDeployment):

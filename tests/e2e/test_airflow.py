@@ -21,6 +21,7 @@ from ingest.local.process import Process, stop_processes
 from ingest.local.servers import Addresses, down, up
 from ingest.run.session import Session
 from ingest.testing import nullable
+from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -147,9 +148,7 @@ def onboard(deployment: Path, servers: Addresses) -> None:
     (deployment / "ingest.toml").write_text(
         f'[registry]\nurl = "{servers.registry_url}"\n'
         f'[kafka]\nbootstrap_servers = "{servers.bootstrap_servers}"\n'
-        '[spark]\nmaster = "local[2]"\n'
-        # short runs start faster when the JVM compiles lightly
-        '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
+        f'[spark]\nmaster = "local[2]"\n{LIGHT_JVM}'
     )
     topics = make_topics(servers, {f"a.testDB.dbo.{name}": COLUMNS for name in ("customers", "orders")})
     with Session.open(deployment / "ingest.toml") as session:

@@ -14,6 +14,7 @@ import pytest
 from ingest.cli.app import call
 from ingest.local.servers import Addresses
 from ingest.testing import key_schema, nullable
+from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, Topic, envelope_schema, make_topics
 
 ROOT = Path(__file__).parents[2]
@@ -188,7 +189,7 @@ def topics(ingest: Shell, servers: Addresses, request: pytest.FixtureRequest) ->
     (ingest.folder / "ingest.toml").write_text(
         f'[registry]\nurl = "{servers.registry_url}"\n'
         f'[kafka]\nbootstrap_servers = "{servers.bootstrap_servers}"\n'
-        '[spark]\nmaster = "local[2]"\n'
+        f'[spark]\nmaster = "local[2]"\n{LIGHT_JVM}'
     )
     prefix = f"cli{abs(hash(request.node.name))}.testDB.dbo"
     made = make_topics(servers, {f"{prefix}.{name}": COLUMNS for name in ("customers", "orders")})

@@ -88,13 +88,12 @@ PLANS: tuple[Plan, ...] = (
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
     *product((SQLSERVER, POSTGRES), (slices,), ("cow",)),
-    *product((SQLSERVER,), (repeated_runs,), ("cow",)),
+    (SQLSERVER, repeated_runs, "cow"),
     *product((SQLSERVER, ORACLE, MONGODB), (small_runs,), ("mor",)),
-    *product((SQLSERVER, ORACLE), (three_partitions,), ("mor",)),
+    (SQLSERVER, three_partitions, "mor"),
     (MONGODB, three_partitions_at_once, "cow"),
     (SQLSERVER, three_partitions_at_once, "mor"),
-    *product((POSTGRES_JSON,), (one_run,), ("cow",)),
-    *product((SQLSERVER_JSON,), (one_run,), ("mor",)),
+    (SQLSERVER_JSON, one_run, "mor"),
 }
 RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, MONGODB, POSTGRES_JSON, SQLSERVER_JSON)
 CASES = [
