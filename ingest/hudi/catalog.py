@@ -7,8 +7,6 @@ that the entry has: so an entry is made after the first commit, and follows the 
 import threading
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -39,12 +37,13 @@ def check_catalog(spark: SparkSession) -> None:
 def register(spark: SparkSession, database: str, table: str, path: str) -> None:
     """Enter a table that has a commit into the catalog, or bring the columns of its entry up to date.
 
-    The rows are committed by now, so what goes wrong is a warning in the log; the next commit tries again.
-    An entry of that name for another place stays as it is.
+    Names are entered in small letters, as Spark looks them up.  The rows are committed by now, so what goes
+    wrong is a warning in the log; the next commit tries again.  An entry of that name for another place stays
+    as it is.
     """
     try:
-        problem = _register(spark, database, table, path)
-    except (Py4JError, PySparkException) as error:
+        problem = _register(spark, database.lower(), table.lower(), path)
+    except Exception as error:  # noqa: BLE001  whatever it is, the commit counts
         problem = root_cause(error)
     if problem:
         entry = f"{database}.{table}"

@@ -27,23 +27,28 @@ def database(lake: "Lake") -> Iterator[str]:
 
 @pytest.mark.parametrize(("kind", "parts"), [("cow", ()), ("mor", ("p",))])
 def test_an_entry_follows_its_table(lake: "Lake", database: str, kind: str, parts: tuple[str, ...]) -> None:
-    """Made with the first commit; then a column is added, one widens, one gets a field."""
+    """Made with the first commit; then a column is added, one widens, one gets a field.
+
+    Topics, and so tables, have capitals; Spark looks names up in small letters.
+    """
     index = "global_simple" if parts else "bucket"
     table = lake.table("orders", type=kind, partition_by=parts, index=index)
     first = "id int not null, p string, v int, s struct<a: int>, n timestamp_ntz"
     second = "id int not null, p string, v bigint, s struct<a: int, b: string>, n timestamp_ntz, w date"
 
     lake.commit(table, lake.changes(first, ("c", "1", 1, "x", 1, (1,), NOON)))
-    register(lake.spark, database, "orders", lake.path(table))
-    by_name = lake.spark.table(f"{database}.orders")
+    register(lake.spark, database, "testDB_Orders", lake.path(table))
+    by_name = lake.spark.table(f"{database}.testDB_Orders")
     assert by_name.selectExpr("id", "p", "v", "s.a", "n").collect() == [(1, "x", 1, 1, NOON)]
     lake.commit(table, lake.changes(second, ("c", "2", 2, "y", 1 << 40, (2, "b"), NOON, None)))
-    register(lake.spark, database, "orders", lake.path(table))
+    register(lake.spark, database, "testDB_Orders", lake.path(table))
 
-    by_name = lake.spark.table(f"{database}.orders")
+    by_name = lake.spark.table(f"{database}.testDB_Orders")
     found = by_name.selectExpr("id", "p", "v", "s.b", "w").orderBy("id").collect()
     assert found == [(1, "x", 1, None, None), (2, "y", 1 << 40, "b", None)]
-    columns = {row.col_name: row.data_type for row in lake.spark.sql(f"describe {database}.orders").collect()}
+    columns = {
+        row.col_name: row.data_type for row in lake.spark.sql(f"describe {database}.testDB_Orders").collect()
+    }
     assert (columns["v"], columns["s"], columns["w"]) == ("bigint", "struct<a:int,b:string>", "date")
 
 
