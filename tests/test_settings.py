@@ -163,6 +163,10 @@ def test_a_folder_registry_becomes_an_absolute_file_url(tmp_path: Path) -> None:
         ("[registry]\nurl = 5", r"registry\.url: found 5 \(a whole number\), allowed is text"),
         ("[registry.url]\nx = 5", r"registry\.url\.x: is not a setting"),
         ("[lake]\npath = ''", r"lake\.path: is empty"),
+        (
+            "[lake]\ndatabase = 'a.b'",
+            r"lake\.database: found 'a\.b' \(text\), allowed are letters, digits and _",
+        ),
         ("[run]\n[run]", r"not TOML: .*line 2"),
         ("[run\n", r"not TOML: .*line 1"),
         ("[registry]\nbasic_auth = 'x'", "allowed is user:password"),

@@ -17,7 +17,7 @@ from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
 from ingest.names import Partition
 from ingest.registry import Registry
-from ingest.run.measure import log_run, log_table, look_after, measured
+from ingest.run.finish import log_run, log_table, look_after, measured
 from ingest.run.plan import TablePlan, plan_table, stopped
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.supervise import Supervisor

@@ -84,7 +84,7 @@ PLANS: tuple[Plan, ...] = (
 )  # fmt: skip
 
 
-# Every plan and both table types for every connector, or the suite takes too long; `-m pairs` runs the rest.
+# Every plan for SQL Server, some for the others, or the suite takes too long; `-m pairs` runs the rest.
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
     *product((SQLSERVER, POSTGRES), (slices,), ("cow",)),

@@ -18,8 +18,8 @@ from ingest.errors import BrokerUnreachableError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.names import Instant, Topic
 from ingest.order.tally import Tally
+from ingest.run.finish import log_run, log_table
 from ingest.run.health import health, parse_bound
-from ingest.run.measure import log_run, log_table
 from ingest.run.measures import Measures, source_lag_s
 from ingest.run.metrics import parse_gateway, publish
 from ingest.run.offsets import TableStatus
