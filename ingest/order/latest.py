@@ -4,7 +4,11 @@ One shuffle gives all that a run needs to know: the rows to write, how many mess
 schemas wrote them, and the place of every rejected record.
 """
 
-from pyspark.sql import Column, DataFrame
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE
@@ -16,8 +20,9 @@ REJECTED = "rejected"
 WRITERS_PER_WORD = 62
 """Schemas that one 64-bit set holds, by their number in the compiled table."""
 
-# Compared from the left: two places are never equal within a partition.
-_EVENT = "struct(place, op, source_ms, writer, partition, offset, row)"
+_EVENT = ("place", "partition", "op", "source_ms", "writer", "offset", "row")
+_ORDER = 2
+"""How many of them, from the left, say which event of a key is newer: within a partition the place alone."""
 
 
 def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -30,38 +35,74 @@ def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     Where rows are completed there are also `later`, the partial changes that end with `newest`, in order, and
     `base`, the row that they are to be laid over: null where it is not in these events.  Where they are not,
     `partials` counts them.
+
+    What is returned may be looked at several times, and wants to be unpersisted in the end.
     """
-    keys = [f"k.{quote(name)}" for name, _ in compiled.key_columns]
-    change = f"kind = '{CHANGE}' and not rejected"
-    partial = compiled.completes
-    counted = compiled.may_be_partial and not partial
-    sorted_out = events.selectExpr(
-        f"if(rejected, '{REJECTED}', kind) as kind",
-        *(f"if({change}, {key}, null) as k_{i}" for i, key in enumerate(keys)),
-        "if(rejected, partition, null) as reject_partition",
-        "if(rejected, offset, null) as reject_offset",
-        *(["partial"] if compiled.may_be_partial else []),
-        f"{_EVENT} as event",
-        "source_ms",
-        "bytes",
-        *(f"{word} as seen_{i}" for i, word in enumerate(_words(compiled))),
+    return _complete(events, compiled) if compiled.completes else _newest(events, compiled)
+
+
+def _newest(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Fold by our own function on the JVM.
+
+    The messages are read and shuffled at once, and a look at the result reads the shuffle's files again:
+    measured, that costs half of what holding the rows does.
+    """
+    groups = _groups(compiled)
+    counters = {
+        "messages": ("1L", "SUM"),
+        "bytes": ("bytes", "SUM"),
+        "newest_ms": ("source_ms", "MAX"),
+        **({"partials": ("if(partial, 1L, 0L)", "SUM")} if compiled.may_be_partial else {}),
+        **{f"seen_{i}": (word, "OR") for i, word in enumerate(_words(compiled))},
+    }
+    counted = {name: sql for name, (sql, _) in counters.items()}
+    flat = events.selectExpr(*_named(groups), *_EVENT, *_named(counted))
+    jvm: Any = events.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our function)
+    ways = {name: way for name, (_, way) in counters.items()}
+    folded = jvm.ingest.Fold.newest(flat._jdf, len(groups), _ORDER, ways)  # noqa: SLF001  same
+    names = [name for name in counters if name != "newest_ms"]
+    return DataFrame(folded, events.sparkSession).selectExpr(
+        *groups, f"struct({', '.join(_EVENT)}) as newest", "newest_ms as source_ms", *names
     )
-    groups = ["kind", *(f"k_{i}" for i in range(len(keys))), "reject_partition", "reject_offset"]
+
+
+def _complete(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Fold by Spark's own functions, since each key's partial changes are to be kept too."""
+    groups = _groups(compiled)
+    event = f"struct({', '.join(_EVENT)})"
+    words = {f"seen_{i}": word for i, word in enumerate(_words(compiled))}
+    sorted_out = events.selectExpr(
+        *_named(groups), "partial", f"{event} as event", "source_ms", "bytes", *_named(words)
+    )
+    whole = F.expr("if(partial, null, event)")
     folded = sorted_out.groupBy(*groups).agg(
-        _newest(compiled, "if(partial, null, event)" if partial else "event").alias("newest"),
-        *([F.expr("collect_list(if(partial, event, null))").alias("partials")] if partial else []),
-        *([F.expr("count_if(partial)").alias("partials")] if counted else []),
+        (F.max_by(whole, whole["place"]) if _holds_map(compiled) else F.max(whole)).alias("newest"),
+        F.expr("collect_list(if(partial, event, null))").alias("partials"),
         F.count(F.lit(1)).alias("messages"),
         F.sum("bytes").alias("bytes"),
         F.max("source_ms").alias("source_ms"),
-        *(F.bit_or(f"seen_{i}").alias(f"seen_{i}") for i in range(word_count(compiled))),
+        *(F.bit_or(word).alias(word) for word in words),
     )
-    return _with_partials(folded) if partial else folded
+    return _with_partials(folded).persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _newest(compiled: CompiledTable, event: str) -> Column:
-    whole = F.expr(event)
-    return F.max_by(whole, whole["place"]) if _holds_map(compiled) else F.max(whole)
+def _groups(compiled: CompiledTable) -> dict[str, str]:
+    """Return name and SQL of the columns that say which events are folded into one.
+
+    Spark sorts by them, and by the first one fastest: that is a key column, which tells most apart.
+    """
+    change = f"kind = '{CHANGE}' and not rejected"
+    keys = [f"k.{quote(name)}" for name, _ in compiled.key_columns]
+    return {
+        **{f"k_{i}": f"if({change}, {key}, null)" for i, key in enumerate(keys)},
+        "kind": f"if(rejected, '{REJECTED}', kind)",
+        "reject_partition": "if(rejected, partition, null)",
+        "reject_offset": "if(rejected, offset, null)",
+    }
+
+
+def _named(columns: Mapping[str, str]) -> list[str]:
+    return [f"{sql} as {name}" for name, sql in columns.items()]
 
 
 def _with_partials(folded: DataFrame) -> DataFrame:

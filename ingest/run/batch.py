@@ -115,7 +115,6 @@ def folded(
         compiled = with_key_rules(compile_written(table, keys, values))
         compiled = attrs.evolve(compiled, expects_partial=expects_partial, refused=dict(refused))
         changes = fold(decode_events(batch.messages, compiled), compiled)
-        changes = changes.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             counts = tally(changes, compiled)
             if counts.partials and not compiled.completes:

@@ -31,6 +31,6 @@ def register_functions(spark: SparkSession) -> None:
                 f"the class {class_name} is not among the session's jars",
                 "Start the session with all of `ingest.artifacts.spark_jars()`, or add them to --jars",
             ) from missing
-    # `ingest_instant` is an expression of the JVM's, not a function over values: it registers itself.
+    # What generated code calls without a detour over Java objects registers itself.
     session = spark._jsparkSession  # noqa: SLF001  (pyspark has no public way there)
-    jvm_of(spark).ingest.ParseInstant.register(session)
+    jvm_of(spark).ingest.Expressions.register(session)

@@ -7,15 +7,16 @@ import scala.Option;
 
 /**
  * Moments of ISO-8601 texts, in microseconds since 1970-01-01 UTC: what {@code try_cast(text as timestamp)} gives
- * where the session's zone is UTC.
+ * where the session's zone is UTC, of texts that begin with a year of four digits.
  *
  * <p>Spark reads the offset with a regular expression and the zone from a table, for most of a microsecond.  The one
  * form that Debezium writes, {@code yyyy-MM-ddTHH:mm:ss[.f](Z|±HH:mm)}, is read here; Spark reads all others.
  */
 public final class Instants {
     /** What stands for no moment; of Spark's own texts none is that early. */
-    public static final long NONE = Long.MIN_VALUE;
+    private static final long NONE = Long.MIN_VALUE;
 
+    private static final int YEAR_SIZE = "yyyy".length();
     private static final int SECONDS_END = "yyyy-MM-ddTHH:mm:ss".length();
     private static final int OFFSET_SIZE = "+HH:mm".length();
     private static final int MOST_OFFSET_HOURS = 17;
@@ -27,18 +28,23 @@ public final class Instants {
 
     private Instants() {}
 
-    /** Return the moment of a text, or {@link #NONE}; generated code calls this. */
-    public static long micros(UTF8String text) {
+    /** Return the moment of a text, or null; generated code calls this. */
+    public static Long micros(UTF8String text) {
         byte[] bytes = text.getBytes();
         long micros = usual(bytes);
         if (micros != NONE) {
             return micros;
         }
-        if (hasControl(bytes)) {
-            return NONE;
+        if (!hasYear(bytes) || hasControl(bytes)) {
+            return null;
         }
         Option<Object> moment = DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC);
-        return moment.isDefined() ? (Long) moment.get() : NONE;
+        return moment.isDefined() ? (Long) moment.get() : null;
+    }
+
+    /** Spark gives a bare time today's date, and takes -2024 for a year. */
+    private static boolean hasYear(byte[] text) {
+        return text.length > YEAR_SIZE && text[YEAR_SIZE] == '-';
     }
 
     /** Spark passes over control characters wherever it trims, between the digits and the zone too. */
@@ -67,7 +73,7 @@ public final class Instants {
     }
 
     private static boolean isPunctuated(byte[] text) {
-        return text[4] == '-'
+        return text[YEAR_SIZE] == '-'
                 && text[7] == '-'
                 && text[10] == 'T'
                 && text[13] == ':'
