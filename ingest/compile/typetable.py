@@ -34,9 +34,8 @@ class TypeRow:
 
 
 # A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
-# hold (outside 1677-09-21 … 2262-04-11) without a sign.  2^64 mod 100 is 16, so a wrapped value betrays
-# itself by not being a multiple of 100, and its last two digits tell by how many times 2^64 it was wrapped:
-# k solves 16 k = -v (mod 100), which has one solution mod 25, and the years 1 … 9999 need only k = -3 … 14.
+# hold, without a sign: the last two digits tell by how many times 2^64 (jvm/src/main/java/ingest/Ticks.java,
+# which gives the microseconds).
 _WRAP = 1 << 64
 _WRAPS_BY_REMAINDER = {-16 * k % 100: k for k in range(-10, 15)}  # remainders are the multiples of 4
 _UNWRAPPED_NS = (
@@ -46,16 +45,6 @@ _UNWRAPPED_NS = (
 )
 _NANOS_TO_MICROS = "{c} div 1000 - if({c} % 1000 < 0, 1, 0)"  # towards the past, also at the end of 64 bits
 _MICROS_NTZ = "cast(timestamp_micros({micros}) as timestamp_ntz)"  # the run's session zone is UTC
-
-
-def _clock(of_second: str, digits: int) -> str:
-    """Return SQL for `HH:mm:ss.f…` of a count `{c}` of which `of_second` make a second."""
-    part = "lpad(cast({value} as string), {width}, '0')"
-    hours = part.format(value=f"{{c}} div (3600 * {of_second})", width=2)
-    minutes = part.format(value=f"({{c}} div (60 * {of_second})) % 60", width=2)
-    seconds = part.format(value=f"({{c}} div {of_second}) % 60", width=2)
-    fraction = part.format(value=f"{{c}} % {of_second}", width=digits)
-    return f"concat({hours}, ':', {minutes}, ':', {seconds}, '.', {fraction})"
 
 
 def _nanos_text(nanos: str) -> str:
@@ -265,28 +254,19 @@ _ROWS_100NS = (
 _LONGEST_S = 838 * 3600 + 59 * 60 + 60
 
 
-def _duration(of_second: str, digits: int) -> str:
-    """Return SQL for `[-]HH:mm:ss.f…` of a count `{c}`, with as many digits of hours as it takes."""
-    clock = _clock(of_second, digits)
-    hours, rest = clock.index("concat(") + len("concat("), clock.index(", ':', lpad")
-    whole = f"cast({{c}} div (3600 * {of_second}) as string)"
-    unsigned = f"concat(if(length({whole}) < 2, {clock[hours:rest]}, {whole}){clock[rest:]}"
-    return f"concat(if({{c}} < 0, '-', ''), {unsigned.replace('{c}', 'abs(bigint({c}))')})"
-
-
 def _beyond_longest(of_second: int) -> str:
     longest = f"{_LONGEST_S * of_second}L"  # written out: a product of ints would overflow
     return f"{{c}} not between -{longest} and {longest}"
 
 
 _ROWS_OF_DURATIONS = (
-    TypeRow("io.debezium.time.Time", "int", "string", sql=_duration("1000", 3), policy="string",
+    TypeRow("io.debezium.time.Time", "int", "string", sql="ingest_clock({c}, 3)", policy="string",
             fault=_beyond_longest(1000), unit="ms, which may be negative",
             source=f"{_DBZ_TIME}.Time; MySQL TIME"),
     TypeRow("io.debezium.time.Time", "int", "bigint", sql="{c} * 1000L", policy="micros",
             fault=_beyond_longest(1000), unit="ms, which may be negative, stored as µs",
             source=f"{_DBZ_TIME}.Time; MySQL TIME"),
-    TypeRow("io.debezium.time.MicroTime", "long", "string", sql=_duration("1000000L", 6), policy="string",
+    TypeRow("io.debezium.time.MicroTime", "long", "string", sql="ingest_clock({c}, 6)", policy="string",
             fault=_beyond_longest(1_000_000), unit="µs, which may be negative",
             source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
     TypeRow("io.debezium.time.MicroTime", "long", "bigint", policy="micros",

@@ -9,7 +9,10 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
+import scala.Option;
 
 /**
  * The newest row of each group, which holds what all rows of the group count.
@@ -38,9 +41,11 @@ public final class Fold {
         return each(sorted, groups -> new FoldedSorted(groups, layout));
     }
 
-    /** Put a Java iterator over Spark's own rows behind a plan. */
+    /** Put a Java iterator over Spark's own rows behind a plan, which Spark's pages and event log show. */
     private static Dataset<Row> each(Dataset<Row> rows, FlatMapFunction<Iterator<InternalRow>, InternalRow> to) {
-        JavaRDD<InternalRow> given = rows.queryExecution().toRdd().toJavaRDD();
+        QueryExecution plan = rows.queryExecution();
+        JavaRDD<InternalRow> given =
+                SQLExecution.withNewExecutionId(plan, Option.empty(), () -> plan.toRdd().toJavaRDD());
         return rows.sparkSession().internalCreateDataFrame(given.mapPartitions(to, true).rdd(), rows.schema(), false);
     }
 }
