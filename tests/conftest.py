@@ -44,7 +44,7 @@ def ingest_spark() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
-        # In twenty minutes G1 would look through the whole heap some thousand times: a tenth of the time.
+        # In twenty minutes G1 would look through the whole heap hundreds of times: a tenth of the time.
         conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}, spark_jars())
         conf["spark.sql.session.timeZone"] = OUTER_ZONE
         builder = SparkSession.builder.appName(f"tests-{os.getpid()}")

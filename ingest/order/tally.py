@@ -78,7 +78,7 @@ class Tally:
 
 
 def tally(folded: DataFrame, compiled: CompiledTable) -> Tally:
-    """Count what a folded range holds: one small Spark job over a frame that should be persisted.
+    """Count what a folded range holds: one small Spark job, a first look at what is written later.
 
     A truncate to be applied takes two more: its place, and the count of what is older.
     """

@@ -101,7 +101,7 @@ def folded(
     written: Sides,
     standing: Standing,
 ) -> Iterator[Folded]:
-    """Decode and fold a batch in one pass, fit it to the table, and hold the result while it is written.
+    """Decode and fold a batch in one pass, fit it to the table, and keep the result until it is written.
 
     Rejected messages are looked at again.  The whole batch is, where these name schemas that were not known
     before (no versions of the subject, but in the registry; or held by the messages, and not sampled), where

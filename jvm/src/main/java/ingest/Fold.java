@@ -17,7 +17,7 @@ import scala.Option;
 /**
  * The newest row of each group, which holds what all rows of the group count.
  *
- * <p>What {@code group by … max_by(row, place)} says, at less than half its price: Spark sorts twice for it, before
+ * <p>What {@code group by … max_by(row, place)} says, at about half its price: Spark sorts twice for it, before
  * the shuffle and behind it, and copies each row into a buffer and out of it, both times.
  */
 public final class Fold {

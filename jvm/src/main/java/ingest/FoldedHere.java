@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  *
  * <p>A row is held until another group's takes its slot, in memory of a fixed size.  A few keys with many changes
  * become a few rows, and all tombstones one.  Where hardly any two rows meet, as in a snapshot, holding them is given
- * up: it costs a tenth of the whole fold, and takes from the rows the order that they came in.
+ * up: copies cost up to a tenth of a run, and what is held loses the order that it came in.
  */
 final class FoldedHere implements Iterator<InternalRow> {
     private static final int SLOTS = 1 << 12;
