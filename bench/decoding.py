@@ -10,12 +10,12 @@ from pyspark.sql.avro.functions import from_avro
 
 from ingest import avro
 from ingest.artifacts import spark_jars
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Subject, Topic
-from ingest.run.spark import start_session
-from ingest.tables import Subjects, Table
+from ingest.spark.session import start_session
+from ingest.tables import Subjects, TableConfig
 
 EVENTS = 4_000
 COPIES = 40
@@ -65,10 +65,10 @@ def _frame(spark: SparkSession, value_ids: tuple[int, ...]) -> DataFrame:
 def _compiled(value_ids: tuple[int, ...]) -> CompiledTable:
     topic = Topic(TOPIC)
     subjects = Subjects(key=Subject(f"{topic}-key"), value=Subject(f"{topic}-value"))
-    table = Table(table="wide", topic=topic, dialect="sqlserver", subjects=subjects)
-    keys = [Written(SchemaId(KEY_ID), "key", avro.parse(json.dumps(KEY_SCHEMA)))]
+    table = TableConfig(name="wide", topic=topic, dialect="sqlserver", subjects=subjects)
+    keys = [WriterSchema(SchemaId(KEY_ID), "key", avro.parse(json.dumps(KEY_SCHEMA)))]
     values = [
-        Written(SchemaId(one), f"v{n + 1}", avro.parse(json.dumps(value_schema(COLUMNS, n))))
+        WriterSchema(SchemaId(one), f"v{n + 1}", avro.parse(json.dumps(value_schema(COLUMNS, n))))
         for n, one in enumerate(value_ids)
     ]
     return compile_table(table, keys, values)

@@ -26,12 +26,12 @@ from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
-from ingest.order.latest import fold
-from ingest.order.settle import settle
-from ingest.order.tally import tally
+from ingest.order.counts import count_batch
+from ingest.order.latest import latest_by_key
+from ingest.order.rows import build_rows
+from ingest.run.commit import consumed
 from ingest.run.schemas import fetch_written
-from ingest.run.table import consumed
-from ingest.tables import Table
+from ingest.tables import TableConfig
 
 ROUNDS = 9
 WARMING = 3
@@ -152,7 +152,7 @@ def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: 
     producer.flush()
 
 
-def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
+def _settled(session: Session, table: TableConfig) -> tuple[DataFrame, list[str]]:
     """Give the rows that a run would write, already decoded and folded, held in memory."""
     kafka = session.settings.kafka
     marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
@@ -160,16 +160,16 @@ def _settled(session: Session, table: Table) -> tuple[DataFrame, list[str]]:
     keys, values = fetch_written(session.settings, session.registry, table, {}, {})
     compiled = compile_table(table, keys, values)
     frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)
-    folded = fold(decode_events(frame, compiled), compiled).persist()
-    counts = tally(folded, compiled)
-    rows = settle(folded, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
+    folded = latest_by_key(decode_events(frame, compiled), compiled).persist()
+    counts = count_batch(folded, compiled)
+    rows = build_rows(folded, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
     rows.count()
     folded.unpersist()
     return rows, [name for name, _ in compiled.key_columns]
 
 
 def _round(
-    session: Session, table: Table, rows: DataFrame, keys: list[str], lake: Path
+    session: Session, table: TableConfig, rows: DataFrame, keys: list[str], lake: Path
 ) -> tuple[float, float]:
     """Time a run into a new lake, then an upsert of its rows into another new table."""
     (lake.parent / "round.toml").write_text(

@@ -36,7 +36,7 @@ def main(fixture: Path) -> int:
     """Show two tables, compare all; the exit code says whether they are equal."""
     claim_stdout()
     with Session.open("ingest.toml") as session:
-        lake, names = session.settings.lake, [table.table for table in session.tables()]
+        lake, names = session.settings.lake, [table.name for table in session.tables()]
         frames = {name: session.spark.read.format("hudi").load(lake.table_path(name)) for name in names}
         for name, columns in SHOWN.items():
             show(name, frames[name].select(*columns))

@@ -8,18 +8,18 @@ Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hud
 
 from typing import TYPE_CHECKING, Any
 
-from ingest.errors import Final, IngestError, Misuse, Retryable
+from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 
 if TYPE_CHECKING:
-    from ingest.run.session import Session
+    from ingest.session import Session
 
-__all__ = ["Final", "IngestError", "Misuse", "Retryable", "Session", "__version__"]
+__all__ = ["IngestError", "PermanentError", "RetryableError", "Session", "UserError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use what `ingest --help` has no time for."""
     if name == "Session":
-        from ingest.run.session import Session  # noqa: PLC0415
+        from ingest.session import Session  # noqa: PLC0415
 
         return Session
     if name == "__version__":

@@ -1,8 +1,8 @@
 """What can go wrong, as values: each error keeps its fields and makes its text from them.
 
-Three bases decide the exit code: `Final` (1: the same run would fail again), `Misuse` (2: wrong usage or
-settings) and `Retryable` (75: try again later).  A text says where, what was found, what was allowed and what
-to do.  Fields are positional, so that errors pickle.
+Three bases decide the exit code: `PermanentError` (1: the same run would fail again), `UserError` (2: wrong
+usage or settings) and `RetryableError` (75: try again later).  A text says where, what was found, what was
+allowed and what to do.  Fields are positional, so that errors pickle.
 """
 
 from typing import ClassVar
@@ -16,17 +16,17 @@ class IngestError(Exception):
     exit_code: ClassVar[int] = 1
 
 
-class Final(IngestError):  # noqa: N818  a kind of error, which its children name
+class PermanentError(IngestError):
     """Would fail again unchanged: exit code 1."""
 
 
-class Misuse(IngestError):  # noqa: N818  same
+class UserError(IngestError):
     """Wrong usage or settings: exit code 2."""
 
     exit_code: ClassVar[int] = 2
 
 
-class Retryable(IngestError):  # noqa: N818  same
+class RetryableError(IngestError):
     """Temporary: broker, registry or storage out of reach, table locked.  Exit code 75."""
 
     exit_code: ClassVar[int] = 75
@@ -36,7 +36,7 @@ class Retryable(IngestError):  # noqa: N818  same
 
 
 @attrs.frozen
-class UsageError(Misuse):
+class UsageError(UserError):
     """A command line that cannot be carried out."""
 
     problem: str
@@ -47,7 +47,7 @@ class UsageError(Misuse):
 
 
 @attrs.frozen
-class SettingsError(Misuse):
+class SettingsError(UserError):
     """A settings file, environment variable or flag with a wrong value; `key` is its dotted path."""
 
     source: str
@@ -60,7 +60,7 @@ class SettingsError(Misuse):
 
 
 @attrs.frozen
-class TableFileError(Misuse):
+class TableFileError(UserError):
     """A table file that cannot be read; `key` is the dotted path inside it."""
 
     path: str
@@ -77,7 +77,7 @@ class TableFileError(Misuse):
 
 
 @attrs.frozen
-class RegistryUnreachableError(Retryable):
+class RegistryUnreachableError(RetryableError):
     """No registry address answered; `problem` is the last one's answer, without secrets."""
 
     url: str
@@ -88,7 +88,7 @@ class RegistryUnreachableError(Retryable):
 
 
 @attrs.frozen
-class RegistryRefusedError(Final):
+class RegistryRefusedError(PermanentError):
     """The registry answered, and said no: bad credentials, incompatible schema, bad request."""
 
     url: str
@@ -101,7 +101,7 @@ class RegistryRefusedError(Final):
 
 
 @attrs.frozen
-class SchemaNotFoundError(Final):
+class SchemaNotFoundError(PermanentError):
     """The registry does not hold a subject, version or id; `wanted` says which."""
 
     url: str
@@ -113,7 +113,7 @@ class SchemaNotFoundError(Final):
 
 
 @attrs.frozen
-class SchemaError(Final):
+class SchemaError(PermanentError):
     """A schema that cannot be used; `where` names subject and version or id, `path` the place in it."""
 
     where: str
@@ -126,7 +126,7 @@ class SchemaError(Final):
 
 
 @attrs.frozen
-class UnmappedTypeError(Final):
+class UnmappedTypeError(PermanentError):
     """A type that the type table has no row for."""
 
     where: str
@@ -138,12 +138,12 @@ class UnmappedTypeError(Final):
         found = f"'{self.semantic}' carried as '{self.physical}' has no row in the type table"
         return _sentences(
             f"{self.where} {self.path}: {found}",
-            "Exclude the column ([columns.<name>] exclude = true) or add a row to compile/typetable.py",
+            "Exclude the column ([columns.<name>] exclude = true) or add a row to typemap/rows.py",
         )
 
 
 @attrs.frozen
-class EvolutionError(Final):
+class EvolutionError(PermanentError):
     """A change of the schema that is not safe, or that the table file's `[evolution]` refuses.
 
     `kind` is one of `ingest.tables.evolution`, `by` the schema that brings it, `more` the number of others.
@@ -170,7 +170,7 @@ class EvolutionError(Final):
 
 
 @attrs.frozen
-class FixtureError(Misuse):
+class FixtureError(UserError):
     """A fixture or corpus folder that cannot be loaded; `where` is a line, a record or a field of `path`."""
 
     path: str
@@ -187,7 +187,7 @@ class FixtureError(Misuse):
 
 
 @attrs.frozen
-class DecodeError(Final):
+class DecodeError(PermanentError):
     """Records that could not be read; the first is named by topic, partition and offset.
 
     `bound` says what the table file allows, where that is more than none.
@@ -210,7 +210,7 @@ class DecodeError(Final):
 
 
 @attrs.frozen
-class OffsetError(Final):
+class OffsetError(PermanentError):
     """The table's offsets and the topic's do not fit."""
 
     topic: str
@@ -223,7 +223,7 @@ class OffsetError(Final):
 
 
 @attrs.frozen
-class BrokerUnreachableError(Retryable):
+class BrokerUnreachableError(RetryableError):
     """No Kafka broker answered."""
 
     bootstrap_servers: str
@@ -234,7 +234,7 @@ class BrokerUnreachableError(Retryable):
 
 
 @attrs.frozen
-class BrokerRefusedError(Final):
+class BrokerRefusedError(PermanentError):
     """A broker answered, and said no: bad credentials, no permission, an impossible request."""
 
     bootstrap_servers: str
@@ -246,7 +246,7 @@ class BrokerRefusedError(Final):
 
 
 @attrs.frozen
-class TopicNotFoundError(Final):
+class TopicNotFoundError(PermanentError):
     """The broker answered, but has no such topic."""
 
     topic: str
@@ -260,7 +260,7 @@ class TopicNotFoundError(Final):
 
 
 @attrs.frozen
-class WriteError(Final):
+class WriteError(PermanentError):
     """Hudi refused a batch; nothing was committed."""
 
     table: str
@@ -271,7 +271,7 @@ class WriteError(Final):
 
 
 @attrs.frozen
-class TableLockedError(Retryable):
+class TableLockedError(RetryableError):
     """Another writer was at work on the table; nothing was committed."""
 
     table: str
@@ -284,7 +284,7 @@ class TableLockedError(Retryable):
 
 
 @attrs.frozen
-class TableTimeoutError(Retryable):
+class TableTimeoutError(RetryableError):
     """A table that took longer than it may, and was given up; `step` is the last that it told."""
 
     table: str
@@ -300,7 +300,7 @@ class TableTimeoutError(Retryable):
 
 
 @attrs.frozen
-class StoppedError(Retryable):
+class StoppedError(RetryableError):
     """A table that a signal kept from its commit."""
 
     table: str
@@ -313,7 +313,7 @@ class StoppedError(Retryable):
 
 
 @attrs.frozen
-class LakeError(Final):
+class LakeError(PermanentError):
     """A place in the lake that holds something that this version cannot use."""
 
     path: str
@@ -325,7 +325,7 @@ class LakeError(Final):
 
 
 @attrs.frozen
-class LakeUnreachableError(Retryable):
+class LakeUnreachableError(RetryableError):
     """The lake's storage cannot be read or written."""
 
     path: str
@@ -336,7 +336,7 @@ class LakeUnreachableError(Retryable):
 
 
 @attrs.frozen
-class UnexpectedError(Final):
+class UnexpectedError(PermanentError):
     """Something that `ingest` did not foresee, while it worked on a table."""
 
     where: str
@@ -350,7 +350,7 @@ class UnexpectedError(Final):
 
 
 @attrs.frozen
-class LocalServerError(Final):
+class LocalServerError(PermanentError):
     """A local server that did not start or stop; `log` is the file that says why."""
 
     server: str

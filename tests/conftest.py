@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
 from ingest.local.servers import Addresses
-from ingest.run.spark import launch_conf, session_of
+from ingest.spark.session import launch_conf, session_of
 
 ASKED_FOR = ("live", "pairs")
 """Markers of tests that run only when -m speaks of them."""

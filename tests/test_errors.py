@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from ingest import errors
-from ingest.errors import Final, IngestError, Misuse, Retryable
+from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 
 
 def concrete(base: type[IngestError]) -> list[type[IngestError]]:
@@ -70,7 +70,7 @@ def test_an_error_pickles_with_its_fields(kind: type[IngestError]) -> None:
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_error_decides_the_exit_code(kind: type[IngestError]) -> None:
     """One of the three bases, and its code."""
-    codes = {Final: 1, Misuse: 2, Retryable: 75}
+    codes = {PermanentError: 1, UserError: 2, RetryableError: 75}
     assert [code for base, code in codes.items() if issubclass(kind, base)] == [kind.exit_code]
 
 

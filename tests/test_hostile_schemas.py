@@ -10,7 +10,7 @@ import pytest
 from ingest import avro, connect
 from ingest.compile.describe import describe
 from ingest.errors import SchemaError
-from ingest.kafka.read import RawRecord
+from ingest.kafka.sample import RawRecord
 from ingest.run.messages import bare_keys, written_in
 
 DEEP = 10_000

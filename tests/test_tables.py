@@ -14,7 +14,7 @@ from ingest.tables import (
     Column,
     Key,
     Subjects,
-    Table,
+    TableConfig,
     Target,
     clashes,
     merge,
@@ -32,8 +32,8 @@ dialect = "sqlserver"
 value = "server1.dbo.customers-value"
 """
 
-TABLE = Table(
-    table="customers",
+TABLE = TableConfig(
+    name="customers",
     topic=Topic("server1.dbo.customers"),
     dialect="sqlserver",
     subjects=Subjects(key=Subject("server1.dbo.customers-key"), value=Subject("server1.dbo.customers-value")),
@@ -47,8 +47,8 @@ words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 named = words.filter(lambda name: name.strip() != "")
 columns = st.builds(Column, type=st.sampled_from([None, "int", "decimal(38,0)"]), time=st.just("micros"))
 tables = st.builds(
-    Table,
-    table=st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,20}", fullmatch=True),
+    TableConfig,
+    name=st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,20}", fullmatch=True),
     topic=st.from_regex(r"[a-z][a-zA-Z0-9._-]{0,20}", fullmatch=True).map(Topic),
     dialect=st.just("sqlserver"),
     epoch=st.integers(0, 9999),
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read_text(folder: Path, text: str) -> Table:
+def read_text(folder: Path, text: str) -> TableConfig:
     """Read a text as a table file."""
     (folder / "customers.toml").write_text(text)
     return read(folder / "customers.toml")
@@ -83,7 +83,7 @@ def test_a_small_file_takes_its_defaults(folder: Path) -> None:
 
 @given(tables, st.dictionaries(words, words, max_size=3))
 def test_a_written_file_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, table: Table, comments: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory, table: TableConfig, comments: dict[str, str]
 ) -> None:
     """Whatever the names and remarks are, none of them becomes syntax."""
     path = tmp_path_factory.mktemp("tables") / "t.toml"
@@ -132,7 +132,7 @@ def test_merging_leaves_out_what_has_a_default() -> None:
 
 @given(tables, st.sets(st.sampled_from(["table", "topic", "dialect", "subjects", "columns", "hudi"])))
 def test_a_merged_file_can_be_read(
-    tmp_path_factory: pytest.TempPathFactory, table: Table, gone: set[str]
+    tmp_path_factory: pytest.TempPathFactory, table: TableConfig, gone: set[str]
 ) -> None:
     """Whatever was taken out of a file, merging makes it whole, and merging again changes nothing."""
     document = tomlkit.parse(render(table, {}))
@@ -259,8 +259,8 @@ def test_a_folder_gives_its_tables_or_the_named_ones(folder: Path) -> None:
     (folder / "orders.toml").write_text(SMALL.replace('"customers"', '"orders"'))
     (folder / ".orders.toml").write_text("half a fi")
 
-    assert [table.table for table in read_all(folder)] == ["customers", "orders"]
-    assert [table.table for table in read_all(folder, ["orders"])] == ["orders"]
+    assert [table.name for table in read_all(folder)] == ["customers", "orders"]
+    assert [table.name for table in read_all(folder, ["orders"])] == ["orders"]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(folder: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_broken_file_stops_the_tables_alone_that_it_could_hold(folder: Path) -
     """A scheduler names one table a task; a name that is nowhere is told with the broken file."""
     (folder / "orders.toml").write_text("half a fi")
 
-    assert [table.table for table in read_all(folder, ["customers"])] == ["customers"]
+    assert [table.name for table in read_all(folder, ["customers"])] == ["customers"]
     with pytest.raises(TableFileError, match=r"orders\.toml: is no TOML"):
         read_all(folder)
     with pytest.raises(TableFileError, match=r"orders\.toml: is no TOML"):

@@ -15,7 +15,7 @@ from ingest.names import Subject, Topic
 from ingest.registry import FolderRegistry
 from ingest.run.messages import written_in
 from ingest.run.schemas import fetch_versions
-from ingest.tables import Subjects, Table
+from ingest.tables import Subjects, TableConfig
 from tests.e2e.referee.shape import Shape, of_avro, of_connect
 
 FIXTURES: Final = Path(__file__).parents[1] / "registry_fixtures"
@@ -77,7 +77,7 @@ def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[M
     known = set(registry.subjects())
     if subjects.key not in known:
         subjects = attrs.evolve(subjects, key=None)
-    table = Table(table="t", topic=Topic(topic), dialect=dialect, subjects=subjects)
+    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, subjects=subjects)
     assert subjects.value
     keys = fetch_versions(registry, subjects.key) if subjects.key else ()
     values = fetch_versions(registry, subjects.value)
@@ -94,7 +94,7 @@ def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[M
 def _json(name: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
     keys = written_in((key for key, _ in messages), "keys")
     values = written_in((value for _, value in messages), "values")
-    table = Table(table="t", topic=Topic(topic), dialect=dialect, format="debezium-json")
+    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, format="debezium-json")
     return Corpus(name, compile_table(table, keys, values), messages, {}, {})
 
 

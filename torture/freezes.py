@@ -19,7 +19,7 @@ from typing import Final
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.run.session import Session
+from ingest.session import Session
 from torture.figures import Figures
 from torture.lake import Watch
 from torture.scene import Scene
@@ -113,10 +113,10 @@ class Freezer:
         wrong = []
         with Session.open(root / "ingest.toml", spark=self.spark) as session:
             for table in session.tables():
-                holds = look(session, table.table)
+                holds = look(session, table.name)
                 self.figures.counts["checks"] += 1
                 found = differences(self.scene, holds, at_end=True)
-                wrong += [f"{table.table}: {one}" for one in found]
+                wrong += [f"{table.name}: {one}" for one in found]
         return wrong
 
 

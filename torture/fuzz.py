@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.order.latest import fold
-from ingest.order.tally import tally
+from ingest.order.counts import count_batch
+from ingest.order.latest import latest_by_key
 from ingest.run.keys import with_key_rules
 from torture.corpus import Corpus, Message, corpora
 from torture.figures import Figures
@@ -76,7 +76,7 @@ def outcomes(spark: SparkSession, corpus: Corpus, messages: Sequence[Message]) -
         events = decode_events(frame, compiled)
         why = explain_rejects(frame, compiled).select("offset", "reason", "error")
         judged = _readable(events).join(why, "offset").orderBy("offset").collect()
-        counts = tally(fold(events, compiled), compiled)
+        counts = count_batch(latest_by_key(events, compiled), compiled)
         assert counts.read == len(messages)
         assert counts.rejected == sum(one.rejected for one in judged)
         for row in judged:

@@ -135,12 +135,12 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
 def _named(corpus: Corpus, event: Side, row: dict[str, Any]) -> dict[str, Any]:
     """Give a row's values by column: of the variants, the one that is there."""
     named: dict[str, Any] = {}
-    for variant in corpus.compiled.row_variants:
-        written = event.schema_id in variant.writers or not corpus.is_avro
-        if written and (named.get(variant.origin) is None):
-            named[variant.origin] = row[variant.field]
-        elif not written and row[variant.field] is not None:
-            named[f"{variant.origin} of another version"] = row[variant.field]
+    for column_version in corpus.compiled.row_variants:
+        written = event.schema_id in column_version.writers or not corpus.is_avro
+        if written and (named.get(column_version.origin) is None):
+            named[column_version.origin] = row[column_version.field]
+        elif not written and row[column_version.field] is not None:
+            named[f"{column_version.origin} of another version"] = row[column_version.field]
     return named
 
 
@@ -189,7 +189,7 @@ def is_json_as_text(corpus: Corpus, value: Any, found: Any) -> bool:
 
 def wanted(corpus: Corpus, shape: Shape, value: Any) -> Any:
     """Give the value that a table has."""
-    if shape.name == NANOS and corpus.compiled.dialect.tick_ns == TICK_NS and value is not None:
+    if shape.name == NANOS and corpus.compiled.dialect.time_resolution_ns == TICK_NS and value is not None:
         value = unwrapped(value)
     if shape.name in DURATIONS and corpus.compiled.dialect.has_durations and value is not None:
         return duration(value, DURATIONS[shape.name])

@@ -19,7 +19,7 @@ import attrs
 
 from ingest.artifacts import spark_jars
 from ingest.local.servers import down, up
-from ingest.run.spark import start_session
+from ingest.spark.session import start_session
 from torture.freezes import Freezer, freeze_all
 from torture.fuzz import fuzz
 from torture.kills import MOMENTS, kill_all
@@ -32,7 +32,7 @@ SLICE: Final = 250
 
 
 @attrs.frozen
-class Asked:
+class SignalRequest:
     """How much to do; nothing new is begun after `until`, in monotonic seconds."""
 
     count: int
@@ -40,7 +40,7 @@ class Asked:
     until: float
 
 
-def kills(asked: Asked, folder: Path) -> list[str]:
+def kills(asked: SignalRequest, folder: Path) -> list[str]:
     """Kill worker processes."""
     found = kill_all(folder, asked.count, asked.seed, asked.until)
     counts = found.counts
@@ -52,7 +52,7 @@ def kills(asked: Asked, folder: Path) -> list[str]:
     return found.wrong
 
 
-def freezes(asked: Asked, folder: Path) -> list[str]:
+def freezes(asked: SignalRequest, folder: Path) -> list[str]:
     """Copy the lake at moments of a run."""
     servers = up(folder / "servers")
     try:
@@ -76,7 +76,7 @@ def freezes(asked: Asked, folder: Path) -> list[str]:
     return found.wrong
 
 
-def payloads(asked: Asked, folder: Path) -> list[str]:
+def payloads(asked: SignalRequest, folder: Path) -> list[str]:
     """Spoil payloads."""
     del folder
     spark = start_session("payloads", "local[2]", CONF, spark_jars())
@@ -91,7 +91,7 @@ def payloads(asked: Asked, folder: Path) -> list[str]:
     return found.wrong
 
 
-HARNESSES: Final[Mapping[str, tuple[Callable[[Asked, Path], list[str]], int]]] = {
+HARNESSES: Final[Mapping[str, tuple[Callable[[SignalRequest, Path], list[str]], int]]] = {
     "payloads": (payloads, 24_000),
     "freezes": (freezes, 200),
     "kills": (kills, 100),
@@ -113,7 +113,7 @@ def main() -> int:
         work, count = HARNESSES[name]
         started = time.monotonic()
         folder = Path(tempfile.mkdtemp(prefix=f"torture-{name}-"))
-        asked = Asked(given.count or count, given.seed, started + given.minutes * 60)
+        asked = SignalRequest(given.count or count, given.seed, started + given.minutes * 60)
         found = work(asked, folder)
         print(f"{name}: seed {asked.seed}, {time.monotonic() - started:.0f} s", flush=True)
         if found:

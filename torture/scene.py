@@ -14,7 +14,7 @@ import attrs
 import fastavro
 
 from ingest.local.servers import Addresses
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing import Columns, Message, Messages, Row, Topic, date, decimal, nullable
 from ingest.testing.servers import LocalServers
 from ingest.testing.topic import Servers

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
 from ingest.hudi.ledger import read as read_ledger
-from ingest.run.session import Session
-from ingest.run.spark import start_session
+from ingest.session import Session
+from ingest.spark.session import start_session
 
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 CONF: Final = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": _QUICK}
@@ -45,8 +45,7 @@ def main(pipe: int) -> None:
                 if order["looks"] == "always" or number == 0 or idle:
                     tell(
                         holds={
-                            table.table: look(session, table.table)
-                            for table in session.tables(order["tables"])
+                            table.name: look(session, table.name) for table in session.tables(order["tables"])
                         }
                     )
                 if idle or failed:

@@ -12,7 +12,7 @@ from ingest.cli.output import print_error
 from ingest.cli.plan import plan
 from ingest.cli.run import run
 from ingest.cli.status import status
-from ingest.errors import IngestError, Retryable, UnexpectedError, UsageError
+from ingest.errors import IngestError, RetryableError, UnexpectedError, UsageError
 from ingest.stop import INTERRUPTED, Terminated
 
 # These modules are light, they import rooms inside their commands: `ingest --help` must answer at once.
@@ -47,7 +47,7 @@ def call(arguments: Sequence[str]) -> int:
     except IngestError as error:
         return _tell(error, arguments)
     except Terminated:
-        return Retryable.exit_code
+        return RetryableError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except ModuleNotFoundError as error:

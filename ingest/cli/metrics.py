@@ -11,13 +11,13 @@ from ingest.settings import mask_url
 
 if TYPE_CHECKING:
     from ingest.run.report import RunReport
-    from ingest.run.session import Session
+    from ingest.session import Session
 
 
 def check_target(target: str) -> None:
     """Refuse what is no place for metrics, before anything is done that could not be told."""
     if target:
-        from ingest.run.metrics import is_gateway, parse_gateway  # noqa: PLC0415  light start
+        from ingest.run.openmetrics import is_gateway, parse_gateway  # noqa: PLC0415  light start
 
         if is_gateway(target):
             parse_gateway(target)
@@ -27,7 +27,7 @@ def publish_or_warn(target: str, report: "RunReport") -> None:
     """Write or send a run's metrics, or say in a line why not."""
     if not target:
         return
-    from ingest.run.metrics import publish  # noqa: PLC0415  light start
+    from ingest.run.openmetrics import publish  # noqa: PLC0415  light start
 
     try:
         publish(report, target)
@@ -46,6 +46,6 @@ def failure_told(target: str, session: "Session", names: Sequence[str]) -> Itera
             from ingest.run.report import RunReport, failed  # noqa: PLC0415  light start
 
             seconds = (datetime.now(UTC) - started).total_seconds()
-            outcomes = (failed(one.table, one.topic, error, seconds) for one in session.tables(names))
+            outcomes = (failed(one.name, one.topic, error, seconds) for one in session.tables(names))
             publish_or_warn(target, RunReport("", started, datetime.now(UTC), tuple(outcomes)))
         raise

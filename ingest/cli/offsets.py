@@ -8,7 +8,7 @@ from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from ingest.run.offsets import TableStatus
+    from ingest.operations.offsets import TableStatus
 
 app = App(name="offsets", sort_key=5, help="The Kafka offsets that a table's last commit holds.")
 

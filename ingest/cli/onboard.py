@@ -12,7 +12,7 @@ from ingest.cli.output import print_error, print_json, print_table, print_text, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ingest.run.onboard import Onboarded
+    from ingest.onboard.onboard import Onboarded
 
 
 def onboard(
@@ -72,7 +72,7 @@ def onboard(
 
 
 def _show(found: "tuple[Onboarded, ...]", *, dry_run: bool) -> None:
-    made = {one.table.table: one for one in found if one.table}
+    made = {one.table.name: one for one in found if one.table}
     if made:
         rows = [_row(name, one) for name, one in made.items()]
         print_table(("table", "topic", "connector", "key", "columns", "file"), rows,
@@ -99,17 +99,17 @@ def _show_doubts(made: "Mapping[str, Onboarded]") -> None:
     """Print each doubt once, under the tables that it concerns."""
     concerned: dict[str, list[str]] = {}
     for name, one in made.items():
-        for doubt in one.doubts:
-            concerned.setdefault(doubt, []).append(name)
-    doubts: dict[tuple[str, ...], list[str]] = {}
-    for doubt, names in concerned.items():
-        doubts.setdefault(tuple(names), []).append(doubt)
-    for tables, told in sorted(doubts.items(), key=lambda item: -len(item[0])):
+        for caveat in one.caveats:
+            concerned.setdefault(caveat, []).append(name)
+    caveats: dict[tuple[str, ...], list[str]] = {}
+    for caveat, names in concerned.items():
+        caveats.setdefault(tuple(names), []).append(caveat)
+    for tables, told in sorted(caveats.items(), key=lambda item: -len(item[0])):
         everywhere = len(tables) == len(made) > 1
         print_text()
         print_text(f"Known of {f'all {len(made)} tables' if everywhere else some(tables)}:")
-        for doubt in told:
-            print_text(f"- {doubt}", indent=2, hanging=2)
+        for caveat in told:
+            print_text(f"- {caveat}", indent=2, hanging=2)
 
 
 def _sum_up(made: "Mapping[str, Onboarded]", *, dry_run: bool) -> str:
@@ -128,10 +128,10 @@ def _to_json(one: "Onboarded") -> dict[str, Any]:
         "topic": one.topic,
         "state": one.state,
         "reason": one.reason or None,
-        "table": table.table if table else None,
+        "table": table.name if table else None,
         "path": str(one.path) if one.path else None,
         "dialect": table.dialect if table else None,
         "key": list(one.key_columns),
         "columns": one.columns,
-        "doubts": list(one.doubts),
+        "doubts": list(one.caveats),
     }

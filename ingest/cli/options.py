@@ -8,7 +8,7 @@ import attrs
 from cyclopts import Group, Parameter
 
 if TYPE_CHECKING:
-    from ingest.run.session import Session
+    from ingest.session import Session
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
 
@@ -36,7 +36,7 @@ class Deployment:
     def open(self, more: Mapping[str, object] | None = None) -> "Session":
         """Open the deployment, with its secrets masked in the log."""
         from ingest.log import configure  # noqa: PLC0415  `ingest --help` must answer at once
-        from ingest.run.session import Session  # noqa: PLC0415  same
+        from ingest.session import Session  # noqa: PLC0415  same
 
         flags = {**self.overrides(), **(more or {})}
         session = Session.open(self.settings, tables=self.tables, overrides=flags)

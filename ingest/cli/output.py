@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ingest.run.table import Progress
+    from ingest.run.context import Progress
 
 WIDTH: Final = 100
 """Columns of plain text where there is no terminal to ask."""

@@ -10,11 +10,11 @@ from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, show_progress, width
 
 if TYPE_CHECKING:
-    from ingest.run.plan import TablePlan, Verdict, VersionPlan
-    from ingest.run.versions import PlannedChange
+    from ingest.operations.plan import PlanOutcome, TablePlan, VersionPlan
+    from ingest.operations.versions import PlannedChange
 
-_MARKS: "Final[dict[Verdict, str]]" = {"idle": " ", "commit": "~", "fail": "!", "temporary": "?"}
-_SAID: "Final[dict[Verdict, str]]" = {
+_MARKS: "Final[dict[PlanOutcome, str]]" = {"idle": " ", "commit": "~", "fail": "!", "temporary": "?"}
+_SAID: "Final[dict[PlanOutcome, str]]" = {
     "commit": "to commit",
     "idle": "idle",
     "fail": "would fail",
@@ -38,7 +38,7 @@ def plan(
 
     Example: `ingest plan server1_dbo_customers`
     """
-    from ingest.run.plan import exit_code  # noqa: PLC0415  light start
+    from ingest.operations.plan import exit_code  # noqa: PLC0415  light start
 
     claim_stdout()
     with deployment.open() as session, show_progress() as progress:
@@ -66,10 +66,10 @@ def show_plan(one: "TablePlan") -> None:
     if one.rewrites:
         names = ", ".join(one.rewrites)
         print_text(f"the whole table is written anew, for {names}", indent=4, hanging=2)
-    tally = one.tally
-    if tally.read:
-        rejected = f", {tally.rejected:,} rejected" if tally.rejected else ""
-        print_text(f"{tally.upserted:,} to upsert, {tally.deleted:,} to delete{rejected}", indent=4)
+    counts = one.counts
+    if counts.read:
+        rejected = f", {counts.rejected:,} rejected" if counts.rejected else ""
+        print_text(f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}", indent=4)
     if one.error:
         print_text(f"{_SAID[one.verdict]}: {one.error}", indent=4, hanging=2)
     print_text()

@@ -12,8 +12,8 @@ from ingest.cli.output import claim_stdout, print_json, print_page, print_table,
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.run.rejects import Reject, Rejects
-    from ingest.run.replay import Replayed
+    from ingest.operations.rejects import Reject, Rejects
+    from ingest.operations.replay import Replayed
 
 app = App(name="rejects", sort_key=4, help="The records that a table set aside: look, replay, purge.")
 
@@ -98,7 +98,7 @@ def replay(
         print_json(done.to_json())
     else:
         print_replayed(done)
-    return 1 if done.tally.rejected else 0
+    return 1 if done.counts.rejected else 0
 
 
 @app.command
@@ -203,16 +203,16 @@ def _dump(value: bytes) -> str:
 
 def print_replayed(done: "Replayed") -> None:
     """Print what a replay did."""
-    tally = done.tally
-    if not tally.read:
+    counts = done.counts
+    if not counts.read:
         print_text(f"{done.table} has no open rejects there")
         return
     print_text(
-        f"{done.table}: {done.resolved:,} of {tally.read:,} rejects resolved ({tally.upserted:,} upserts, "
-        f"{tally.deleted:,} deletes, each in its place in the order)"
+        f"{done.table}: {done.resolved:,} of {counts.read:,} rejects resolved ({counts.upserted:,} upserts, "
+        f"{counts.deleted:,} deletes, each in its place in the order)"
     )
-    if tally.rejected:
-        print_text(f"{tally.rejected:,} stay open: `ingest rejects list {done.table}` tells why")
+    if counts.rejected:
+        print_text(f"{counts.rejected:,} stay open: `ingest rejects list {done.table}` tells why")
 
 
 def _time(moment: "datetime | None") -> str | None:

@@ -91,9 +91,9 @@ def _tell(result: "RunReport", *, json: bool) -> int:
     for outcome in result.tables:
         if outcome.error:
             print_error(str(outcome.error))
-        elif outcome.tally.rejected:
+        elif outcome.counts.rejected:
             print_error(
-                f"warning: {outcome.table}: {outcome.tally.rejected:,} messages could not be applied and "
+                f"warning: {outcome.table}: {outcome.counts.rejected:,} messages could not be applied and "
                 f"were set aside; see `ingest rejects list {outcome.table}`"
             )
         if outcome.lost:
@@ -143,9 +143,9 @@ def _show(report: "RunReport") -> None:
 
 
 def _row(one: "TableOutcome") -> tuple[object, ...]:
-    tally = one.tally
-    counts = (tally.read, tally.upserted, tally.deleted, tally.superseded, sum(tally.ignored.values()))
-    return (one.table, one.outcome, *counts, tally.rejected or None, f"{one.seconds:.1f}")
+    counts = one.counts
+    numbers = (counts.read, counts.upserted, counts.deleted, counts.superseded, sum(counts.ignored.values()))
+    return (one.table, one.outcome, *numbers, counts.rejected or None, f"{one.seconds:.1f}")
 
 
 def _show_changes(report: "RunReport") -> None:

@@ -10,7 +10,7 @@ from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 
 if TYPE_CHECKING:
-    from ingest.run.versions import PlannedChange
+    from ingest.operations.versions import PlannedChange
 
 app = App(name="schema", sort_key=4, help="The schemas of a registry, as ingest reads them.")
 
@@ -32,8 +32,8 @@ def types(
 
     Example: `ingest schema types postgres`
     """
-    from ingest.compile.typepage import type_lines, type_page  # noqa: PLC0415  light start
     from ingest.dialects import DIALECTS  # noqa: PLC0415  same
+    from ingest.typemap.page import type_lines, type_page  # noqa: PLC0415  light start
 
     dialect = DIALECTS[connector]
     lines = type_lines(dialect)

@@ -10,7 +10,7 @@ from ingest.cli.options import Deployment, Json
 from ingest.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
-    from ingest.run.signal import Asked, Signal
+    from ingest.operations.signal import Signal, SignalRequest
 
 app = App(name="signal", sort_key=5, help="Ask a Debezium connector for a snapshot.")
 
@@ -88,9 +88,9 @@ def execute_snapshot(
 
     Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`
     """
-    from ingest.run.signal import Asked  # noqa: PLC0415  light start
+    from ingest.operations.signal import SignalRequest  # noqa: PLC0415  light start
 
-    asked = Asked(
+    asked = SignalRequest(
         kind="execute-snapshot", tables=tables, type=type, condition=condition, collections=names.collection,
         database=names.database, prefix=names.prefix,
     )  # fmt: skip
@@ -109,17 +109,17 @@ def stop_snapshot(
 
     Example: `ingest signal stop-snapshot --kafka server1-signal --prefix server1`
     """
-    from ingest.run.signal import Asked  # noqa: PLC0415  light start
+    from ingest.operations.signal import SignalRequest  # noqa: PLC0415  light start
 
-    asked = Asked(
+    asked = SignalRequest(
         kind="stop-snapshot", tables=tables, collections=names.collection, database=names.database,
         prefix=names.prefix,
     )  # fmt: skip
     return _signal(asked, channel, deployment, as_json=json)
 
 
-def _signal(asked: "Asked", channel: Channel, deployment: Deployment, *, as_json: bool) -> int:
-    from ingest.run.statement import statement  # noqa: PLC0415  light start
+def _signal(asked: "SignalRequest", channel: Channel, deployment: Deployment, *, as_json: bool) -> int:
+    from ingest.operations.statement import statement  # noqa: PLC0415  light start
 
     channel.check()
     with deployment.open() as session:

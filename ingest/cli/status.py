@@ -8,7 +8,7 @@ from ingest.cli.options import Deployment, Json
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from ingest.run.offsets import TableStatus
+    from ingest.operations.offsets import TableStatus
 
 
 def status(
@@ -25,7 +25,7 @@ def status(
 
     Example: `ingest status --max-lag 15m`
     """
-    from ingest.run.health import health, parse_bound  # noqa: PLC0415  light start
+    from ingest.operations.health import health, parse_bound  # noqa: PLC0415  light start
 
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()

@@ -5,9 +5,9 @@ from typing import Any
 import attrs
 
 from ingest import avro
-from ingest.compile.column import Mapper
 from ingest.compile.envelope import classify, find_envelope
 from ingest.errors import SchemaError, UnmappedTypeError
+from ingest.typemap.column import Mapper
 
 
 @attrs.frozen
@@ -55,8 +55,10 @@ def describe(schema: avro.Schema, label: str) -> Description:
                 "doc", "string", nullable=True, semantic="io.debezium.data.Json", spark="string"
             )
             return Description("change events", envelope.dialect.name if envelope.dialect else "", (line,))
-        tick_ns, durations = (dialect.tick_ns, dialect.has_durations) if dialect else (None, False)
-        mapper = Mapper(label, tick_ns=tick_ns, durations=durations)
+        time_resolution_ns, durations = (
+            (dialect.time_resolution_ns, dialect.has_durations) if dialect else (None, False)
+        )
+        mapper = Mapper(label, time_resolution_ns=time_resolution_ns, durations=durations)
         lines = _lines(mapper, envelope.row, "$.after")
         return Description("change events", dialect.name if dialect else "", lines)
     if isinstance(schema, avro.Record):

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import attrs
 
-from ingest.compile.column import Mapped
-from ingest.compile.sparktype import Simple, SparkType, literal, parse_ddl
-from ingest.compile.variant import Variant
+from ingest.compile.column_versions import ColumnVersion
 from ingest.names import SchemaId
-from ingest.tables import Table
+from ingest.tables import TableConfig
+from ingest.typemap.column import Mapped
+from ingest.typemap.sparktype import Simple, SparkType, literal, parse_ddl
 
 DOCUMENT = "doc"
 """The column that holds the whole document, as Extended JSON."""
@@ -24,19 +24,21 @@ class Derived:
     fault: str
 
 
-def compile_document(schema_ids: Sequence[SchemaId]) -> tuple[Variant, ...]:
+def compile_document(schema_ids: Sequence[SchemaId]) -> tuple[ColumnVersion, ...]:
     """Return the one column of a row that every schema writes in the same way."""
     mapped = Mapped("io.debezium.data.Json", "string", Simple("string"), "string")
-    return (Variant(DOCUMENT, "after", DOCUMENT, mapped, tuple(schema_ids)),)
+    return (ColumnVersion(DOCUMENT, "after", DOCUMENT, mapped, tuple(schema_ids)),)
 
 
-def document_key(variants: Sequence[Variant]) -> tuple[Variant, ...]:
+def document_key(column_versions: Sequence[ColumnVersion]) -> tuple[ColumnVersion, ...]:
     """Read key columns as JSON text whose spelling differs between connector versions."""
     sql, fault = "ingest_document_key({c})", "{c} is not null and {out} is null"
-    return tuple(attrs.evolve(v, mapped=attrs.evolve(v.mapped, sql=sql, fault=fault)) for v in variants)
+    return tuple(
+        attrs.evolve(v, mapped=attrs.evolve(v.mapped, sql=sql, fault=fault)) for v in column_versions
+    )
 
 
-def derived_columns(table: Table) -> tuple[Derived, ...]:
+def derived_columns(table: TableConfig) -> tuple[Derived, ...]:
     """Return the columns that the table file declares over the document."""
     return tuple(_derive(name, column.path, column.type) for name, column in table.document.columns.items())
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import attrs
 
-from ingest.compile.column import reader_record
 from ingest.compile.envelope import Envelope
 from ingest.dialects import Dialect
+from ingest.typemap.column import reader_record
 
 EVENT = "event.value"
 

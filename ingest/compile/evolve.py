@@ -15,13 +15,13 @@ from itertools import count
 
 import attrs
 
-from ingest.compile.difference import SchemaChange, growth
-from ingest.compile.policy import Met, failures, new_versions, refusals
-from ingest.compile.sparktype import SparkType, in_place, reshape, widest
+from ingest.compile.column_versions import ColumnVersion
+from ingest.compile.diff import SchemaChange, growth
+from ingest.compile.policy import PolicyDecision, failures, new_versions, refusals
 from ingest.compile.table import CompiledTable
-from ingest.compile.variant import Variant
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
+from ingest.typemap.sparktype import SparkType, in_place, reshape, widest
 
 Present = Mapping[str, SparkType] | None
 """The table's columns; None where there is no table yet, so that nothing can change."""
@@ -33,7 +33,7 @@ class TargetColumn:
 
     name: str
     spark: SparkType
-    sources: tuple[Variant, ...] = ()
+    sources: tuple[ColumnVersion, ...] = ()
 
     def value(self, image: str) -> str:
         """Return SQL for the column's value, from a struct of variants."""
@@ -105,8 +105,8 @@ class _Fit:
     """A column that takes some of its variants, the changes this means, and the variants that clash."""
 
     column: TargetColumn | None
-    met: tuple[Met, ...] = ()
-    clashing: tuple[Variant, ...] = ()
+    met: tuple[PolicyDecision, ...] = ()
+    clashing: tuple[ColumnVersion, ...] = ()
     is_key: bool = False
 
 
@@ -115,9 +115,9 @@ def _fit_columns(compiled: CompiledTable, seen: Sequence[SchemaId], present: Pre
     for name, kind in compiled.key_columns:
         yield attrs.evolve(_fit_type(compiled, name, kind, present), is_key=True)
     key_names = {name for name, _ in compiled.key_columns}
-    for name, variants in compiled.value.columns(seen).items():
+    for name, column_versions in compiled.value.columns(seen).items():
         if name not in key_names:
-            yield from _fit_row_column(compiled, seen, name, variants, present)
+            yield from _fit_row_column(compiled, seen, name, column_versions, present)
     for one in compiled.derived:
         yield _fit_type(compiled, one.name, one.spark, present)
 
@@ -128,9 +128,9 @@ def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: P
     kind = brought if held is None else widest(held, brought)
     if kind is None:
         change = SchemaChange("column-changed", name, str(brought), str(held))
-        return _Fit(None, (Met(change, "fail"),))
+        return _Fit(None, (PolicyDecision(change, "fail"),))
     steps = _steps(name, held, kind, present)
-    met = tuple(Met(one, compiled.table.policy(one.kind) if held else "evolve") for one in steps)
+    met = tuple(PolicyDecision(one, compiled.table.policy(one.kind) if held else "evolve") for one in steps)
     return _Fit(TargetColumn(name, kind), met)
 
 
@@ -138,18 +138,18 @@ def _fit_row_column(
     compiled: CompiledTable,
     seen: Sequence[SchemaId],
     name: str,
-    variants: Sequence[Variant],
+    column_versions: Sequence[ColumnVersion],
     present: Present,
 ) -> Iterator[_Fit]:
     """Fit one column; what clashes with it goes where the policy says, if need be to a column of its own."""
-    fit = _fit(compiled, seen, name, variants, present)
+    fit = _fit(compiled, seen, name, column_versions, present)
     yield fit
     policy = compiled.table.policy("column-changed")
     was = fit.column.spark if fit.column else (present or {}).get(name)
     left = fit.clashing
     while left:
         change = SchemaChange("column-changed", name, str(left[0].mapped.spark), str(was))
-        met = Met(change, policy, _of(seen, left[0]))
+        met = PolicyDecision(change, policy, _of(seen, left[0]))
         if policy != "evolve":
             yield _Fit(None, (met,))
             left = left[1:]
@@ -165,31 +165,34 @@ def _fit(
     compiled: CompiledTable,
     seen: Sequence[SchemaId],
     name: str,
-    variants: Sequence[Variant],
+    column_versions: Sequence[ColumnVersion],
     present: Present,
 ) -> _Fit:
     """Take the variants into a column, in the order of versions, as far as types and policies allow."""
     held = (present or {}).get(name)
     kind = held
-    taken: list[Variant] = []
-    clashing: list[Variant] = []
-    stopped: list[Met] = []
-    for variant in variants:
-        brought = variant.mapped.spark
+    taken: list[ColumnVersion] = []
+    clashing: list[ColumnVersion] = []
+    stopped: list[PolicyDecision] = []
+    for column_version in column_versions:
+        brought = column_version.mapped.spark
         fitting = brought if kind is None else widest(kind, brought)  # a struct keeps the present order
         if fitting is None:
-            clashing.append(variant)
+            clashing.append(column_version)
             continue
         steps = _steps(name, kind if held else None, fitting, present if kind == held else None)
-        met = [Met(step, compiled.table.policy(step.kind), _of(seen, variant)) for step in steps]
+        met = [
+            PolicyDecision(step, compiled.table.policy(step.kind), _of(seen, column_version))
+            for step in steps
+        ]
         if any(one.policy != "evolve" for one in met):
             stopped += (one for one in met if one.policy != "evolve")
             continue
         kind = fitting
-        taken.append(variant)
+        taken.append(column_version)
     if kind is None or not taken:
         return _Fit(None, tuple(stopped), tuple(clashing))
-    made = [Met(step, "evolve") for step in _steps(name, held, kind, present)]
+    made = [PolicyDecision(step, "evolve") for step in _steps(name, held, kind, present)]
     return _Fit(TargetColumn(name, kind, tuple(taken)), (*stopped, *made), tuple(clashing))
 
 
@@ -200,21 +203,21 @@ def _steps(name: str, held: SparkType | None, kind: SparkType, present: Present)
     return [] if present is None else [SchemaChange("column-added", name, str(kind))]
 
 
-def _versioned(compiled: CompiledTable, name: str, variant: Variant, present: Present) -> str:
+def _versioned(compiled: CompiledTable, name: str, column_version: ColumnVersion, present: Present) -> str:
     """Name the column of a type that clashes: one that the table has for it, or after its version."""
     pattern, own = re.compile(rf"{re.escape(name)}_v\d+"), compiled.value.columns()
     held = {n: kind for n, kind in (present or {}).items() if pattern.fullmatch(n) and n not in own}
     for one, kind in held.items():
-        if widest(kind, variant.mapped.spark):
+        if widest(kind, column_version.mapped.spark):
             return one
     taken = {*(present or {}), *own}
-    writer = compiled.value.writer(variant.writers[0])
+    writer = compiled.value.writer(column_version.writers[0])
     first = (writer.version if writer else 0) or len(held) + 2
     return next(one for number in count(first) if (one := f"{name}_v{number}") not in taken)
 
 
-def _of(seen: Sequence[SchemaId], variant: Variant) -> tuple[SchemaId, ...]:
-    return tuple(one for one in variant.writers if one in seen)
+def _of(seen: Sequence[SchemaId], column_version: ColumnVersion) -> tuple[SchemaId, ...]:
+    return tuple(one for one in column_version.writers if one in seen)
 
 
 def _rewrites(columns: Sequence[TargetColumn], present: Present) -> tuple[str, ...]:

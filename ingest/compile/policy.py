@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from ingest.compile.difference import SchemaChange, differences
+from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.table import CompiledTable
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
@@ -20,7 +20,7 @@ BY_TYPE: Final[frozenset[Kind]] = frozenset(
 
 
 @attrs.frozen
-class Met:
+class PolicyDecision:
     """A change that a batch brings: the schemas that bring it, and what is to be done about it."""
 
     change: SchemaChange
@@ -30,7 +30,7 @@ class Met:
 
 def new_versions(
     compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId], *, exists: bool
-) -> Iterator[Met]:
+) -> Iterator[PolicyDecision]:
     """Give what the versions that a table meets for the first time change, beside what the types tell."""
     yield from _misfits(compiled, seen)
     yield from _key_drift(compiled)
@@ -40,7 +40,7 @@ def new_versions(
 
 def _of_versions(
     compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId]
-) -> Iterator[Met]:
+) -> Iterator[PolicyDecision]:
     """Give what new versions change beside types; one older than all that the table met changes nothing."""
     met = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in {*seen, *known}]
     in_order = [w.schema_id for w in sorted(met, key=lambda writer: writer.version)]
@@ -49,22 +49,22 @@ def _of_versions(
             continue
         for change in differences(compiled.value, old, new):
             if change.kind not in BY_TYPE:
-                yield Met(change, compiled.table.policy(change.kind), (new,))
+                yield PolicyDecision(change, compiled.table.policy(change.kind), (new,))
 
 
-def _misfits(compiled: CompiledTable, seen: Sequence[SchemaId]) -> Iterator[Met]:
+def _misfits(compiled: CompiledTable, seen: Sequence[SchemaId]) -> Iterator[PolicyDecision]:
     """Give the versions that are no events of this table at all."""
     for schema_id, reason in compiled.misfits.items():
         if schema_id in seen:
             change = SchemaChange("envelope-changed", "", reason)
-            yield Met(change, compiled.table.policy(change.kind), (schema_id,))
+            yield PolicyDecision(change, compiled.table.policy(change.kind), (schema_id,))
 
 
-def _key_drift(compiled: CompiledTable) -> Iterator[Met]:
+def _key_drift(compiled: CompiledTable) -> Iterator[PolicyDecision]:
     """Give the change of a key that the table file has from an older version of the key subject."""
     change = key_drift(compiled)
     if change:
-        yield Met(change, compiled.table.policy(change.kind))
+        yield PolicyDecision(change, compiled.table.policy(change.kind))
 
 
 def key_drift(compiled: CompiledTable) -> SchemaChange | None:
@@ -80,7 +80,7 @@ def key_drift(compiled: CompiledTable) -> SchemaChange | None:
 # --- policies ------------------------------------------------------------------------------------
 
 
-def refusals(met: Sequence[Met]) -> dict[SchemaId, str]:
+def refusals(met: Sequence[PolicyDecision]) -> dict[SchemaId, str]:
     """Return the schemas that a policy sets aside, with the first reason for each."""
     reasons: dict[SchemaId, str] = {}
     for one in met:
@@ -90,7 +90,7 @@ def refusals(met: Sequence[Met]) -> dict[SchemaId, str]:
     return reasons
 
 
-def failures(compiled: CompiledTable, met: Sequence[Met]) -> tuple[EvolutionError, ...]:
+def failures(compiled: CompiledTable, met: Sequence[PolicyDecision]) -> tuple[EvolutionError, ...]:
     """Return what must not be written, as errors that name the version and the other policies.
 
     A change that no version brings alone (of a key's type) cannot be set aside: it fails instead.
@@ -102,13 +102,13 @@ def failures(compiled: CompiledTable, met: Sequence[Met]) -> tuple[EvolutionErro
     )
 
 
-def _failure(compiled: CompiledTable, met: Met) -> EvolutionError:
+def _failure(compiled: CompiledTable, met: PolicyDecision) -> EvolutionError:
     change = met.change
     by = next((w.label for w in compiled.value.writers if w.schema_id in met.writers), "")
     others = {policy: text for policy, text in RULES[change.kind].effects.items() if policy != "fail"}
     todo = "; ".join(f"{policy}: {text}" for policy, text in others.items())
     return EvolutionError(
-        compiled.table.table, change.column, change.kind, change.type, change.was, by,
+        compiled.table.name, change.column, change.kind, change.type, change.was, by,
         f"[evolution] {change.kind} can be {todo}",
     )  # fmt: skip
 

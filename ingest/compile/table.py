@@ -6,29 +6,29 @@ from typing import Any
 import attrs
 
 from ingest import avro
-from ingest.compile.column import reader_record
-from ingest.compile.document import Derived, compile_document, derived_columns, document_key
-from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
-from ingest.compile.event import EventForm, form_of
-from ingest.compile.position import terms_of
-from ingest.compile.side import Side, Writer, Written
-from ingest.compile.sparktype import Simple, SparkType
-from ingest.compile.variant import (
+from ingest.compile.column_versions import (
+    ColumnVersion,
     Image,
-    Variant,
-    compile_variants,
+    compile_columns,
     merged_type,
     reader_json,
     readers,
     target_name,
     wire_json,
 )
+from ingest.compile.document import Derived, compile_document, derived_columns, document_key
+from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
+from ingest.compile.event import EventForm, form_of
+from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
+from ingest.compile.position import terms_of
 from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
-from ingest.tables import Table
+from ingest.tables import TableConfig
+from ingest.typemap.column import reader_record
+from ingest.typemap.sparktype import Simple, SparkType
 
-_NO_KEYS = Side((), (), reader_json("K", {}))
+_NO_KEYS = Payload((), (), reader_json("K", {}))
 _PLACE = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
 """The key of a table that keeps every change: its place in the topic."""
 
@@ -37,11 +37,11 @@ _PLACE = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
 class CompiledTable:
     """All that the later rooms need of one table."""
 
-    table: Table
+    table: TableConfig
     dialect: Dialect
     form: EventForm
-    key: Side
-    value: Side
+    key: Payload
+    value: Payload
     key_columns: tuple[tuple[str, SparkType], ...]
     key_in_row: bool
     """Whether the key is taken from the row image instead of the message key."""
@@ -53,7 +53,7 @@ class CompiledTable:
     """Schemas whose changes a policy of the table file sets aside, and why."""
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     """Versions that are no events of this table (another form, another connector, none at all), and why."""
-    unmapped: tuple[tuple[Written, str], ...] = ()
+    unmapped: tuple[tuple[WriterSchema, str], ...] = ()
     """Schemas of values that could not be compiled, and why; what they wrote is set aside."""
     key_rules: tuple[tuple[str, str], ...] = ()
     """SQL that is true of keys which cannot be stored, and why; their changes are set aside."""
@@ -79,11 +79,15 @@ class CompiledTable:
         return self.table.target.delete == "soft" and not self.keeps_all
 
     @property
-    def row_variants(self) -> tuple[Variant, ...]:
+    def row_variants(self) -> tuple[ColumnVersion, ...]:
         """The variants that the row image gives: all but those of a message key's columns."""
         in_message = not self.key_in_row and not self.keeps_all
         keys = {name for name, _ in self.key_columns} if in_message else set()
-        return tuple(variant for variant in self.value.variants if variant.column not in keys)
+        return tuple(
+            column_version
+            for column_version in self.value.column_versions
+            if column_version.column not in keys
+        )
 
     @property
     def completes(self) -> bool:
@@ -97,10 +101,12 @@ class CompiledTable:
             return False
         if self.marks_deleted or self.dialect.is_document:  # a delete lacks all but the key
             return True
-        return any(variant.mapped.unavailable for variant in self.row_variants)
+        return any(column_version.mapped.unavailable for column_version in self.row_variants)
 
 
-def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:
+def compile_table(
+    table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
+) -> CompiledTable:
     """Compile a table from every schema that its keys and values may have been written with.
 
     The order of `values` is the order of columns.  Raises `SchemaError` or `UnmappedTypeError`, with the
@@ -132,7 +138,7 @@ def compile_table(table: Table, keys: Sequence[Written], values: Sequence[Writte
 
 
 def _envelopes(
-    dialect: Dialect, values: Sequence[Written]
+    dialect: Dialect, values: Sequence[WriterSchema]
 ) -> tuple[dict[SchemaId, Envelope], dict[SchemaId, str]]:
     """Return the envelopes of the schemas that wrote changes of this table, and why others did not.
 
@@ -162,7 +168,7 @@ def _envelopes(
 # --- keys --------------------------------------------------------------------------------------
 
 
-def _message_key(keys: Sequence[Written]) -> tuple[str, ...]:
+def _message_key(keys: Sequence[WriterSchema]) -> tuple[str, ...]:
     """Return the columns of the newest message key."""
     newest = keys[-1].schema if keys else None
     return tuple(field.name for field in newest.fields) if isinstance(newest, avro.Record) else ()
@@ -172,7 +178,7 @@ def _unique_key(envelope: Envelope) -> tuple[str, ...]:
     return tuple(field.name for field in envelope.unique.fields) if envelope.unique else ()
 
 
-def _no_key(table: Table, keys: Sequence[Written]) -> SchemaError:
+def _no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
     todo = "Name the columns that are unique: [key] columns = [...]"
     if keys:
         return SchemaError(keys[-1].label, "$", "is no record, so it names no key columns", todo)
@@ -180,22 +186,24 @@ def _no_key(table: Table, keys: Sequence[Written]) -> SchemaError:
     return SchemaError(f"topic {table.topic}", "$key", problem, todo)
 
 
-def _compile_keys(table: Table, dialect: Dialect, keys: Sequence[Written]) -> Side:
+def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSchema]) -> Payload:
     written = [one for one in keys if isinstance(one.schema, avro.Record)]
     images = [Image(w.schema_id, w.label, w.schema) for w in written if isinstance(w.schema, avro.Record)]
-    variants = compile_variants(table, dialect, images, "$")
+    column_versions = compile_columns(table, dialect, images, "$")
     if dialect.is_document:
-        variants = document_key(variants)
+        column_versions = document_key(column_versions)
     writers = tuple(
-        Writer(one.schema_id, one.label, "data", wire_json(image.record, image, variants),
-               image.fields(variants), one.frame, one.version, image.record)
+        CompiledWriter(one.schema_id, one.label, "data", wire_json(image.record, image, column_versions),
+               image.fields(column_versions), one.frame, one.version, image.record)
         for one, image in zip(written, images, strict=True)
     )  # fmt: skip
-    return Side(writers, variants, reader_json("K", readers(variants)))
+    return Payload(writers, column_versions, reader_json("K", readers(column_versions)))
 
 
-def _key_columns(table: Table, side: Side, names: Sequence[str]) -> tuple[tuple[str, SparkType], ...]:
-    columns = side.columns()
+def _key_columns(
+    table: TableConfig, payload: Payload, names: Sequence[str]
+) -> tuple[tuple[str, SparkType], ...]:
+    columns = payload.columns()
     found = []
     for name in (target_name(table, name) for name in names):
         if name not in columns:
@@ -216,12 +224,12 @@ def _key_columns(table: Table, side: Side, names: Sequence[str]) -> tuple[tuple[
 
 
 def _compile_values(
-    table: Table,
+    table: TableConfig,
     form: EventForm,
-    values: Sequence[Written],
+    values: Sequence[WriterSchema],
     envelopes: Mapping[SchemaId, Envelope],
     key_in_row: Sequence[str],
-) -> Side:
+) -> Payload:
     dialect = DIALECTS[table.dialect]
     images = {
         written.schema_id: Image(written.schema_id, written.label, envelopes[written.schema_id].row)
@@ -229,17 +237,19 @@ def _compile_values(
         if written.schema_id in envelopes
     }
     if dialect.is_document:
-        variants = compile_document(tuple(images))
+        column_versions = compile_document(tuple(images))
     else:
         path = f"$.{form.row_field}" if form.row_field else "$"
-        variants = compile_variants(table, dialect, tuple(images.values()), path)
-    writers = tuple(_value_writer(written, images.get(written.schema_id), variants) for written in values)
-    row = readers(variants) if not dialect.is_document else {}
+        column_versions = compile_columns(table, dialect, tuple(images.values()), path)
+    writers = tuple(
+        _value_writer(written, images.get(written.schema_id), column_versions) for written in values
+    )
+    row = readers(column_versions) if not dialect.is_document else {}
     names = {target_name(table, name) for name in key_in_row}
-    held = readers(v for v in variants if v.column in names)
+    held = readers(v for v in column_versions if v.column in names)
     parts, fields = _images(form, row, row if table.target.mode == "append" else held)
     read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it
-    return Side(writers, variants, reader_json("Event", read), fields)
+    return Payload(writers, column_versions, reader_json("Event", read), fields)
 
 
 def _images(
@@ -255,10 +265,14 @@ def _images(
     return images, tuple(images)
 
 
-def _value_writer(written: Written, image: Image | None, variants: Sequence[Variant]) -> Writer:
-    made = Writer(written.schema_id, written.label, "data", frame=written.frame, version=written.version)
+def _value_writer(
+    written: WriterSchema, image: Image | None, column_versions: Sequence[ColumnVersion]
+) -> CompiledWriter:
+    made = CompiledWriter(
+        written.schema_id, written.label, "data", frame=written.frame, version=written.version
+    )
     if image is None:
         kind = classify(written.schema)
         return attrs.evolve(made, kind="foreign" if kind == "data" else kind)
-    wire = wire_json(written.schema, image, variants)
-    return attrs.evolve(made, wire=wire, names=image.fields(variants), record=image.record)
+    wire = wire_json(written.schema, image, column_versions)
+    return attrs.evolve(made, wire=wire, names=image.fields(column_versions), record=image.record)

@@ -5,19 +5,19 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.side import Side
+from ingest.compile.payload import Payload
 
 
-def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:
+def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
     """Add the decoded record of a binary column, as struct `value`, `whole`.
 
     Null where the header names no schema of this side; `value` is null where the payload is not exactly one
     record of its schema, see `is_whole`.
     """
-    writers = {writer.schema_id: writer.wire for writer in side.writers if writer.wire}
+    writers = {writer.schema_id: writer.wire for writer in payload.writers if writer.wire}
     jvm: Any = messages.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our expression)
-    payload = F.col(column)._jc  # noqa: SLF001  same
-    decoded = jvm.ingest.DecodeAvro.column(payload, side.reader, list(writers), list(writers.values()))
+    octets = F.col(column)._jc  # noqa: SLF001  same
+    decoded = jvm.ingest.DecodeAvro.column(octets, payload.reader, list(writers), list(writers.values()))
     return messages.withColumn(name, Column(decoded))
 
 

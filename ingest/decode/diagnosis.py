@@ -7,13 +7,13 @@ from io import BytesIO
 import fastavro
 from pyspark.sql import DataFrame
 
-from ingest.compile.side import Side
-from ingest.compile.sparktype import literal
+from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable
 from ingest.decode.embedded import frame_sql
 from ingest.decode.events import UNREADABLE, explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql
 from ingest.names import SchemaId
+from ingest.typemap.sparktype import literal
 
 _MOST_SCHEMAS = 100
 """Unknown schemas that are looked up at the most: rubbish bytes name a new one in every record."""
@@ -34,12 +34,12 @@ def unknown_ids(
     return _unknown(rejects, "key", compiled.key), _unknown(rejects, "value", compiled.value)
 
 
-def unknown_frames(rejects: DataFrame, column: str, side: Side) -> tuple[bytes, ...]:
+def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[bytes, ...]:
     """Return, for each schema that rejected messages hold and that the side lacks, one message of its own.
 
     A message stands for its schema: an empty payload behind the frame.
     """
-    known = ", ".join(literal(writer.frame.decode()) for writer in side.writers) or "''"
+    known = ", ".join(literal(writer.frame.decode()) for writer in payload.writers) or "''"
     frames = rejects.selectExpr(f"{frame_sql(column)} as frame").where(f"frame not in ({known})")
     rows = frames.distinct().limit(_MOST_SCHEMAS).collect()
     return tuple(f"{row.frame}null}}".encode() for row in sorted(rows))
@@ -93,8 +93,8 @@ def _look_closer(payload: bytes, compiled: CompiledTable, *, in_value: bool) -> 
     return text[:_MOST_CHARS]
 
 
-def _unknown(rejects: DataFrame, column: str, side: Side) -> tuple[SchemaId, ...]:
-    known = ", ".join(header_literal(writer.schema_id) for writer in side.writers) or "X''"
+def _unknown(rejects: DataFrame, column: str, payload: Payload) -> tuple[SchemaId, ...]:
+    known = ", ".join(header_literal(writer.schema_id) for writer in payload.writers) or "X''"
     framed = f"substring({column}, 1, 1) = X'00' and length({column}) >= {HEADER_BYTES}"
     rows = (
         rejects.where(f"{framed} and {header_sql(column)} not in ({known})")
@@ -106,22 +106,22 @@ def _unknown(rejects: DataFrame, column: str, side: Side) -> tuple[SchemaId, ...
     return tuple(SchemaId(row.id) for row in sorted(rows))
 
 
-def _explain_avro(payload: bytes, side: Side) -> str:
+def _explain_avro(octets: bytes, payload: Payload) -> str:
     """Decode one payload on the driver, to hear what is wrong with it."""
-    schema_id = struct.unpack(">I", payload[1:HEADER_BYTES])[0]
-    wire = next((w.wire for w in side.writers if w.schema_id == schema_id and w.wire), "")
+    schema_id = struct.unpack(">I", octets[1:HEADER_BYTES])[0]
+    wire = next((w.wire for w in payload.writers if w.schema_id == schema_id and w.wire), "")
     if not wire:
         return "its schema is no change event"
-    body = BytesIO(payload[HEADER_BYTES:])
+    body = BytesIO(octets[HEADER_BYTES:])
     try:
         fastavro.schemaless_reader(body, fastavro.parse_schema(json.loads(wire)), None)
     except Exception as error:  # noqa: BLE001  any failure is the answer; fastavro raises many kinds
-        return f"{type(error).__name__} {error}".strip() + f" ({len(payload)} bytes)"
-    left = len(payload) - HEADER_BYTES - body.tell()
+        return f"{type(error).__name__} {error}".strip() + f" ({len(octets)} bytes)"
+    left = len(octets) - HEADER_BYTES - body.tell()
     return f"{left} bytes are left over" if left else "a value is beyond what its type holds"
 
 
-def _explain_json(payload: bytes, _: Side) -> str:
+def _explain_json(payload: bytes, _: Payload) -> str:
     try:
         json.loads(payload)
     except ValueError as error:

@@ -10,10 +10,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.side import Side, Writer, Written
-from ingest.compile.sparktype import literal
+from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
 from ingest.decode.rejects import Check
+from ingest.typemap.sparktype import literal
 
 BEFORE_PAYLOAD: Final = ',"payload":'
 _BEFORE_SCHEMA: Final = '{"schema":'
@@ -22,7 +22,7 @@ _NOTHING: Final = ("null", '{"schema":null,"payload":null}')
 """What a converter may write for no value at all."""
 
 
-def written_by(written: Written, column: str) -> str:
+def written_by(written: WriterSchema, column: str) -> str:
     """Return SQL that is true for messages that a schema wrote."""
     return f"startswith({text_sql(column)}, {literal(written.frame.decode())})"
 
@@ -57,30 +57,30 @@ def frame_sql(column: str) -> str:
     return f"if({_is_usual(text)}, {frame}, null)"
 
 
-def writer_sql(side: Side, column: str) -> str:
+def writer_sql(payload: Payload, column: str) -> str:
     """Return SQL for the number of the writer among a side's; -1 for another, null for no value."""
     text = text_sql(column)
-    branches = [f"when {_wrote(writer, text)} then {index}" for index, writer in enumerate(side.writers)]
+    branches = [f"when {_wrote(writer, text)} then {index}" for index, writer in enumerate(payload.writers)]
     nothing = ", ".join(map(literal, _NOTHING))
     known = f"case {' '.join(branches)} else -1 end" if branches else "-1"
     return f"if({column} is null or cast({column} as string) in ({nothing}), null, {known})"
 
 
-def _wrote(writer: Writer, text: str) -> str:
+def _wrote(writer: CompiledWriter, text: str) -> str:
     """Tell by the text around the payload: the brace behind it is cut off unseen."""
     around = f"(startswith({text}, {literal(writer.frame.decode())}) and endswith({text}, '}}'))"
     return around if writer.frame else "true"
 
 
-def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> DataFrame:
+def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
     """Add the decoded record of a binary column, as struct `value`, `whole`; null for an unknown writer.
 
     Each step is a projection of its own, so that Spark parses once.
     """
-    writers = [(index, writer) for index, writer in enumerate(side.writers) if writer.wire]
-    parsed = {index: _parse(side, writer, name, index) for index, writer in writers}
+    writers = [(index, writer) for index, writer in enumerate(payload.writers) if writer.wire]
+    parsed = {index: _parse(payload, writer, name, index) for index, writer in writers}
     numbered = messages.withColumns(
-        {f"{name}_text": F.expr(text_sql(column)), f"{name}_writer": F.expr(writer_sql(side, column))}
+        {f"{name}_text": F.expr(text_sql(column)), f"{name}_writer": F.expr(writer_sql(payload, column))}
     )
     raw = numbered.withColumns(
         {f"{name}_raw{i}": F.expr(f"if({name}_writer = {i}, {one.raw}, null)") for i, one in parsed.items()}
@@ -96,13 +96,13 @@ def decode_side(messages: DataFrame, side: Side, column: str, name: str) -> Data
     return valued.select(*messages.columns, F.expr(decoded).alias(name))
 
 
-def _parse(side: Side, writer: Writer, name: str, index: int) -> Parsed:
+def _parse(payload: Payload, writer: CompiledWriter, name: str, index: int) -> Parsed:
     """Return how to parse what a writer wrote: the payload alone is cut out of the message."""
-    reader = json.loads(side.reader)
+    reader = json.loads(payload.reader)
     text = f"{name}_text"
-    payload = _behind(writer.frame, text) if writer.frame else _bare(text)
-    names = {image: _names(reader, side, writer, image) for image in side.images}
-    return parse_sql(payload, reader, names, raw=f"{name}_raw{index}", value=f"{name}_value{index}")
+    body = _behind(writer.frame, text) if writer.frame else _bare(text)
+    names = {image: _names(reader, payload, writer, image) for image in payload.images}
+    return parse_sql(body, reader, names, raw=f"{name}_raw{index}", value=f"{name}_value{index}")
 
 
 def _behind(frame: bytes, text: str) -> str:
@@ -120,12 +120,12 @@ def _bare(text: str) -> str:
     return f"if({held}, coalesce(get_json_object({text}, '$.payload'), {text}), {text})"
 
 
-def _names(reader: dict[str, object], side: Side, writer: Writer, image: str) -> dict[str, str]:
+def _names(reader: dict[str, object], payload: Payload, writer: CompiledWriter, image: str) -> dict[str, str]:
     """Return the reader's fields by their names in JSON; what is no column has the same name there."""
     if image:
-        held = {variant.field for variant in side.variants}
+        held = {column_version.field for column_version in payload.column_versions}
         return {origin: field for origin, field in writer.names.items() if field in held}
-    columns = {variant.field for variant in side.variants}
+    columns = {column_version.field for column_version in payload.column_versions}
     fields = [str(field["name"]) for field in reader["fields"]]  # type: ignore[attr-defined]
     return {**{field: field for field in fields if field not in columns}, **writer.names}
 
@@ -140,9 +140,9 @@ def label_sql(_: str) -> str:
     return "''"
 
 
-def framing_checks(side: Side, column: str) -> list[Check]:
+def framing_checks(payload: Payload, column: str) -> list[Check]:
     """Return the checks of messages that no known schema wrote."""
-    unknown = f"coalesce({writer_sql(side, column)}, -1) = -1"
+    unknown = f"coalesce({writer_sql(payload, column)}, -1) = -1"
     return [
         Check(f"length({column}) = 0", "unreadable", f"'{column}: empty payload'", implied=True),
         Check(

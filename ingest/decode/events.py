@@ -21,15 +21,15 @@ those of a rejected record reads it again.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.event import CHANGE
 from ingest.compile.position import place_sql
-from ingest.compile.row import partial_sql, place_of, row_fields
-from ingest.compile.sparktype import literal, reshape
+from ingest.compile.row_image import partial_sql, place_of, row_fields
 from ingest.compile.table import CompiledTable
-from ingest.compile.variant import Variant
 from ingest.decode.format import format_of
 from ingest.decode.rejects import Check, reason_sql, rejected_sql
 from ingest.decode.route import event_checks, kind_sql, op_sql
+from ingest.typemap.sparktype import literal, reshape
 
 _MESSAGE = ("partition", "offset", "key", "value")
 _SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"
@@ -92,21 +92,24 @@ def key_sql(compiled: CompiledTable, name: str) -> str:
         return name.removeprefix("_cdc_")
     kind = dict(compiled.key_columns)[name]
     values = [
-        reshape(variant.mapped.convert(place), variant.mapped.spark, kind)
-        for place, variant in _key_places(compiled, name).items()
+        reshape(column_version.mapped.convert(place), column_version.mapped.spark, kind)
+        for place, column_version in _key_places(compiled, name).items()
     ]
     return f"coalesce({', '.join(values)})"
 
 
-def _key_places(compiled: CompiledTable, name: str) -> dict[str, Variant]:
+def _key_places(compiled: CompiledTable, name: str) -> dict[str, ColumnVersion]:
     if compiled.keeps_all:
         return {}
     if not compiled.key_in_row:
-        return {f"keyed.value.{variant.field}": variant for variant in compiled.key.columns()[name]}
+        return {
+            f"keyed.value.{column_version.field}": column_version
+            for column_version in compiled.key.columns()[name]
+        }
     # What names the key apart from the row comes first, then the row, then the row before.
     images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
-    variants = compiled.value.columns()[name]
-    return {f"{compiled.form.at(image)}.{v.field}": v for image in images for v in variants}
+    column_versions = compiled.value.columns()[name]
+    return {f"{compiled.form.at(image)}.{v.field}": v for image in images for v in column_versions}
 
 
 # --- checks ------------------------------------------------------------------------------------
@@ -204,18 +207,18 @@ def _key_moves(compiled: CompiledTable) -> list[Check]:
 
 
 def _conversion_checks(compiled: CompiledTable) -> list[Check]:
-    places = {place_of(compiled, variant): variant for variant in compiled.row_variants}
+    places = {place_of(compiled, column_version): column_version for column_version in compiled.row_variants}
     for name, _ in compiled.key_columns:
         places |= _key_places(compiled, name)
     columns = [
         Check(
-            variant.mapped.fails(place),
+            column_version.mapped.fails(place),
             "conversion",
             f"'{'key' if place.startswith('keyed') else 'value'}: "
-            f"column {variant.column} is no {variant.mapped.spark}'",
+            f"column {column_version.column} is no {column_version.mapped.spark}'",
         )
-        for place, variant in places.items()
-        if variant.mapped.fault
+        for place, column_version in places.items()
+        if column_version.mapped.fault
     ]
     document = compiled.form.at(compiled.form.row_field)
     derived = [

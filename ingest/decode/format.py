@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.compile.side import Side, Written
+from ingest.compile.payload import Payload, WriterSchema
 from ingest.compile.table import CompiledTable
 from ingest.decode import confluent, embedded, wire
 from ingest.decode.rejects import Check
@@ -17,23 +17,23 @@ from ingest.decode.rejects import Check
 class Format:
     """One form of bytes; the functions take a side and the name of a binary column."""
 
-    writer: Callable[[Side, str], str]
+    writer: Callable[[Payload, str], str]
     """SQL for the number of the writer; -1 for an unknown one, null where there are no bytes."""
-    decode: Callable[[DataFrame, Side, str, str], DataFrame]
+    decode: Callable[[DataFrame, Payload, str, str], DataFrame]
     """A frame with the decoded record in one more column: a struct whose `value` is the side's reader's."""
     is_whole: Callable[[str], str]
     """SQL that is true where all of a record was read, over the name of the decoded struct."""
-    written_by: Callable[[Written, str], str]
+    written_by: Callable[[WriterSchema, str], str]
     """SQL that is true for the bytes that one schema wrote."""
     label: Callable[[str], str]
     """SQL for what a reason says of the writer, behind the column's name."""
-    checks: Callable[[Side, str], list[Check]]
+    checks: Callable[[Payload, str], list[Check]]
     """What can be wrong with bytes before they are decoded; all implied by `is_whole`."""
 
 
 AVRO: Final = Format(
     wire.writer_sql,
-    confluent.decode_side,
+    confluent.decode_payload,
     confluent.is_whole,
     wire.written_by,
     wire.label_sql,
@@ -41,7 +41,7 @@ AVRO: Final = Format(
 )
 JSON: Final = Format(
     embedded.writer_sql,
-    embedded.decode_side,
+    embedded.decode_payload,
     embedded.is_whole,
     embedded.written_by,
     embedded.label_sql,

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import attrs
 
-from ingest.compile.sparktype import literal, quote
 from ingest.errors import SchemaError
+from ingest.typemap.sparktype import literal, quote
 
 AS_TEXT: Final = "source"
 """The field of an event whose scalar fields may be text where they should not be, and the other way round.
@@ -32,7 +32,7 @@ _LOGICALS: Final = {
 
 
 @attrs.frozen
-class Lift:
+class JsonConversion:
     """How a value is read and lifted.
 
     `parsed` is the type to parse it as, `held` the same type under names that differ in more than case,
@@ -69,7 +69,7 @@ class Lifter:
     names: Names
     infinite: str
 
-    def lift(self, node: Any, path: str, depth: int = 0) -> Lift:
+    def lift(self, node: Any, path: str, depth: int = 0) -> JsonConversion:
         """Return the lift of a reader's node; `depth` counts the lambdas around it."""
         match node:
             case {"type": "record", "fields": fields}:
@@ -83,20 +83,20 @@ class Lifter:
             case _:
                 return self._scalar(node, path)
 
-    def _scalar(self, node: Any, path: str) -> Lift:
+    def _scalar(self, node: Any, path: str) -> JsonConversion:
         match node:
             case str() if node in _PRIMITIVES:
                 kind = _PRIMITIVES[node]
                 fault = f"abs({{c}}) = double('Infinity') and not {self.infinite}"
-                return Lift(kind, kind, kind, fault=fault if node in ("float", "double") else "")
+                return JsonConversion(kind, kind, kind, fault=fault if node in ("float", "double") else "")
             case {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}:
                 kind = f"decimal({precision},{scale})"
                 return _checked("binary", kind, f"try_cast(ingest_plain_decimal({scale}, {{c}}) as {kind})")
             case {"type": "enum", "symbols": symbols}:
                 known = ", ".join(map(literal, symbols))
-                return Lift("string", "string", "string", fault=f"{{c}} not in ({known})")
+                return JsonConversion("string", "string", "string", fault=f"{{c}} not in ({known})")
             case {"type": "fixed", "size": size}:
-                return Lift("binary", "binary", "binary", fault=f"length({{c}}) != {size}")
+                return JsonConversion("binary", "binary", "binary", fault=f"length({{c}}) != {size}")
             case {"type": physical, "logicalType": logical} if (physical, logical) in _LOGICALS:
                 return _checked(_PRIMITIVES[physical], *_LOGICALS[physical, logical])
             case {"type": physical, **notes} if physical in _PRIMITIVES and "logicalType" not in notes:
@@ -104,7 +104,7 @@ class Lifter:
             case _:
                 raise SchemaError("reader", f"$.{path}", f"has no JSON form: {str(node)[:80]}")
 
-    def _record(self, fields: Sequence[Mapping[str, Any]], path: str, depth: int) -> Lift:
+    def _record(self, fields: Sequence[Mapping[str, Any]], path: str, depth: int) -> JsonConversion:
         kinds = {field["name"]: self._field(field["type"], path, field["name"], depth) for field in fields}
         given = self.names.get(path, {name: name for name in kinds})
         origins = {field: origin for origin, field in given.items() if field in kinds}
@@ -112,7 +112,7 @@ class Lifter:
         places = {field: f"{{c}}.{quote(held[origin])}" for field, origin in origins.items()}
         parts = [(origins[field], held[origins[field]], kinds[field]) for field in origins]
         plain = all(kind.sql == "{c}" for kind in kinds.values()) and _same(kinds, held, origins)
-        return Lift(
+        return JsonConversion(
             f"struct<{', '.join(f'{_name(origin)}: {kind.parsed}' for origin, _, kind in parts)}>",
             f"struct<{', '.join(f'{_name(name)}: {kind.held}' for _, name, kind in parts)}>",
             f"struct<{', '.join(f'{_name(field)}: {kind.spark}' for field, kind in kinds.items())}>",
@@ -120,14 +120,14 @@ class Lifter:
             _faults(kinds, places),
         )
 
-    def _field(self, node: Any, path: str, name: str, depth: int) -> Lift:
+    def _field(self, node: Any, path: str, name: str, depth: int) -> JsonConversion:
         kind = self.lift(node, f"{path}.{name}" if path else name, depth)
         if path == AS_TEXT and kind.spark == kind.parsed and kind.spark in _PRIMITIVES.values():
             return _of_text(kind)
         return kind
 
 
-def _same(kinds: Mapping[str, Lift], held: Mapping[str, str], origins: Mapping[str, str]) -> bool:
+def _same(kinds: Mapping[str, JsonConversion], held: Mapping[str, str], origins: Mapping[str, str]) -> bool:
     """Tell whether the parsed struct is the lifted one: the same names, and all of them."""
     return all(field in origins and held[origins[field]] == field for field in kinds)
 
@@ -139,7 +139,7 @@ def _held(origins: Sequence[str]) -> dict[str, str]:
     return {origin: f"f{index}" for index, origin in enumerate(origins)}
 
 
-def _struct(kinds: Mapping[str, Lift], places: Mapping[str, str]) -> str:
+def _struct(kinds: Mapping[str, JsonConversion], places: Mapping[str, str]) -> str:
     parts = [
         f"{literal(field)}, {kind.lift(places[field]) if field in places else f'cast(null as {kind.spark})'}"
         for field, kind in kinds.items()
@@ -147,7 +147,7 @@ def _struct(kinds: Mapping[str, Lift], places: Mapping[str, str]) -> str:
     return f"if({{c}} is null, null, named_struct({', '.join(parts)}))"
 
 
-def _faults(kinds: Mapping[str, Lift], places: Mapping[str, str]) -> str:
+def _faults(kinds: Mapping[str, JsonConversion], places: Mapping[str, str]) -> str:
     """Return a sum instead of `or`: under `or`, Spark would make again what it has made elsewhere."""
     found = [
         f"int(coalesce({kinds[field].fails(place, f'{{out}}.{quote(field)}')}, false))"
@@ -157,19 +157,19 @@ def _faults(kinds: Mapping[str, Lift], places: Mapping[str, str]) -> str:
     return f"({' + '.join(found)}) > 0" if found else ""
 
 
-def _checked(parsed: str, spark: str, sql: str) -> Lift:
-    return Lift(parsed, parsed, spark, sql, "{c} is not null and {out} is null")
+def _checked(parsed: str, spark: str, sql: str) -> JsonConversion:
+    return JsonConversion(parsed, parsed, spark, sql, "{c} is not null and {out} is null")
 
 
-def _of_text(kind: Lift) -> Lift:
+def _of_text(kind: JsonConversion) -> JsonConversion:
     if kind.spark in ("string", "binary"):
         return kind
     return _checked("string", kind.spark, f"try_cast({{c}} as {kind.spark})")
 
 
-def _array(item: Lift, name: str) -> Lift:
+def _array(item: JsonConversion, name: str) -> JsonConversion:
     fault = item.fails(name, item.lift(name))
-    return Lift(
+    return JsonConversion(
         f"array<{item.parsed}>",
         f"array<{item.held}>",
         f"array<{item.spark}>",
@@ -178,9 +178,9 @@ def _array(item: Lift, name: str) -> Lift:
     )
 
 
-def _map(value: Lift, name: str) -> Lift:
+def _map(value: JsonConversion, name: str) -> JsonConversion:
     fault = value.fails(name, value.lift(name))
-    return Lift(
+    return JsonConversion(
         f"map<string, {value.parsed}>",
         f"map<string, {value.held}>",
         f"map<string, {value.spark}>",

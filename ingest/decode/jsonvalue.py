@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import attrs
 
-from ingest.compile.sparktype import literal
 from ingest.decode.jsonlift import Lifter, Names
+from ingest.typemap.sparktype import literal
 
 _OPTIONS: Final = ", ".join(
     f"'{key}', '{value}'"

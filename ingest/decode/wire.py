@@ -4,7 +4,7 @@ Confluent's framing: a byte 0, four bytes of schema id, the Avro binary of one r
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
 """
 
-from ingest.compile.side import Side, Written
+from ingest.compile.payload import Payload, WriterSchema
 from ingest.decode.rejects import Check, Reason
 from ingest.names import SchemaId
 
@@ -21,25 +21,25 @@ def header_literal(schema_id: SchemaId) -> str:
     return f"X'00{schema_id:08X}'"
 
 
-def written_by(written: Written, column: str) -> str:
+def written_by(written: WriterSchema, column: str) -> str:
     """Return SQL that is true for bytes that a schema wrote."""
     return f"{header_sql(column)} = {header_literal(written.schema_id)}"
 
 
-def writer_sql(side: Side, column: str) -> str:
+def writer_sql(payload: Payload, column: str) -> str:
     """Return SQL for the number of the writer among a side's; -1 for another, null for no bytes at all."""
-    branches = [f"when {header_literal(w.schema_id)} then {index}" for index, w in enumerate(side.writers)]
+    branches = [f"when {header_literal(w.schema_id)} then {index}" for index, w in enumerate(payload.writers)]
     known = f"case {header_sql(column)} {' '.join(branches)} else -1 end" if branches else "-1"
     return f"if({column} is null, null, {known})"
 
 
-def framing_checks(side: Side, column: str) -> list[Check]:
+def framing_checks(payload: Payload, column: str) -> list[Check]:
     """Return the checks of bytes that do not begin with the header of a known schema.
 
     Such bytes decode to nothing, so that the check of the decoded record implies all of these.
     """
     first = f"substring({column}, 1, 1)"
-    literals = ", ".join(header_literal(writer.schema_id) for writer in side.writers) or "null"
+    literals = ", ".join(header_literal(writer.schema_id) for writer in payload.writers) or "null"
     size = f"length({column})"
     texts: list[tuple[str, Reason, str]] = [
         (f"{size} = 0", "unreadable", f"'{column}: empty payload'"),

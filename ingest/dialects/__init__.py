@@ -28,4 +28,4 @@ def dialect_of(source_record: str) -> Dialect | None:
 def dialect_of_flat(source_fields: Iterable[str]) -> Dialect | None:
     """Return the connector whose flattened rows hold these source fields."""
     present = set(source_fields)
-    return next((d for d in DIALECTS.values() if present.intersection(d.flat_signs)), None)
+    return next((d for d in DIALECTS.values() if present.intersection(d.flattened_fields)), None)

@@ -12,7 +12,7 @@ CDL = Dialect(
     rank="'1'",
     topic_parts=(("schema", "table"), ("server", "schema", "table")),
     has_placeholders=True,
-    guards=(
+    caveats=(
         Guard(
             "the order is that of the log, not of commits: of two transactions that overlap, a row's last "
             "change still wins, since its lock lets them change it only one after the other"

@@ -56,15 +56,15 @@ class Dialect:
     """SQL: one digit, the snapshot rank, before all terms."""
     topic_parts: tuple[tuple[str, ...], ...]
     """What the dotted parts of a topic name are, by their number."""
-    flat_signs: tuple[str, ...] = ()
+    flattened_fields: tuple[str, ...] = ()
     """Source fields that tell a flattened row of this connector from others' (`__lsn`, `__commit_scn`, …)."""
     other_ops: Mapping[str, str] = attrs.field(default=MappingProxyType({}), hash=False)
     """Operations beside c, u, d and r, and the kind of event that each is; others are set aside."""
-    tick_ns: int | None = None
+    time_resolution_ns: int | None = None
     """The smallest unit of the source's timestamps, where every value is a multiple of it."""
     has_placeholders: bool = False
     """Whether values that an update did not touch may come as a placeholder."""
-    often_partial: bool = True
+    sends_partial_updates: bool = True
     """Whether rows that lack values are to be expected; if not, a batch that holds some is read twice."""
     has_durations: bool = False
     """Whether a time of day is a duration, which may be negative or longer than a day."""
@@ -72,5 +72,5 @@ class Dialect:
     """Whether a row is one document, as JSON text, with a key of JSON text."""
     has_infinity: bool = False
     """Whether dates may lie outside the years 1 to 9999, or be infinite."""
-    guards: tuple[Guard, ...] = ()
+    caveats: tuple[Guard, ...] = ()
     documentation: str = ""

@@ -14,7 +14,7 @@ MONGODB = Dialect(
     rank="'1'",
     topic_parts=(("server", "database", "table"),),
     is_document=True,
-    guards=(
+    caveats=(
         Guard(
             "the order is Kafka's: a document's events must stay in one partition, in the order of the oplog"
         ),

@@ -19,11 +19,11 @@ MYSQL = Dialect(
     ),
     rank="'1'",
     topic_parts=(("server", "database", "table"),),
-    flat_signs=("file", "pos"),
+    flattened_fields=("file", "pos"),
     other_ops={"t": "truncate"},
     has_placeholders=True,
     has_durations=True,
-    guards=(
+    caveats=(
         Guard("another binary log (failover, restore) begins a new order: raise epoch then"),
         Guard("zero dates arrive as null, or as 1970-01-01 where the column is NOT NULL"),
     ),

@@ -57,11 +57,11 @@ ORACLE = Dialect(
     ),
     rank="'1'",
     topic_parts=(("server", "schema", "table"),),
-    flat_signs=("commit_scn", "scn"),
+    flattened_fields=("commit_scn", "scn"),
     other_ops={"t": "truncate"},
     has_placeholders=True,
     has_infinity=True,
-    guards=(
+    caveats=(
         Guard("Oracle stores '' as null"),
         Guard("Debezium 2.1 sends RAW as null"),
         Guard(

@@ -27,12 +27,12 @@ POSTGRES = Dialect(
     ),
     rank="'1'",
     topic_parts=(("server", "schema", "table"),),
-    flat_signs=("lsn", "sequence"),
+    flattened_fields=("lsn", "sequence"),
     # openGauss adds to Debezium's (opengauss/debezium: Envelope.java): what is no change of a row is counted.
     other_ops={"t": "truncate", "tc": "truncate", "m": "message", "l": "ddl", "i": "index"},
     has_placeholders=True,
     has_infinity=True,
-    guards=(
+    caveats=(
         Guard("numeric NaN arrives as null where decimals are precise"),
         Guard(
             "months of an interval are counted as 30.4375 days; interval.handling.mode = string keeps them",

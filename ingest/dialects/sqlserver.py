@@ -35,11 +35,11 @@ SQLSERVER = Dialect(
     # before the log had any LSN must be put below everything.
     rank="if({op} = 'r' and {s.commit_lsn} is null, '0', '1')",
     topic_parts=(("server", "schema", "table"), ("server", "database", "schema", "table")),
-    flat_signs=("commit_lsn",),
-    tick_ns=100,
+    flattened_fields=("commit_lsn",),
+    time_resolution_ns=100,
     has_placeholders=True,
-    often_partial=False,  # only from 3.6 on, and only of (max) columns
-    guards=(
+    sends_partial_updates=False,  # only from 3.6 on, and only of (max) columns
+    caveats=(
         Guard(
             "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "
             "did not change"

@@ -10,12 +10,12 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from ingest.compile.sparktype import quote
 from ingest.errors import SettingsError
-from ingest.hudi.cause import root_cause
+from ingest.hudi.java_errors import root_cause
 from ingest.hudi.metaclient import jvm_of
 from ingest.hudi.present import present
 from ingest.log import logger
+from ingest.typemap.sparktype import quote
 
 LASTING: Final = "hive"
 IMPLEMENTATION: Final = "spark.sql.catalogImplementation"

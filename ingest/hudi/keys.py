@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ingest.compile.sparktype import literal
+from ingest.typemap.sparktype import literal
 
 KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError
-from ingest.hudi.cause import root_cause
+from ingest.hudi.java_errors import root_cause
 from ingest.hudi.metaclient import open_table
 from ingest.names import Instant, Partition, SchemaId, Topic
 

@@ -20,8 +20,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeUnreachableError, SettingsError, TableLockedError, WriteError
-from ingest.hudi.cause import root_cause
-from ingest.hudi.lockways import OsLock, ProviderLock, StorageLock, Way
+from ingest.hudi.java_errors import root_cause
+from ingest.hudi.lock_providers import LockProvider, OsLock, ProviderLock, StorageLock
 from ingest.hudi.metaclient import jvm_of
 from ingest.settings import LakeSettings
 
@@ -32,12 +32,12 @@ _GUARD: Final = threading.Lock()
 
 
 @attrs.frozen
-class Held:
+class LockHandle:
     """A lock that is held; `way` is None where the settings want none."""
 
     table: str
     note: str
-    way: Way | None
+    way: LockProvider | None
 
     def check(self) -> None:
         """Raise TableLockedError where somebody else holds it by now: a commit must not follow."""
@@ -47,7 +47,9 @@ class Held:
 
 
 @contextmanager
-def locked(spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wait_s: float) -> Iterator[Held]:
+def locked(
+    spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wait_s: float
+) -> Iterator[LockHandle]:
     """Hold a table's lock; wait for it at most so long.
 
     Raise TableLockedError, which names the holder, LakeUnreachableError, or SettingsError for a storage that
@@ -55,7 +57,7 @@ def locked(spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wai
     """
     note = _note(run_id)
     if lake.lock == "none":
-        yield Held(table, note, None)
+        yield LockHandle(table, note, None)
         return
     folder = lake.lock_path(table)
     with _alone(folder, table, note, wait_s) as until:
@@ -65,12 +67,12 @@ def locked(spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wai
         except (Py4JJavaError, OSError) as error:
             raise _failure(folder, table, error) from error
         try:
-            yield Held(table, note, way)
+            yield LockHandle(table, note, way)
         finally:
             way.release(note)
 
 
-def way_of(spark: SparkSession, folder: str) -> Way:
+def way_of(spark: SparkSession, folder: str) -> LockProvider:
     """Choose what guards a table by what Hudi says of the storage.  Takes nothing yet."""
     jvm = jvm_of(spark)
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
@@ -108,7 +110,7 @@ def _alone(folder: str, table: str, note: str, wait_s: float) -> Iterator[float]
             del _HELD[folder]
 
 
-def _take(way: Way, table: str, note: str, until: float) -> None:
+def _take(way: LockProvider, table: str, note: str, until: float) -> None:
     taken = False
     try:
         while not (taken := way.take(note)):

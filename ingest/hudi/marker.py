@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeUnreachableError
-from ingest.hudi.cause import root_cause
+from ingest.hudi.java_errors import root_cause
 from ingest.hudi.metaclient import jvm_of, open_table
 from ingest.hudi.options import MARKER
 

@@ -6,7 +6,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError, SettingsError
-from ingest.hudi.cause import root_cause
+from ingest.hudi.java_errors import root_cause
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 """Where Hudi keeps a table's properties; the backup stands alone while they are written anew."""
@@ -51,7 +51,7 @@ def _is_table(folder: Any, hadoop: Any) -> bool:
     return False
 
 
-def discard_unborn(spark: SparkSession, path: str) -> None:
+def remove_incomplete_table(spark: SparkSession, path: str) -> None:
     """Take away what a killed creation of a table has left: Hudi would neither read it nor create the table.
 
     For who is about to write; to a reader it may be a table that another process creates just now.

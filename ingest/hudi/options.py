@@ -5,7 +5,7 @@ from typing import Final
 
 from ingest.errors import TableFileError
 from ingest.hudi.ledger import PREFIX
-from ingest.tables import Table, Target
+from ingest.tables import TableConfig, Target
 
 OP: Final = "_cdc_op"
 POSITION: Final = "_cdc_position"
@@ -76,7 +76,7 @@ OWNED_PREFIXES: Final = (
 
 
 def hudi_options(
-    table: Table, key_columns: Sequence[str], *, first: bool, rewrites: bool = False
+    table: TableConfig, key_columns: Sequence[str], *, first: bool, rewrites: bool = False
 ) -> dict[str, str]:
     """Give the options of one write; `first` says that the table has no commit yet.
 
@@ -102,19 +102,19 @@ def keeps_deletes(target: Target) -> bool:
     return target.mode == "append" or target.delete == "soft"
 
 
-def check_hudi(table: Table) -> None:
+def check_hudi(table: TableConfig) -> None:
     """Refuse what the [hudi] part of a table file must not set."""
     for key in table.hudi:
         if key in OWNED or key.startswith(OWNED_PREFIXES):
             problem = "ingest sets this option itself, from [key], [target] and the order of events"
-            raise TableFileError(f"{table.table}.toml", f'hudi."{key}"', problem, "Remove it")
+            raise TableFileError(f"{table.name}.toml", f'hudi."{key}"', problem, "Remove it")
 
 
-def _identity(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
+def _identity(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
     """Give what Hudi refuses to change later: name, type, key, partitions."""
     kind = "MERGE_ON_READ" if table.target.type == "mor" else "COPY_ON_WRITE"
     return {
-        "hoodie.table.name": table.table,
+        "hoodie.table.name": table.name,
         "hoodie.datasource.write.table.type": kind,
         "hoodie.datasource.write.recordkey.field": ",".join(key_columns),
         "hoodie.datasource.write.partitionpath.field": ",".join(table.target.partition_by),
@@ -122,7 +122,7 @@ def _identity(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _key_generator(table: Table, key_columns: Sequence[str]) -> str:
+def _key_generator(table: TableConfig, key_columns: Sequence[str]) -> str:
     """Choose by count: Simple writes a bare key and one folder, Complex parts several columns by name."""
     parts = table.target.partition_by
     if not parts:
@@ -132,13 +132,13 @@ def _key_generator(table: Table, key_columns: Sequence[str]) -> str:
     return f"{KEYGEN}.ComplexKeyGenerator"
 
 
-def _index(table: Table, key_columns: Sequence[str]) -> dict[str, str]:
+def _index(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
     """Find rows by hash (bucket), or by reading the keys of all partitions (global simple)."""
     if table.target.index == "global_simple":
         return {"hoodie.index.type": "GLOBAL_SIMPLE"}
     if not set(table.target.partition_by) <= set(key_columns):
         raise TableFileError(
-            f"{table.table}.toml",
+            f"{table.name}.toml",
             "target.index",
             "'bucket' cannot find a row whose partition column is outside the key",
             'Use "global_simple"',

@@ -6,10 +6,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.event import DELETED
-from ingest.compile.sparktype import SparkType, parse_ddl
 from ingest.errors import LakeUnreachableError
-from ingest.hudi.cause import root_cause
+from ingest.hudi.java_errors import root_cause
 from ingest.hudi.metaclient import jvm_of, open_table
+from ingest.typemap.sparktype import SparkType, parse_ddl
 
 
 def present(spark: SparkSession, path: str) -> tuple[tuple[str, str, bool], ...] | None:

@@ -6,15 +6,20 @@ offsets again, and takes such rows out.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+import attrs
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.options import KEYGEN, OWNED, tuned
 from ingest.hudi.upsert import commit
 from ingest.names import Instant, Partition
-from ingest.tables import Table, Target
+from ingest.settings import Settings
+from ingest.tables import TableConfig, Target
 
 KEY: Final = ("topic", "partition", "offset")
 COLUMNS: Final[Mapping[str, str]] = {
@@ -54,10 +59,10 @@ _OPTIONS: Final[Mapping[str, str]] = {
 }
 
 
-def write_rejects(rows: DataFrame, table: Table, path: str, entry: LedgerEntry) -> Instant:
+def commit_rejects(rows: DataFrame, table: TableConfig, path: str, entry: LedgerEntry) -> Instant:
     """Put rows of `COLUMNS` in; one at a place that has one replaces it, one that is `GONE` takes it out."""
     typed = rows.selectExpr(*(f"cast(`{name}` as {kind}) as `{name}`" for name, kind in COLUMNS.items()))
-    name = {"hoodie.table.name": f"{table.table}_rejects"}
+    name = {"hoodie.table.name": f"{table.name}_rejects"}
     return commit(typed, {**_OPTIONS, **name}, table, path, entry)
 
 
@@ -89,3 +94,33 @@ def outdated(
     return void.selectExpr(
         *others, f"if({counted}, 'reread', '{GONE}') as resolved", "current_timestamp() as resolved_at"
     )
+
+
+def counting_rows(settings: Settings, spark: SparkSession, table: TableConfig) -> DataFrame | None:
+    """Return the rejects that count, open or resolved; None where a table never had any."""
+    path = settings.lake.rejects_path(table.name)
+    if read_ledger(spark, path) is None:
+        return None
+    last = read_ledger(spark, settings.lake.table_path(table.name))
+    return counting(read_rejects(spark, path), last.next_offsets if last else {})
+
+
+def count_open(settings: Settings, spark: SparkSession, table: TableConfig) -> int:
+    """Count the open rejects of a table."""
+    rows = counting_rows(settings, spark, table)
+    return 0 if rows is None else rows.where("resolved is null").count()
+
+
+def at(rows: DataFrame, partition: int | None, offset: int | None) -> DataFrame:
+    """Keep the rows of a partition, or the one at an offset of it, if one is named."""
+    if partition is not None:
+        rows = rows.where(F.col("partition") == partition)
+    return rows if offset is None else rows.where(F.col("offset") == offset)
+
+
+def next_entry(spark: SparkSession, path: str, run_id: str, kind: Any, note: str) -> LedgerEntry:
+    """Return the account of a write to rejects that are there, without new ones."""
+    before = read_ledger(spark, path)
+    if before is None:
+        raise UsageError(f"there are no rejects at {path}")
+    return attrs.evolve(before, run_id=run_id, kind=kind, note=note, counters={}, instant=None)

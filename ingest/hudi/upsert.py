@@ -10,21 +10,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import IngestError, LakeUnreachableError, TableLockedError, UsageError, WriteError
 from ingest.hudi import ledger
-from ingest.hudi.cause import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
+from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.marker import agree_on_deletes
-from ingest.hudi.metaclient import discard_unborn
+from ingest.hudi.metaclient import remove_incomplete_table
 from ingest.hudi.options import DELETE, OP, hudi_options, keeps_deletes
 from ingest.hudi.present import present
-from ingest.hudi.torn import discard_torn, timeline_files
+from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
 from ingest.log import logger
 from ingest.names import Instant
-from ingest.tables import Table
+from ingest.tables import TableConfig
 
 
 def write(
     frame: DataFrame,
-    table: Table,
+    table: TableConfig,
     path: str,
     key_columns: Sequence[str],
     entry: LedgerEntry,
@@ -51,7 +51,7 @@ def write(
 
 
 def commit(
-    frame: DataFrame, options: Mapping[str, str], table: Table, path: str, entry: LedgerEntry
+    frame: DataFrame, options: Mapping[str, str], table: TableConfig, path: str, entry: LedgerEntry
 ) -> Instant:
     """Commit rows with an entry to the Hudi table at a path: those of a table, or its rejects.
 
@@ -59,32 +59,32 @@ def commit(
     """
     spark = frame.sparkSession
     entry = attrs.evolve(entry, committed_ms=time.time_ns() // 1_000_000)
-    discard_unborn(spark, path)
+    remove_incomplete_table(spark, path)
     before = timeline_files(path)
     try:
         frame.write.format("hudi").options(**options, **commit_metadata(entry)).mode("append").save(path)
     except (Py4JJavaError, PySparkException) as error:
-        discard_torn(spark, path, before)
+        remove_corrupt_instants(spark, path, before)
         # Cleaning, archiving and compaction follow the commit, and can fail: look before saying so.
         instant = _committed(spark, path, entry)
         if instant is None:
             raise _failure(table, path, error) from error
         problem = root_cause(error)
-        logger(__name__).warning("committed, but upkeep failed", table=table.table, problem=problem)
+        logger(__name__).warning("committed, but upkeep failed", table=table.name, problem=problem)
         return instant
     instant = _committed(spark, path, entry)
     if instant is None:
-        raise WriteError(table.table, "Hudi reported success, but the commit is not in its timeline")
+        raise WriteError(table.name, "Hudi reported success, but the commit is not in its timeline")
     return instant
 
 
 def record(
-    spark: SparkSession, table: Table, path: str, key_columns: Sequence[str], entry: LedgerEntry
+    spark: SparkSession, table: TableConfig, path: str, key_columns: Sequence[str], entry: LedgerEntry
 ) -> Instant:
     """Commit an entry without rows: a deliberate move of the offsets, in the table's own history."""
     schema = present(spark, path)
     if schema is None:
-        raise UsageError(f"table {table.table} has no commit yet", "Run it once first")
+        raise UsageError(f"table {table.name} has no commit yet", "Run it once first")
     columns = ", ".join(f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in schema)
     empty = spark.createDataFrame([], columns)
     return write(empty, table, path, key_columns, entry, first=False)
@@ -98,13 +98,13 @@ def _committed(spark: SparkSession, path: str, entry: LedgerEntry) -> Instant | 
     return newest.instant
 
 
-def _failure(table: Table, path: str, error: Exception) -> IngestError:
+def _failure(table: TableConfig, path: str, error: Exception) -> IngestError:
     """Tell a temporary failure from a final one by the classes in its chain."""
     names, problem = class_names(error), root_cause(error)
     if names & LOCKED:
-        return TableLockedError(table.table, problem)
+        return TableLockedError(table.name, problem)
     if names & UNREACHABLE:
         return LakeUnreachableError(path, problem)
     if has_no_room(error):
         return LakeUnreachableError(path, f"{problem}. Nothing was committed: make room, and run again")
-    return WriteError(table.table, problem)
+    return WriteError(table.name, problem)

@@ -2,15 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-import attrs
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
-
-from ingest.kafka.connection import Connection
 from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
-from ingest.names import Partition, Topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,31 +37,6 @@ PROMPT: Final = {
 Measured with a broker on loopback: 200,000 records of 470 bytes take 0.3 s in place of 0.95 s by the client's
 own defaults.
 """
-
-RECORD_TIMEOUT_S: Final = 10.0
-_POLL_S: Final = 0.1
-
-
-ONE_BY_ONE: Final = {
-    "group_id": "ingest",  # librdkafka wants one; nothing is ever committed to it
-    "enable_auto_commit": False,
-    "enable_partition_eof": True,
-    "auto_offset_reset": "error",
-    "isolation_level": "read_committed",
-    "queued_min_messages": 1,  # no reading ahead
-    "fetch_wait_max_ms": 5,  # to hear soon that nothing follows
-}
-_NO_RECORD: Final = frozenset({"_PARTITION_EOF", "_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"})
-
-
-@attrs.frozen
-class RawRecord:
-    """One record as it lies in the topic; `timestamp_ms` since 1970 in UTC, None when it has none."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
-    timestamp_ms: int | None
 
 
 def count_slices(ranges: TopicRanges, cores: int) -> int:
@@ -105,50 +75,3 @@ def read(
     }
     columns = (*COLUMNS, "headers") if headers else COLUMNS
     return spark.read.format("kafka").options(**options).load().select(*columns)
-
-
-def fetch_record(
-    bootstrap_servers: str,
-    properties: Mapping[str, str],
-    topic: Topic,
-    partition: Partition,
-    offset: int,
-    *,
-    timeout_s: float = RECORD_TIMEOUT_S,
-) -> RawRecord | None:
-    """Fetch the one committed record at this place; None when there is none (any more)."""
-    connection = Connection.within(bootstrap_servers, properties, timeout_s)
-    consumer = connection.open(Consumer, **ONE_BY_ONE)
-    try:
-        consumer.assign([TopicPartition(topic, partition, offset)])
-        message = _next_message(consumer, connection)
-    finally:
-        consumer.close()
-    if message is None or message.offset() != offset:
-        return None
-    return raw_record(message)
-
-
-def raw_record(message: Message) -> RawRecord:
-    """Take what a message holds."""
-    _, timestamp_ms = message.timestamp()
-    headers = cast("list[tuple[str, bytes | None]] | None", message.headers())
-    return RawRecord(
-        key=message.key(),
-        value=message.value(),
-        headers=tuple(headers or ()),
-        timestamp_ms=None if timestamp_ms < 0 else timestamp_ms,
-    )
-
-
-def _next_message(consumer: Consumer, connection: Connection) -> Message | None:
-    """Give the next message, None when the partition holds none from here on."""
-    while not connection.is_over():
-        message = consumer.poll(_POLL_S)
-        connection.raise_refused()
-        error: KafkaError | None = message.error() if message is not None else None
-        if error is not None and error.name() in _NO_RECORD:
-            return None
-        if message is not None and error is None:
-            return message
-    raise connection.unreachable()

@@ -1,13 +1,49 @@
 """A few records of a topic, to see what they look like: the first and the last ones of each range."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, cast
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+import attrs
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from ingest.kafka.connection import Connection
-from ingest.kafka.read import ONE_BY_ONE, RECORD_TIMEOUT_S, RawRecord, raw_record
 from ingest.names import Partition, Topic
+
+RECORD_TIMEOUT_S: Final = 10.0
+
+
+ONE_BY_ONE: Final = {
+    "group_id": "ingest",  # librdkafka wants one; nothing is ever committed to it
+    "enable_auto_commit": False,
+    "enable_partition_eof": True,
+    "auto_offset_reset": "error",
+    "isolation_level": "read_committed",
+    "queued_min_messages": 1,  # no reading ahead
+    "fetch_wait_max_ms": 5,  # to hear soon that nothing follows
+}
+
+
+@attrs.frozen
+class RawRecord:
+    """One record as it lies in the topic; `timestamp_ms` since 1970 in UTC, None when it has none."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp_ms: int | None
+
+
+def raw_record(message: Message) -> RawRecord:
+    """Take what a message holds."""
+    _, timestamp_ms = message.timestamp()
+    headers = cast("list[tuple[str, bytes | None]] | None", message.headers())
+    return RawRecord(
+        key=message.key(),
+        value=message.value(),
+        headers=tuple(headers or ()),
+        timestamp_ms=None if timestamp_ms < 0 else timestamp_ms,
+    )
+
 
 PER_END: Final = 5
 """Records that are looked at from each end of a partition's range: the last one may be a tombstone."""

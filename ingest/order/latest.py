@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE
-from ingest.compile.sparktype import has_map, quote
 from ingest.compile.table import CompiledTable
+from ingest.typemap.sparktype import has_map, quote
 
 REJECTED = "rejected"
 
@@ -25,7 +25,7 @@ _ORDER = 2
 """How many of them, from the left, say which event of a key is newer: within a partition the place alone."""
 
 
-def fold(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest change of each key.
 
     Returned: `kind`, the key columns `k_<i>`, `newest` (struct: place, op, …, row), `messages` (how many the
@@ -131,7 +131,7 @@ def rejected(folded: DataFrame) -> DataFrame:
 
 
 def _holds_map(compiled: CompiledTable) -> bool:
-    return any(has_map(variant.mapped.spark) for variant in compiled.value.variants)
+    return any(has_map(column_version.mapped.spark) for column_version in compiled.value.column_versions)
 
 
 def word_count(compiled: CompiledTable) -> int:

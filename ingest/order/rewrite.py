@@ -5,8 +5,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ingest.compile.event import DELETED
-from ingest.compile.sparktype import parse_ddl, quote, reshape
 from ingest.compile.table import CompiledTable
+from ingest.typemap.sparktype import parse_ddl, quote, reshape
 
 _IS_NEW = "is_new"
 

@@ -8,23 +8,23 @@ from ingest.registry.folder import FolderRegistry
 from ingest.registry.lookup import Registry, deleted_versions, versions_in_order
 from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
+    CompatibilityResult,
     Reference,
     Registered,
     Schema,
-    Verdict,
     split_subject,
     subject_of,
 )
 from ingest.settings import RegistrySettings
 
 __all__ = [
+    "CompatibilityResult",
     "FolderRegistry",
     "Reference",
     "Registered",
     "Registry",
     "Schema",
     "TopicSubjects",
-    "Verdict",
     "deleted_versions",
     "find_topics",
     "key_beside",

@@ -5,7 +5,7 @@ from confluent_kafka.schema_registry import Schema as ClientSchema
 
 from ingest.errors import SchemaError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import Reference, Registered, Schema, Verdict
+from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
 
 _OLDER = "{oldSchema: "
 
@@ -50,14 +50,14 @@ def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema
     return Schema(schema_id, text, references)
 
 
-def read_verdict(answer: object) -> Verdict:
+def read_verdict(answer: object) -> CompatibilityResult:
     """Read what a compatibility check says, without the older schema that Confluent adds in full."""
     fields = _fields(answer)
     compatible = fields["is_compatible"]
     if not isinstance(compatible, bool):
         raise TypeError(compatible)
     messages = (_text(message) for message in _list(fields.get("messages") or []))
-    return Verdict(compatible, tuple(one for one in messages if not one.startswith(_OLDER)))
+    return CompatibilityResult(compatible, tuple(one for one in messages if not one.startswith(_OLDER)))
 
 
 def read_causes(answer: object) -> tuple[str, ...]:

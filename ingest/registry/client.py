@@ -19,7 +19,7 @@ from ingest.registry.answer import (
 )
 from ingest.registry.connection import FAILURES, Question, connect
 from ingest.registry.lookup import texts_in_order
-from ingest.registry.subject import Reference, Registered, Schema, Verdict, literal_prefix
+from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema, literal_prefix
 from ingest.registry.verdict import Against, ask_verdict
 from ingest.settings import RegistrySettings
 
@@ -104,7 +104,7 @@ class LiveRegistry:
         references: tuple[Reference, ...] = (),
         *,
         version: int | None = None,
-    ) -> Verdict:
+    ) -> CompatibilityResult:
         """Ask whether a schema could follow a version; a subject without versions takes any."""
         schema = _client_schema(schema_text, references)
         if version is not None and version != -1:
@@ -112,7 +112,7 @@ class LiveRegistry:
         try:
             verdict = self._verdict(subject, schema, "latest")
         except SchemaNotFoundError:
-            return Verdict(compatible=True)
+            return CompatibilityResult(compatible=True)
         if verdict.compatible and self.compatibility(subject).endswith("_TRANSITIVE"):
             return self._verdict(subject, schema, "all")
         return verdict
@@ -132,7 +132,7 @@ class LiveRegistry:
         for connection in self._connections:
             connection.client.close()
 
-    def _verdict(self, subject: Subject, schema: ClientSchema, against: Against) -> Verdict:
+    def _verdict(self, subject: Subject, schema: ClientSchema, against: Against) -> CompatibilityResult:
         number = f" version {against}" if isinstance(against, int) else ""
         question = Question(f"compatibility check of {subject}", f"subject {subject}{number}", coded=True)
         return self._ask(question, lambda client: ask_verdict(client, subject, schema, against))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ingest.errors import SchemaError, SchemaNotFoundError, UsageError
 from ingest.names import SchemaId, Subject
 from ingest.registry.lookup import texts_in_order
-from ingest.registry.subject import Reference, Registered, Schema, Verdict
+from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
 
 T = TypeVar("T", str, int)
 
@@ -80,12 +80,12 @@ class FolderRegistry:
         references: tuple[Reference, ...] = (),
         *,
         version: int | None = None,
-    ) -> Verdict:
+    ) -> CompatibilityResult:
         """Say yes to any schema: a folder checks nothing."""
         del schema_text, references
         if version is not None:
             self.version(subject, version)
-        return Verdict(compatible=True)
+        return CompatibilityResult(compatible=True)
 
     def register(
         self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from ingest.errors import SchemaError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import Reference, Registered, Schema, Verdict
+from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
 
 MAX_REFERENCES: Final = 200
 """Schemas that one may need; each is a request, and may name others."""
@@ -58,7 +58,7 @@ class Registry(Protocol):
         references: tuple[Reference, ...] = (),
         *,
         version: int | None = None,
-    ) -> Verdict:
+    ) -> CompatibilityResult:
         """Ask whether the registry would take a schema as a subject's next version; nothing is stored.
 
         With `version`: whether it could have followed that one, by the level of today.  Apicurio 3.3.3 then

@@ -30,13 +30,13 @@ class TopicSubjects:
     """A topic with the subjects of its keys and values.
 
     More than one of values where its messages are of several records, none where no registry holds any;
-    `doubt` says why the topic may be another one.
+    `caveat` says why the topic may be another one.
     """
 
     topic: Topic
     key: Subject | None = None
     values: tuple[Subject, ...] = ()
-    doubt: str = ""
+    caveat: str = ""
 
 
 def find_topics(

@@ -39,7 +39,7 @@ class Registered:
 
 
 @attrs.frozen
-class Verdict:
+class CompatibilityResult:
     """What a registry says about a new version; `messages` may be empty even for a no."""
 
     compatible: bool

@@ -15,7 +15,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ingest.names import Subject
 from ingest.registry.answer import read_causes, read_verdict
-from ingest.registry.subject import Verdict
+from ingest.registry.subject import CompatibilityResult
 
 _CONFLUENT: Final = "/apis/ccompat/"
 """The path below which Apicurio speaks Confluent's API."""
@@ -28,7 +28,7 @@ Against = int | Literal["latest", "all"]
 
 def ask_verdict(
     client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against
-) -> Verdict:
+) -> CompatibilityResult:
     """Ask whether a schema could follow versions of a subject."""
     is_next = isinstance(against, str)
     try:
@@ -46,14 +46,16 @@ def ask_verdict(
     return verdict if tried is None or tried.compatible else tried
 
 
-def _check(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against) -> Verdict:
+def _check(
+    client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against
+) -> CompatibilityResult:
     versions = "versions" if against == "all" else f"versions/{against}"
     path = f"compatibility/subjects/{quote(subject, safe='')}/{versions}?verbose=true"
     # The client's own test_compatibility throws the messages away.
     return read_verdict(client._rest_client.post(path, body=schema.to_dict()))  # noqa: SLF001
 
 
-def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> Verdict | None:
+def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> CompatibilityResult | None:
     """Try a registration in Apicurio; None where that cannot be asked: another server, or not allowed."""
     rest = client._rest_client  # noqa: SLF001 - it holds the login; its own requests drop the reasons
     root, is_apicurio, _ = rest.base_urls[0].partition(_CONFLUENT)
@@ -65,9 +67,9 @@ def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -
     url = f"{root}{_OWN}/{quote(subject, safe='')}/versions?dryRun=true"
     answer = rest.session.request("POST", url, headers=headers, json=_body(schema))
     if answer.status_code == HTTPStatus.OK:
-        return Verdict(compatible=True)
+        return CompatibilityResult(compatible=True)
     if answer.status_code == HTTPStatus.BAD_REQUEST and answer.json().get("name") == _NO:
-        return Verdict(compatible=False, messages=read_causes(answer.json()))
+        return CompatibilityResult(compatible=False, messages=read_causes(answer.json()))
     return None
 
 

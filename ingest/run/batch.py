@@ -17,14 +17,14 @@ from ingest.errors import DecodeError
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import count_slices, read
 from ingest.names import SchemaId
-from ingest.order.latest import fold, rejected
-from ingest.order.tally import Tally, tally
+from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.latest import latest_by_key, rejected
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules
 from ingest.run.messages import written_in
-from ingest.run.schemas import Sides, compile_written, fetch_by_id
+from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_id
 from ingest.settings import KafkaSettings
-from ingest.tables import Table
+from ingest.tables import TableConfig
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ class Batch:
 
 
 @attrs.frozen
-class Standing:
+class TableState:
     """A table as it stands: its columns (None before a first commit), and the schemas that it has met."""
 
     columns: Present
@@ -48,15 +48,15 @@ class Standing:
 
 
 @attrs.frozen
-class Folded:
+class PreparedBatch:
     """A batch that was decoded and folded: what to write, and the messages to set aside, if any."""
 
     compiled: CompiledTable
     changes: DataFrame
-    counts: Tally
+    counts: BatchCounts
     evolution: Evolution
     rejects: DataFrame | None
-    standing: Standing
+    standing: TableState
 
     @property
     def rewrites(self) -> tuple[str, ...]:
@@ -96,11 +96,11 @@ def _narrowed(ranges: TopicRanges, places: DataFrame) -> TopicRanges:
 @contextmanager
 def folded(
     batch: Batch,
-    table: Table,
+    table: TableConfig,
     registry: Registry,
-    written: Sides,
-    standing: Standing,
-) -> Iterator[Folded]:
+    written: PayloadSchemas,
+    standing: TableState,
+) -> Iterator[PreparedBatch]:
     """Decode and fold a batch in one pass, fit it to the table, and keep the result until it is written.
 
     Rejected messages are looked at again.  The whole batch is, where these name schemas that were not known
@@ -114,9 +114,9 @@ def folded(
     while True:
         compiled = with_key_rules(compile_written(table, keys, values))
         compiled = attrs.evolve(compiled, expects_partial=expects_partial, refused=dict(refused))
-        changes = fold(decode_events(batch.messages, compiled), compiled)
+        changes = latest_by_key(decode_events(batch.messages, compiled), compiled)
         try:
-            counts = tally(changes, compiled)
+            counts = count_batch(changes, compiled)
             if counts.partials and not compiled.completes:
                 expects_partial = True
                 continue
@@ -129,7 +129,7 @@ def folded(
                     if not evolution.refused:
                         if rejects is not None and batch.is_bounded and not evolution.failing:
                             _check_bounds(rejects, compiled, counts)
-                        yield Folded(compiled, changes, counts, evolution, rejects, standing)
+                        yield PreparedBatch(compiled, changes, counts, evolution, rejects, standing)
                         return
                     refused |= evolution.refused
         finally:
@@ -138,13 +138,15 @@ def folded(
         keys, values = (*more[0], *keys), (*values, *more[1])
 
 
-def _met(compiled: CompiledTable, counts: Tally) -> tuple[SchemaId, ...]:
+def _met(compiled: CompiledTable, counts: BatchCounts) -> tuple[SchemaId, ...]:
     """Return the schemas that a batch brings; what versions of no event of the table wrote is rejected."""
     return (*counts.schema_ids, *(one for one in counts.rejected_ids if one in compiled.misfits))
 
 
 @contextmanager
-def _held(batch: Batch, changes: DataFrame, counts: Tally, table: Table) -> Iterator[DataFrame | None]:
+def _held(
+    batch: Batch, changes: DataFrame, counts: BatchCounts, table: TableConfig
+) -> Iterator[DataFrame | None]:
     """Give the rejected messages, if any; as many as can be set aside are held for several looks."""
     if not counts.rejected:
         yield None
@@ -160,7 +162,9 @@ def _held(batch: Batch, changes: DataFrame, counts: Tally, table: Table) -> Iter
         rejects.unpersist()
 
 
-def _fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: Sides) -> Sides:
+def _fetch_more(
+    registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: PayloadSchemas
+) -> PayloadSchemas:
     """Find the schemas of rejected records that are no versions of a subject, or that were not sampled."""
     keys, values = known
     if compiled.table.format == "avro":
@@ -177,7 +181,7 @@ def _fetch_more(registry: Registry, rejects: DataFrame, compiled: CompiledTable,
     return new_keys, written_in(frames, f"values of topic {topic}", values)
 
 
-def _check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: Tally) -> None:
+def _check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: BatchCounts) -> None:
     """Stop a run that would set aside more than the table file allows, or a truncate that must stop it.
 
     Raises `DecodeError` for the first rejected record.

@@ -11,20 +11,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import BrokerUnreachableError, IngestError, UnexpectedError
-from ingest.hudi.cause import class_names, root_cause
+from ingest.hudi.java_errors import class_names, root_cause
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
 from ingest.names import Partition
 from ingest.registry import Registry
-from ingest.run.finish import log_run, log_table, look_after, measured
-from ingest.run.plan import TablePlan, plan_table, stopped
+from ingest.run.context import Progress, Run
+from ingest.run.measure import log_run, log_table, look_after, measured
 from ingest.run.report import RunReport, TableOutcome, failed
-from ingest.run.supervise import Supervisor
-from ingest.run.table import Progress, Run, run_table
+from ingest.run.supervisor import Supervisor
+from ingest.run.table import run_table
 from ingest.settings import Settings
 from ingest.stop import Stop
-from ingest.tables import Table
+from ingest.tables import TableConfig
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ def run_tables(
     settings: Settings,
     spark: SparkSession,
     registry: Registry,
-    tables: Sequence[Table],
+    tables: Sequence[TableConfig],
     progress: Progress,
     *,
     max_offsets: int | None = None,
@@ -48,24 +48,24 @@ def run_tables(
     ends the run in order; then it is raised again, or with a `stop` of the caller's told by that alone.
     """
     started = datetime.now(UTC)
-    marks = _fetch_ends(settings, tables)
+    marks = fetch_ends(settings, tables)
     rejects: dict[str, int | None] = {}
 
-    def after(table: Table) -> None:
-        rejects[table.table] = look_after(run, table)
+    def after(table: TableConfig) -> None:
+        rejects[table.name] = look_after(run, table)
 
-    def finish(table: Table, found: TableOutcome | IngestError, seconds: float) -> TableOutcome:
+    def finish(table: TableConfig, found: TableOutcome | IngestError, seconds: float) -> TableOutcome:
         if isinstance(found, IngestError):
-            found = failed(table.table, table.topic, found, seconds)
+            found = failed(table.name, table.topic, found, seconds)
         ends = marks.found.get(table.topic)
-        found = measured(run, table, found, ends, rejects.get(table.table))
-        progress(table.table, found.outcome)
+        found = measured(run, table, found, ends, rejects.get(table.name))
+        progress(table.name, found.outcome)
         log_table(run.run_id, found)
         return found
 
-    steps = _Steps(progress, stop or Stop())
+    steps = Steps(progress, stop or Stop())
     run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    outcomes = _for_each(run, steps, tables, run_table, finish, marks=marks, after=after)
+    outcomes = for_each(run, steps, tables, run_table, finish, marks=marks, after=after)
     if stop is None:
         run.stop.raise_signal()
     report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
@@ -73,33 +73,8 @@ def run_tables(
     return report
 
 
-def plan_tables(
-    settings: Settings,
-    spark: SparkSession,
-    registry: Registry,
-    tables: Sequence[Table],
-    progress: Progress,
-    *,
-    max_offsets: int | None = None,
-) -> tuple[TablePlan, ...]:
-    """Say what a run would do to every table.  Raises only what concerns all of them."""
-
-    def finish(table: Table, found: TablePlan | IngestError, _: float) -> TablePlan:
-        if isinstance(found, IngestError):
-            found = stopped(TablePlan(table.table, table.topic, "fail"), found)
-        progress(table.table, "idle")
-        return found
-
-    marks = _fetch_ends(settings, tables)
-    steps = _Steps(progress)
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    plans = _for_each(run, steps, tables, plan_table, finish, marks=marks)
-    run.stop.raise_signal()
-    return plans
-
-
 @attrs.frozen
-class _Steps:
+class Steps:
     """Passes steps on, and keeps each table's last; one that was given up takes no further step."""
 
     progress: Progress
@@ -107,6 +82,7 @@ class _Steps:
     last: dict[str, str] = attrs.Factory(dict)
 
     def __call__(self, table: str, step: str) -> None:
+        """Note a step, unless the table was given up."""
         reason = self.stop.reason(table)
         if reason is not None:
             raise reason
@@ -114,19 +90,19 @@ class _Steps:
         self.progress(table, step)
 
 
-def _for_each(
+def for_each(
     run: Run,
-    steps: _Steps,
-    tables: Sequence[Table],
-    work: Callable[[Run, Table, Mapping[Partition, Watermark]], T],
-    finish: Callable[[Table, T | IngestError, float], T],
+    steps: Steps,
+    tables: Sequence[TableConfig],
+    work: Callable[[Run, TableConfig, Mapping[Partition, Watermark]], T],
+    finish: Callable[[TableConfig, T | IngestError, float], T],
     *,
     marks: Watermarks,
-    after: Callable[[Table], None] = lambda _: None,
+    after: Callable[[TableConfig], None] = lambda _: None,
 ) -> tuple[T, ...]:
     """Work on tables, several at a time, in their order; `after` follows in the table's own thread."""
 
-    def attempt(table: Table) -> T | IngestError:
+    def attempt(table: TableConfig) -> T | IngestError:
         found = _attempt(run, table, lambda: work(run, table, marks.of(table.topic)))
         after(table)
         return found
@@ -135,15 +111,15 @@ def _for_each(
     return supervisor.run(run.run_id, tables)
 
 
-def _fetch_ends(settings: Settings, tables: Sequence[Table]) -> Watermarks:
+def fetch_ends(settings: Settings, tables: Sequence[TableConfig]) -> Watermarks:
     """Fetch where the tables' topics end now."""
     kafka = settings.kafka
     return fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
 
 
-def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:
+def _attempt(run: Run, table: TableConfig, work: Callable[[], T]) -> T | IngestError:
     """Work on one table in its own scheduler pool, and return whatever is raised as an error of ours."""
-    run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.table)
+    run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
     try:
         return work()
     except IngestError as error:
@@ -151,14 +127,14 @@ def _attempt(run: Run, table: Table, work: Callable[[], T]) -> T | IngestError:
     except (Py4JError, PySparkException) as error:
         return _explain_spark(run, table, error)
     except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
-        logger(__name__).error("table.failed", table=table.table, exc_info=error)
-        return UnexpectedError(f"table {table.table}", f"{type(error).__name__}: {error}")
+        logger(__name__).error("table.failed", table=table.name, exc_info=error)
+        return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
 
 
-def _explain_spark(run: Run, table: Table, error: Py4JError | PySparkException) -> IngestError:
+def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
     """Return what a failed Spark job means: a broker that went away, or something unforeseen."""
-    logger(__name__).debug("spark.failed", table=table.table, exc_info=error)
+    logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem = root_cause(error)
     if class_names(error) & _KAFKA_DOWN:
         return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
-    return UnexpectedError(f"table {table.table}", problem)
+    return UnexpectedError(f"table {table.name}", problem)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import Final
 
-from ingest.errors import Retryable
+from ingest.errors import RetryableError
 from ingest.log import logger
 from ingest.run.report import RunReport
 from ingest.stop import Stop, listening
@@ -48,7 +48,7 @@ def _errors(report: RunReport) -> dict[str, str]:
 def _attempt(run_once: RunOnce, within: Stop) -> RunReport | None:
     try:
         return run_once(within)
-    except Retryable as error:
+    except RetryableError as error:
         logger(__name__).warning("follow.again", problem=str(error))
         return None
 

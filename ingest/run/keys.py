@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.evolve import TargetColumn
-from ingest.compile.sparktype import SparkType, literal, quote
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import key_sql
 from ingest.errors import DecodeError, EvolutionError, SchemaError
@@ -18,11 +17,12 @@ from ingest.hudi.keys import (
     unsafe_partition_type,
     unsafe_texts,
 )
-from ingest.tables import Table
+from ingest.tables import TableConfig
+from ingest.typemap.sparktype import SparkType, literal, quote
 
 
 def check_keys(
-    table: Table,
+    table: TableConfig,
     keys: Sequence[TargetColumn],
     columns: Sequence[TargetColumn],
     present: Mapping[str, SparkType],
@@ -31,18 +31,18 @@ def check_keys(
     for key in keys:
         reason = unsafe_key_type(str(key.spark))
         if reason:
-            raise SchemaError(f"table {table.table}", f"$.{key.name}", f"{key.spark} as key: {reason}")
+            raise SchemaError(f"table {table.name}", f"$.{key.name}", f"{key.spark} as key: {reason}")
         was = present.get(key.name)
         if was is not None and (reason := unsafe_key_change(str(was), str(key.spark))):
-            raise EvolutionError(table.table, key.name, "key-changed", str(key.spark), str(was), todo=reason)
+            raise EvolutionError(table.name, key.name, "key-changed", str(key.spark), str(was), todo=reason)
     kinds = {column.name: column.spark for column in (*keys, *columns)}
     for name in table.target.partition_by:
         kind = kinds.get(name, present.get(name))
         if kind is None:
-            where = f"table {table.table}"
+            where = f"table {table.name}"
             raise SchemaError(where, f"$.{name}", "is no column, so it cannot be partitioned by")
         if reason := unsafe_partition_type(str(kind)):
-            raise SchemaError(f"table {table.table}", f"$.{name}", f"{kind} as partition: {reason}")
+            raise SchemaError(f"table {table.name}", f"$.{name}", f"{kind} as partition: {reason}")
 
 
 def with_key_rules(compiled: CompiledTable) -> CompiledTable:
@@ -54,7 +54,7 @@ def with_key_rules(compiled: CompiledTable) -> CompiledTable:
     return attrs.evolve(compiled, key_rules=rules)
 
 
-def refuse_folders(rows: DataFrame, table: Table, keys: Sequence[TargetColumn]) -> None:
+def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetColumn]) -> None:
     """Refuse rows with a partition column outside the key whose text names no folder of its own."""
     names = [name for name in table.target.partition_by if name not in {key.name for key in keys}]
     kinds = {name: kind for name, kind in rows.dtypes if name in names}

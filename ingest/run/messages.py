@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ingest import avro, connect
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.errors import SchemaError
-from ingest.kafka.read import RawRecord
+from ingest.kafka.sample import RawRecord
 from ingest.names import SchemaId
 
 _BEFORE_PAYLOAD = ',"payload":'
@@ -18,15 +18,15 @@ _WITH_SCHEMA = f"{_BEFORE_SCHEMA}{{"
 
 
 def written_in(
-    texts: Iterable[bytes | None], label: str, taken: Sequence[Written] = ()
-) -> tuple[Written, ...]:
+    texts: Iterable[bytes | None], label: str, taken: Sequence[WriterSchema] = ()
+) -> tuple[WriterSchema, ...]:
     """Return the schemas that messages hold, in the order of the messages, without those already taken.
 
     They get ids below zero: no registry knows them.  A message without a schema is passed over; so is, where
     there are others, one with a schema that cannot be read.  Raises `SchemaError`.
     """
     frames = {one.frame for one in taken}
-    found: list[Written] = []
+    found: list[WriterSchema] = []
     odd: list[SchemaError] = []
     for text in texts:
         frame = _frame(text)
@@ -41,7 +41,7 @@ def written_in(
         except SchemaError as error:
             odd.append(error)
             continue
-        found.append(Written(SchemaId(-number), where, schema, frame))
+        found.append(WriterSchema(SchemaId(-number), where, schema, frame))
     if odd and not found and not taken:
         raise odd[0]
     return tuple(found)

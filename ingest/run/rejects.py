@@ -1,201 +1,79 @@
-"""The records that a table set aside: read, counted, and purged."""
+"""Rejected messages are set aside, before the commit that accounts for their offsets."""
 
-import uuid
-from collections.abc import Mapping
-from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import UTC, datetime
 
 import attrs
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.errors import UsageError
+from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
-from ingest.hudi.lock import locked
-from ingest.hudi.rejects import COLUMNS, GONE, counting, read_rejects, write_rejects
-from ingest.run.measures import to_iso
-from ingest.settings import Settings
-from ingest.tables import Table
-
-_TIMES: Final = ("timestamp", "rejected_at", "resolved_at")
-_BYTES: Final = ("key", "value", "headers")
+from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
+from ingest.kafka.ranges import TopicRanges
+from ingest.run.batch import PreparedBatch
+from ingest.tables import TableConfig
 
 
-@attrs.frozen
-class Reject:
-    """A record that was set aside; key, value and headers are read for one record alone."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: datetime | None
-    schema_id: int | None
-    reason: str
-    error: str
-    run_id: str
-    rejected_at: datetime | None
-    resolved: str | None
-    resolved_at: datetime | None
-    key: bytes | None = None
-    value: bytes | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-
-    def to_json(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
-        told = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
-        told |= {name: to_iso(getattr(self, name)) for name in _TIMES}
-        if not whole:
-            return told
-        headers = [{"key": key, "value": _hex(value)} for key, value in self.headers]
-        return {**told, "key": _hex(self.key), "value": _hex(self.value), "headers": headers}
-
-
-@attrs.frozen
-class Rejects:
-    """What a table set aside: how many records are open, for which reasons, and the first of them."""
-
-    table: str
-    path: str
-    open: int = 0
-    resolved: int = 0
-    reasons: Mapping[str, int] = attrs.Factory(dict)
-    """Open records by reason, the most frequent first."""
-    records: tuple[Reject, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON."""
-        return {
-            "table": self.table,
-            "path": self.path,
-            "open": self.open,
-            "resolved": self.resolved,
-            "reasons": dict(self.reasons),
-            "records": [one.to_json() for one in self.records],
-        }
-
-
-def counting_rows(settings: Settings, spark: SparkSession, table: Table) -> DataFrame | None:
-    """Return the rejects that count, open or resolved; None where a table never had any."""
-    path = settings.lake.rejects_path(table.table)
-    if read_ledger(spark, path) is None:
-        return None
-    last = read_ledger(spark, settings.lake.table_path(table.table))
-    return counting(read_rejects(spark, path), last.next_offsets if last else {})
-
-
-def count_open(settings: Settings, spark: SparkSession, table: Table) -> int:
-    """Count the open rejects of a table."""
-    rows = counting_rows(settings, spark, table)
-    return 0 if rows is None else rows.where("resolved is null").count()
-
-
-def list_rejects(
-    settings: Settings, spark: SparkSession, table: Table, limit: int, *, resolved: bool = False
-) -> Rejects:
-    """Return the first rejects by their place, open ones or (`resolved`) all, and how many there are."""
-    path = settings.lake.rejects_path(table.table)
-    rows = counting_rows(settings, spark, table)
-    if rows is None:
-        return Rejects(table.table, path)
-    groups = rows.groupBy(F.expr("if(resolved is null, reason, null)").alias("reason")).count().collect()
-    open_ = sorted((row for row in groups if row.reason), key=lambda row: (-row["count"], row.reason))
-    shown = rows if resolved else rows.where("resolved is null")
-    columns = [name for name in COLUMNS if name not in _BYTES]
-    first = shown.orderBy("partition", "offset").limit(limit)
-    return Rejects(
-        table.table,
-        path,
-        open=sum(row["count"] for row in open_),
-        resolved=sum(row["count"] for row in groups if not row.reason),
-        reasons={row.reason: row["count"] for row in open_},
-        records=tuple(_reject(row) for row in _with_millis(first).select(columns).collect()),
-    )
-
-
-def show_reject(settings: Settings, spark: SparkSession, table: Table, partition: int, offset: int) -> Reject:
-    """Return one reject with its bytes.  Raises `UsageError` where there is none at this place."""
-    rows = counting_rows(settings, spark, table)
-    found = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
-    if not found:
-        place = f"{table.topic}-{partition}-{offset}"
-        raise UsageError(f"{place} is no reject of table {table.table}", _list_hint(table))
-    return _reject(found[0])
-
-
-def at(rows: DataFrame, partition: int | None, offset: int | None) -> DataFrame:
-    """Keep the rows of a partition, or the one at an offset of it, if one is named."""
-    if partition is not None:
-        rows = rows.where(F.col("partition") == partition)
-    return rows if offset is None else rows.where(F.col("offset") == offset)
-
-
-def purge(
-    settings: Settings,
+def write_rejects(
     spark: SparkSession,
-    table: Table,
+    path: str,
+    found: PreparedBatch,
+    ranges: TopicRanges,
     *,
-    older_than_days: float = 0,
-    resolved: bool = False,
-    dry_run: bool = False,
-) -> int:
-    """Delete rejects for good, all or the resolved ones, of a certain age; return how many they are."""
-    run_id = str(uuid.uuid4())
-    alone = locked(spark, settings.lake, table.table, run_id, settings.run.lock_wait_s)
-    with nullcontext() if dry_run else alone:
-        chosen = _old_enough(settings, spark, table, older_than_days, resolved=resolved)
-        count = 0 if chosen is None else chosen.count()
-        if chosen is not None and count and not dry_run:
-            path = settings.lake.rejects_path(table.table)
-            gone = chosen.withColumn("resolved", F.lit(GONE))
-            entry = next_entry(spark, path, run_id, "purge", f"purged {count} rejects")
-            write_rejects(gone, table, path, entry)
-    return count
+    last: LedgerEntry | None,
+    run_id: str,
+) -> None:
+    """Put the rejects of a range into their table at `path`; nothing else of the range's offsets stays there.
 
-
-def _old_enough(
-    settings: Settings, spark: SparkSession, table: Table, older_than_days: float, *, resolved: bool
-) -> DataFrame | None:
-    """Return the rejects, all or the resolved ones, of a certain age."""
-    rows = counting_rows(settings, spark, table)
-    if rows is None:
-        return None
-    before = datetime.now(UTC) - timedelta(days=older_than_days)
-    chosen = rows.where(F.col("rejected_at") < F.lit(before))
-    return chosen.where("resolved is not null") if resolved else chosen
-
-
-def next_entry(spark: SparkSession, path: str, run_id: str, kind: Any, note: str) -> LedgerEntry:
-    """Return the account of a write to rejects that are there, without new ones."""
+    They count once the data's commit holds these offsets (`last` is the one before).  A run that died before
+    its own has left rows that do not: they go.  A move back reads again what counts: it is `reread`.  Without
+    rejects, now or ever, this is one look at storage.
+    """
     before = read_ledger(spark, path)
-    if before is None:
-        raise UsageError(f"there are no rejects at {path}")
-    return attrs.evolve(before, run_id=run_id, kind=kind, note=note, counters={}, instant=None)
+    held = before.high_offsets if before else {}
+    is_behind = any(start < held.get(partition, 0) for partition, start in ranges.start_offsets().items())
+    if found.rejects is None and not is_behind:
+        return
+    table = found.compiled.table
+    rows = spark.createDataFrame([], _DDL) if found.rejects is None else to_rows(found.rejects, found, run_id)
+    if is_behind:
+        high = last.high_offsets if last else {}
+        void = outdated(read_rejects(spark, path), ranges.start_offsets(), high)
+        rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
+    commit_rejects(rows, table, path, _entry(table, found, ranges, before, run_id))
 
 
-def _list_hint(table: Table) -> str:
-    return f"See `ingest rejects list {table.table}`"
+_DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
 
 
-def _with_millis(rows: DataFrame) -> DataFrame:
-    """Make numbers of instants, which pyspark would give in the zone of the process."""
-    return rows.withColumns({name: F.expr(f"unix_millis({name})") for name in _TIMES})
+def to_rows(rejects: DataFrame, found: PreparedBatch, run_id: str) -> DataFrame:
+    """Make rows of rejected messages, open ones."""
+    made = {
+        "topic": F.lit(found.compiled.table.topic),
+        "timestamp": F.expr("if(timestamp < timestamp_seconds(0), null, timestamp)"),  # Kafka's -1: none
+        "run_id": F.lit(run_id),
+        "rejected_at": F.lit(datetime.now(UTC)),
+        "resolved": F.lit(None).cast("string"),
+        "resolved_at": F.lit(None).cast("timestamp"),
+    }
+    return explain(rejects, found.compiled).withColumns(made).select(*COLUMNS)
 
 
-def _reject(row: Row) -> Reject:
-    values = row.asDict()
-    values |= {name: _instant(values[name]) for name in _TIMES}
-    for name in ("key", "value"):
-        values[name] = None if values.get(name) is None else bytes(values[name])
-    headers = values.get("headers") or ()
-    values["headers"] = tuple((one.key, None if one.value is None else bytes(one.value)) for one in headers)
-    return Reject(**values)
-
-
-def _instant(millis: int | None) -> datetime | None:
-    return None if millis is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
-
-
-def _hex(value: bytes | None) -> str | None:
-    return None if value is None else value.hex()
+def _entry(
+    table: TableConfig, found: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
+) -> LedgerEntry:
+    """Return the account of a write: all rows before `high_offsets` are from here or before."""
+    ends = ranges.end_offsets()
+    entry = before or LedgerEntry(run_id, table.topic, {}, {})
+    return attrs.evolve(
+        entry,
+        run_id=run_id,
+        topic=table.topic,
+        next_offsets={**entry.next_offsets, **ends},
+        high_offsets={**entry.high_offsets, **ends},
+        counters={"rejected": found.counts.rejected},
+        kind="run",
+        note="",
+        instant=None,
+    )

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import attrs
 
-from ingest.compile.difference import SchemaChange
-from ingest.errors import DecodeError, IngestError, Retryable
+from ingest.compile.diff import SchemaChange
+from ingest.errors import DecodeError, IngestError, RetryableError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
-from ingest.order.tally import Tally
-from ingest.run.measures import Measures, to_iso
+from ingest.order.counts import BatchCounts
+from ingest.run.lag import Measures, to_iso
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
 RunOutcome = Literal["done", "failed", "temporary"]
@@ -28,7 +28,7 @@ class TableOutcome:
     outcome: Outcome
     instant: Instant | None = None
     ranges: TopicRanges | None = None
-    tally: Tally = Tally()
+    counts: BatchCounts = BatchCounts()
     schema_changes: tuple[SchemaChange, ...] = ()
     seconds: float = 0.0
     error: IngestError | None = None
@@ -38,7 +38,7 @@ class TableOutcome:
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
-        tally, ranges = self.tally, self.ranges
+        counts, ranges = self.counts, self.ranges
         return {
             "table": self.table,
             "outcome": self.outcome,
@@ -48,17 +48,17 @@ class TableOutcome:
                 "from": by_text(ranges.start_offsets()) if ranges else {},
                 "to": by_text(ranges.end_offsets()) if ranges else {},
             },
-            "read": tally.read,
-            "applied": {"upserted": tally.upserted, "deleted": tally.deleted},
-            "superseded": tally.superseded,
-            "ignored": dict(sorted(tally.ignored.items())),
-            "rejected": tally.rejected,
-            "schema_ids": [one for one in tally.schema_ids if one > 0],
+            "read": counts.read,
+            "applied": {"upserted": counts.upserted, "deleted": counts.deleted},
+            "superseded": counts.superseded,
+            "ignored": dict(sorted(counts.ignored.items())),
+            "rejected": counts.rejected,
+            "schema_ids": [one for one in counts.schema_ids if one > 0],
             "schema_changes": [change.to_json() for change in self.schema_changes],
-            "max_source_ts": to_iso(tally.max_source_ts),
+            "max_source_ts": to_iso(counts.max_source_ts),
             "seconds": round(self.seconds, 3),
             **({"rows_with_lost_values": self.lost} if self.lost else {}),
-            "metrics": {"read_bytes": tally.read_bytes, **self.measures.to_json()},
+            "metrics": {"read_bytes": counts.read_bytes, **self.measures.to_json()},
             "error": str(self.error) if self.error else None,
         }
 
@@ -97,9 +97,9 @@ class RunReport:
 
 def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
     """Return the outcome of a table that an error stopped."""
-    outcome: Outcome = "temporary" if isinstance(error, Retryable) else "failed"
-    tally = Tally(rejected=error.count) if isinstance(error, DecodeError) else Tally()
-    return TableOutcome(table, topic, outcome, tally=tally, seconds=seconds, error=error)
+    outcome: Outcome = "temporary" if isinstance(error, RetryableError) else "failed"
+    counts = BatchCounts(rejected=error.count) if isinstance(error, DecodeError) else BatchCounts()
+    return TableOutcome(table, topic, outcome, counts=counts, seconds=seconds, error=error)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ import attrs
 
 from ingest import avro
 from ingest.compile.envelope import classify
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
@@ -15,12 +15,12 @@ from ingest.names import Partition, SchemaId, Subject
 from ingest.registry import Registered, Registry, Schema, versions_in_order
 from ingest.run.messages import read_schema, written_in
 from ingest.settings import Settings
-from ingest.tables import Table
+from ingest.tables import TableConfig
 
 Spans = Mapping[Partition, tuple[int, int]]
 """First offset and exclusive end of each partition."""
 
-Sides = tuple[tuple[Written, ...], tuple[Written, ...]]
+PayloadSchemas = tuple[tuple[WriterSchema, ...], tuple[WriterSchema, ...]]
 """The schemas of keys, and those of values."""
 
 _WIDER = 200
@@ -28,8 +28,8 @@ _WIDER = 200
 
 
 def fetch_written(
-    settings: Settings, registry: Registry, table: Table, ranges: Spans, retained: Spans
-) -> Sides:
+    settings: Settings, registry: Registry, table: TableConfig, ranges: Spans, retained: Spans
+) -> PayloadSchemas:
     """Fetch what is known before the range is read; `ingest.run.batch` finds the rest in it.
 
     For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
@@ -44,25 +44,25 @@ def fetch_written(
         return (), (_declared(read_schema(path), path),)
     if value:
         newest = fetch_versions(registry, value)[-1]
-        return (), (Written(SchemaId(-1), newest.label, newest.schema),)
+        return (), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
     sides = _sampled(settings, table, ranges)
     if any(classify(one.schema) == "data" for one in sides[1]):
         return sides
     return _sampled(settings, table, retained, per_end=_WIDER)
 
 
-def _sampled(settings: Settings, table: Table, spans: Spans, per_end: int = PER_END) -> Sides:
+def _sampled(settings: Settings, table: TableConfig, spans: Spans, per_end: int = PER_END) -> PayloadSchemas:
     kafka = settings.kafka
     records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, spans, per_end=per_end)
     keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
     return keys, written_in((record.value for record in records), f"values of topic {table.topic}")
 
 
-def _declared(schema: avro.Schema, path: Path) -> Written:
-    return Written(SchemaId(-1), path.name, schema)
+def _declared(schema: avro.Schema, path: Path) -> WriterSchema:
+    return WriterSchema(SchemaId(-1), path.name, schema)
 
 
-def fetch_versions(registry: Registry, subject: Subject) -> tuple[Written, ...]:
+def fetch_versions(registry: Registry, subject: Subject) -> tuple[WriterSchema, ...]:
     """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
 
     Raises `SchemaNotFoundError` where it has none.
@@ -73,7 +73,7 @@ def fetch_versions(registry: Registry, subject: Subject) -> tuple[Written, ...]:
     return tuple(attrs.evolve(_written(registry, one, label(one)), version=one.version) for one in versions)
 
 
-def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Written, ...]:
+def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[WriterSchema, ...]:
     """Fetch schemas by id that are no versions of the subject; what cannot be had or read is left out."""
     found = []
     for schema_id in schema_ids:
@@ -90,12 +90,14 @@ def label(registered: Registered) -> str:
     return f"{registered.subject} v{registered.version} (id {registered.id})"
 
 
-def _written(registry: Registry, schema: Registered | Schema, label: str) -> Written:
+def _written(registry: Registry, schema: Registered | Schema, label: str) -> WriterSchema:
     *references, text = registry.with_references(schema)
-    return Written(schema.id, label, avro.parse(text, references, where=label))
+    return WriterSchema(schema.id, label, avro.parse(text, references, where=label))
 
 
-def compile_written(table: Table, keys: Sequence[Written], values: Sequence[Written]) -> CompiledTable:
+def compile_written(
+    table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
+) -> CompiledTable:
     """Compile a table; versions that cannot be compiled are left out, so that what they wrote is rejected.
 
     Raises `SchemaError` or `UnmappedTypeError` where no version can be.
@@ -111,7 +113,7 @@ def compile_written(table: Table, keys: Sequence[Written], values: Sequence[Writ
         return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
 
 
-def _problem(table: Table, keys: Sequence[Written], value: Written) -> str:
+def _problem(table: TableConfig, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
     """Say why one version cannot be compiled; empty if it can."""
     try:
         compile_table(table, keys, (value,))

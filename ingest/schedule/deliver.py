@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ingest.schedule.assets import announce
+from ingest.schedule.job_result import Ended, JobResult, judge
 from ingest.schedule.report import Json, Report
 from ingest.schedule.states import AirflowException, AirflowFailException
-from ingest.schedule.verdict import Ended, Verdict, judge
 
 REPORT_KEY: Final = "report"
 """The XCom of the run report; there after a failure too, where a task has no return value."""
@@ -28,7 +28,7 @@ def deliver(ended: Ended, lake: str, outlets: Sequence[object], context: Mapping
     return ended.report.content
 
 
-def _check(verdict: Verdict) -> None:
+def _check(verdict: JobResult) -> None:
     """Raise what a task state is made of: AirflowFailException is never tried again."""
     match verdict.kind:
         case "again":

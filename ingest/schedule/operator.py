@@ -20,9 +20,9 @@ from ingest.schedule.assets import outlets_of
 from ingest.schedule.command import RunCommand, check_arguments, names_secret, shown
 from ingest.schedule.deliver import deliver, push_report
 from ingest.schedule.job import Job, job_environment
+from ingest.schedule.job_result import Ended
 from ingest.schedule.report import Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowFailException
-from ingest.schedule.verdict import Ended
 
 KEPT_LINES: Final = 20
 """Of what a job said, for a message about one that left no report."""

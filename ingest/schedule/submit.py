@@ -14,10 +14,10 @@ from ingest.errors import UsageError
 from ingest.schedule.assets import outlets_of
 from ingest.schedule.command import RunCommand
 from ingest.schedule.deliver import deliver, push_report
+from ingest.schedule.job_result import UNKNOWN, Ended
 from ingest.schedule.operator import table_names
 from ingest.schedule.report import Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowException
-from ingest.schedule.verdict import UNKNOWN, Ended
 
 try:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator

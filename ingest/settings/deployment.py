@@ -87,7 +87,7 @@ class RunSettings:
 
     `lock_wait_s` is how long a table waits for another run of it.  `table_timeout_s` is how long it may take,
     0 for as long as it wants: a first load may take hours.  `stop_grace_s` is what a table in its commit gets
-    when it is to stop.  `metrics` is where a run's metrics go (see `ingest.run.metrics`).  `log_level` says
+    when it is to stop.  `metrics` is where a run's metrics go (`ingest.run.openmetrics`).  `log_level` says
     what is logged on standard error: at `info` a line for each table and run.
     """
 

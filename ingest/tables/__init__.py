@@ -11,7 +11,7 @@ from ingest.tables.table import (
     Format,
     Key,
     Subjects,
-    Table,
+    TableConfig,
     Target,
     Types,
 )
@@ -26,7 +26,7 @@ __all__ = [
     "Policy",
     "Rejects",
     "Subjects",
-    "Table",
+    "TableConfig",
     "Target",
     "Types",
     "WrongValueError",

@@ -13,11 +13,11 @@ from cattrs.errors import (
     ForbiddenExtraKeysError,
     IterableValidationNote,
 )
-from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn
+from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn, override
 
 from ingest.errors import TableFileError, UsageError
 from ingest.tables.rules import WrongValueError, suggest
-from ingest.tables.table import Table
+from ingest.tables.table import TableConfig, key_of
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_LINE: Final = 2000
@@ -26,20 +26,20 @@ MAX_DEPTH: Final = 16
 _TOO_DEEP: Final = f"is nested deeper than {MAX_DEPTH} steps"
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> TableConfig:
     """Read one table file; raises `TableFileError`."""
     document = _parse(path)
     options = document.get("hudi")
     if isinstance(options, dict):
         document["hudi"] = _flatten(path, options)
     try:
-        return _CONVERTER.structure(document, Table)
+        return _CONVERTER.structure(document, TableConfig)
     except (cattrs.BaseValidationError, WrongValueError) as error:
         where, cause = next(_causes(error, ()))
         raise _table_file_error(path, where, cause) from None
 
 
-def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[Table, ...]:
+def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
     """Read all table files of a folder, or those of the named tables, by file name.
 
     Where tables are named, a broken file stops those alone that it could hold.
@@ -49,7 +49,7 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[Table, ...]:
         what = "holds no table file" if folder.is_dir() else "does not exist"
         todo = "Make table files with `ingest onboard`, or name their folder with --tables"
         raise UsageError(f"the tables folder {folder} {what}", todo)
-    found: dict[str, Table] = {}
+    found: dict[str, TableConfig] = {}
     files: dict[str, Path] = {}
     broken: dict[str, TableFileError] = {}
     for path in paths:
@@ -60,10 +60,10 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[Table, ...]:
                 raise
             broken[path.stem] = error
             continue
-        if table.table in found and (not names or table.table in names):
-            problem = f"'{table.table}' is also the table of {files[table.table].name}"
+        if table.name in found and (not names or table.name in names):
+            problem = f"'{table.name}' is also the table of {files[table.name].name}"
             raise TableFileError(str(path), "table", problem, "Two files must not write one table")
-        found[table.table], files[table.table] = table, path
+        found[table.name], files[table.name] = table, path
     for name in names:
         if name not in found:
             raise broken.get(name) or _no_table(folder, name, found, tuple(broken.values()))
@@ -149,12 +149,18 @@ def _make_converter() -> cattrs.Converter:
     converter.register_structure_hook_func(_has_origin(Literal), _literal)
     converter.register_structure_hook_func(_has_origin(tuple), _texts)
     converter.register_structure_hook_factory(
-        attrs.has, lambda kind: _section(make_dict_structure_fn(kind, converter))
+        attrs.has,
+        lambda kind: _section(make_dict_structure_fn(kind, converter, **_renamed(kind))),
     )
     converter.register_structure_hook_factory(
         _has_origin(dict), lambda kind: _section(make_mapping_structure_fn(kind, converter))
     )
     return converter
+
+
+def _renamed(kind: type[attrs.AttrsInstance]) -> dict[str, Any]:
+    """Return overrides for the fields whose TOML key is not their name."""
+    return {f.name: override(rename=key_of(f)) for f in attrs.fields(kind) if key_of(f) != f.name}
 
 
 def _has_origin(origin: Any) -> Callable[[Any], bool]:
@@ -204,14 +210,14 @@ def _causes(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tupl
     if not isinstance(error, cattrs.BaseValidationError):
         yield where, error
         return
-    for inner in sorted(error.exceptions, key=lambda one: _step(one) != ()):
-        yield from _causes(inner, (*where, *_step(inner)))
+    for inner in sorted(error.exceptions, key=lambda one: _step(one, error) != ()):
+        yield from _causes(inner, (*where, *_step(inner, error)))
 
 
-def _step(error: BaseException) -> tuple[str, ...]:
+def _step(error: BaseException, parent: cattrs.BaseValidationError) -> tuple[str, ...]:
     for note in getattr(error, "__notes__", ()):
         if isinstance(note, AttributeValidationNote):
-            return (note.name,)
+            return (key_of(getattr(attrs.fields(parent.cl), note.name)),)
         if isinstance(note, IterableValidationNote):
             return (str(note.index),)
     return ()
@@ -221,7 +227,7 @@ def _table_file_error(path: Path, where: tuple[str, ...], cause: BaseException) 
     match cause:
         case ForbiddenExtraKeysError():
             unknown = min(cause.extra_fields)
-            known = [field.name for field in attrs.fields(cause.cl)]
+            known = [key_of(field) for field in attrs.fields(cause.cl)]
             problem = f"unknown key; allowed: {', '.join(known)}"
             return TableFileError(str(path), _dotted(*where, unknown), problem, suggest(unknown, known))
         case KeyError():

@@ -191,16 +191,16 @@ class Document:
 
 
 @attrs.frozen
-class Table:
+class TableConfig:
     """One table file.
 
     `epoch` leads every position: raise it after the source was re-created.  `schema` names the file with the
     schema of messages that neither hold it themselves nor have one in a registry (JSON).  `schema_changes` is
     the connector's topic of schema changes, which `ingest status` shows.  `evolution` holds policies by kind
-    of change (see `ingest.tables.evolution`).
+    of change (see `ingest.tables.evolution`).  `name` is the file's key `table`.
     """
 
-    table: str = attrs.field(validator=_table_name)
+    name: str = attrs.field(validator=_table_name, metadata={"key": "table"})
     topic: Topic = attrs.field(validator=_topic)
     dialect: DialectName
     subjects: Subjects = Subjects()
@@ -238,6 +238,11 @@ class Table:
     def policy(self, kind: Kind) -> Policy:
         """Return what is to be done about a kind of change."""
         return policy_of(self.evolution, kind)
+
+
+def key_of(field: "attrs.Attribute[Any]") -> str:
+    """Return the TOML key of a field: its name, unless its metadata gives another."""
+    return str(field.metadata.get("key", field.name))
 
 
 def _check_excluded(key: str, names: Iterable[str], columns: dict[str, Column]) -> None:

@@ -8,7 +8,7 @@ import attrs
 import tomlkit
 
 from ingest.tables.file import parse_toml
-from ingest.tables.table import Table
+from ingest.tables.table import TableConfig, key_of
 
 _SECTIONS: Final = {
     "": "Written by `ingest onboard`; edit it freely: what is here is never overwritten.",
@@ -41,7 +41,7 @@ _KEYS: Final = {
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def render(table: Table, comments: Mapping[str, str]) -> str:
+def render(table: TableConfig, comments: Mapping[str, str]) -> str:
     """Write a new table file; `comments` holds remarks by dotted key: the reason of a value, a doubt.
 
     A remark on a key that the file does not hold stands at its head, with the key.
@@ -62,17 +62,17 @@ def render(table: Table, comments: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def merge(existing_text: str, table: Table) -> str:
+def merge(existing_text: str, table: TableConfig) -> str:
     """Add to a file what it cannot be read without, and columns that it says nothing of.
 
     What is there stays, comments and order too.  A key with a default is not added: people may have taken
     it out, and `target` is fixed by the table that exists.  Gives the same text when nothing is missing.
     """
-    present = parse_toml(existing_text, f"{table.table}.toml")
+    present = parse_toml(existing_text, f"{table.name}.toml")
     document = tomlkit.parse(existing_text)
-    for name in ("table", "topic", "dialect"):
-        if name not in present:
-            document.add(name, getattr(table, name))
+    for key, value in (("table", table.name), ("topic", table.topic), ("dialect", table.dialect)):
+        if key not in present:
+            document.add(key, value)
     _add_missing(document, present, "subjects", _said(table.subjects))
     columns = {name: _said(column) for name, column in table.columns.items()}
     _add_missing(document, present, "columns", columns)
@@ -92,10 +92,11 @@ def _add_missing(
             document[section][name] = value
 
 
-def _blocks(table: Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Give header, dotted key and values of each section."""
-    head = ("table", "topic", "dialect", "format", "schema", "schema_changes", "epoch")
-    yield "", "", {name: v for name in head if (v := getattr(table, name)) is not None}
+    head = ("name", "topic", "dialect", "format", "schema", "schema_changes", "epoch")
+    fields = [field for field in attrs.fields(TableConfig) if field.name in head]
+    yield "", "", {key_of(one): v for one in fields if (v := getattr(table, one.name)) is not None}
     for name in ("subjects", "key", "target", "types"):
         yield f"[{name}]", name, _said(getattr(table, name))
     yield "", "columns", {}

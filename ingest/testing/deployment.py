@@ -8,7 +8,7 @@ import attrs
 
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing.columns import Columns
 from ingest.testing.connectors import Connector
 from ingest.testing.servers import LocalServers
@@ -17,7 +17,7 @@ from ingest.testing.topic import Topic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ingest.run.plan import TablePlan
+    from ingest.operations.plan import TablePlan
 
 
 @attrs.frozen

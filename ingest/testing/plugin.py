@@ -41,7 +41,7 @@ def ingest_spark(ingest_spark_conf: Mapping[str, str]) -> "Iterator[SparkSession
     from pyspark.sql import SparkSession  # noqa: PLC0415  see above
 
     from ingest.artifacts import spark_jars  # noqa: PLC0415  same
-    from ingest.run.spark import start_session  # noqa: PLC0415  same
+    from ingest.spark.session import start_session  # noqa: PLC0415  same
 
     is_ours = SparkSession.getActiveSession() is None
     spark = start_session("ingest-tests", "local[2]", ingest_spark_conf, spark_jars())

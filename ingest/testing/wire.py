@@ -123,7 +123,7 @@ def _whole(value: Decimal, scale: int, where: str) -> int:
     return number * power if shift >= 0 else number // power
 
 
-def _counted(tick_ns: int) -> Callable[[Json, Any, str], Any]:
+def _counted(time_resolution_ns: int) -> Callable[[Json, Any, str], Any]:
     """Count ticks of a unit since 1970, or since midnight."""
 
     def count(_: Json, value: Any, where: str) -> Any:
@@ -136,9 +136,9 @@ def _counted(tick_ns: int) -> Callable[[Json, Any, str], Any]:
                 nanos = _since_midnight(value) // MICROSECOND * 1000
             case _:
                 return value
-        if nanos % tick_ns:
+        if nanos % time_resolution_ns:
             raise UsageError(f"{where}: {value} is finer than the column's unit")
-        return nanos // tick_ns
+        return nanos // time_resolution_ns
 
     return count
 

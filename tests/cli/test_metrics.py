@@ -8,9 +8,9 @@ from ingest.cli.app import call
 from ingest.cli.metrics import failure_told, publish_or_warn
 from ingest.errors import BrokerUnreachableError
 from ingest.run.report import RunReport
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.settings import Settings
-from tests.run.test_metrics import REPORT, values
+from tests.run.test_openmetrics import REPORT, values
 
 TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'
 

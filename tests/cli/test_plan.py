@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.cli.plan import show_plan
-from ingest.compile.difference import SchemaChange
+from ingest.compile.diff import SchemaChange
 from ingest.errors import (
     BrokerUnreachableError,
     EvolutionError,
@@ -13,13 +13,13 @@ from ingest.errors import (
 )
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
-from ingest.order.tally import Tally
-from ingest.run.plan import TablePlan, VersionPlan, exit_code
-from ingest.run.versions import planned
-from ingest.tables import Subjects, Table
+from ingest.operations.plan import TablePlan, VersionPlan, exit_code
+from ingest.operations.versions import planned
+from ingest.order.counts import BatchCounts
+from ingest.tables import Subjects, TableConfig
 
 TOPIC = Topic("srv.dbo.orders")
-TABLE = Table(table="orders", topic=TOPIC, dialect="sqlserver", subjects=Subjects(value=Subject("v")))
+TABLE = TableConfig(name="orders", topic=TOPIC, dialect="sqlserver", subjects=Subjects(value=Subject("v")))
 RANGES = TopicRanges(TOPIC, (OffsetRange(TOPIC, Partition(0), 5, 1_209),))
 CHANGES = (
     SchemaChange("column-added", "phone", "string"),
@@ -40,7 +40,7 @@ def test_a_plan_reads_from_the_table_to_the_column(capsys: pytest.CaptureFixture
     version = VersionPlan(3, SchemaId(12), waiting=True, changes=planned(TABLE, CHANGES), level="BACKWARD")
     error = EvolutionError("orders", "note", "column-changed", "binary", "string", "v v3 (id 12)")
     plan = TablePlan(
-        "orders", TOPIC, "fail", ranges=RANGES, tally=Tally(900, 40), versions=(version,), error=error
+        "orders", TOPIC, "fail", ranges=RANGES, counts=BatchCounts(900, 40), versions=(version,), error=error
     )
     dropped = "      - fax     column-dropped   string"
     assert shown(plan, capsys) == [
@@ -65,8 +65,8 @@ def test_a_plan_tells_what_is_not_used_yet_and_what_is_set_aside(capsys: pytest.
     deleted = VersionPlan(5, SchemaId(14), waiting=True, deleted=True)
     reason = "column-added phone string, and [evolution] says reject"
     plan = TablePlan(
-        "orders", TOPIC, "commit", ranges=RANGES, versions=(unused, deleted), tally=Tally(1, 0, rejected=3),
-        refused={SchemaId(14): reason}, rewrites=("amount",),
+        "orders", TOPIC, "commit", ranges=RANGES, versions=(unused, deleted),
+        counts=BatchCounts(1, 0, rejected=3), refused={SchemaId(14): reason}, rewrites=("amount",),
     )  # fmt: skip
     assert shown(plan, capsys) == [
         "~ orders: 1,204 offsets waiting",

@@ -6,9 +6,9 @@ import attrs
 import pytest
 
 from ingest.cli.rejects import print_list, print_replayed, print_whole
-from ingest.order.tally import Tally
-from ingest.run.rejects import Reject, Rejects
-from ingest.run.replay import Replayed
+from ingest.operations.rejects import Reject, Rejects
+from ingest.operations.replay import Replayed
+from ingest.order.counts import BatchCounts
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LONG = "value: not readable with its own schema, id 7: " + "x" * 300
@@ -52,7 +52,7 @@ def test_one_reject_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_replay_tells_what_stays_open(capsys: pytest.CaptureFixture[str]) -> None:
     """And how to see why."""
-    print_replayed(Replayed("t", Tally(upserted=2, rejected=1)))
+    print_replayed(Replayed("t", BatchCounts(upserted=2, rejected=1)))
     text = " ".join(capsys.readouterr().out.split())
     assert "t: 2 of 3 rejects resolved (2 upserts, 0 deletes" in text
     assert "1 stay open: `ingest rejects list t` tells why" in text

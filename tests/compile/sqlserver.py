@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 
 from ingest import avro
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Subject, Topic
-from ingest.tables import Column, Key, Subjects, Table, Types
+from ingest.tables import Column, Key, Subjects, TableConfig, Types
 from ingest.testing import CONNECTORS, envelope_schema, key_schema
 
 Json = Any
@@ -28,17 +28,17 @@ def key(columns: Mapping[str, Json]) -> Json:
     return key_schema(TOPIC, columns)
 
 
-def written(schema_id: int, node: Json, label: str = "") -> Written:
+def written(schema_id: int, node: Json, label: str = "") -> WriterSchema:
     """Make a schema as it comes from the registry."""
     label = label or f"{TOPIC}-value v{schema_id - VALUE_ID + 1} (id {schema_id})"
-    return Written(SchemaId(schema_id), label, avro.parse(json.dumps(node)))
+    return WriterSchema(SchemaId(schema_id), label, avro.parse(json.dumps(node)))
 
 
-def table(*keys: str, columns: Mapping[str, Column] | None = None, **types: Any) -> Table:
+def table(*keys: str, columns: Mapping[str, Column] | None = None, **types: Any) -> TableConfig:
     """Make a table file's value; `keys` are declared key columns, `types` its policies."""
     subjects = Subjects(key=Subject(f"{TOPIC}-key"), value=Subject(f"{TOPIC}-value"))
-    return Table(
-        table="t",
+    return TableConfig(
+        name="t",
         topic=TOPIC,
         dialect="sqlserver",
         subjects=subjects,
@@ -54,7 +54,7 @@ ID = {"id": "int"}
 def compiled(
     versions: Sequence[Mapping[str, Json]],
     *,
-    of: Table | None = None,
+    of: TableConfig | None = None,
     keys: Mapping[str, Json] | None = ID,
 ) -> CompiledTable:
     """Compile value versions, given by their columns, and one key schema (None: keyless)."""
@@ -69,5 +69,6 @@ def compiled(
 def spark_types(result: CompiledTable) -> dict[str, list[str]]:
     """Return every column's variants, by the Spark type that each becomes."""
     return {
-        name: [str(v.mapped.spark) for v in variants] for name, variants in result.value.columns().items()
+        name: [str(v.mapped.spark) for v in column_versions]
+        for name, column_versions in result.value.columns().items()
     }

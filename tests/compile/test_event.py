@@ -101,7 +101,7 @@ def test_metadata_is_no_column() -> None:
     """It is read, and stays out of the table."""
     metadata = {"__op": "string", "__deleted": "string", "__commit_lsn": "string", "__table": "string"}
     compiled = compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))])
-    assert [variant.column for variant in compiled.row_variants] == ["a"]
+    assert [column_version.column for column_version in compiled.row_variants] == ["a"]
     read = {field["name"] for field in json.loads(compiled.value.reader)["fields"]}
     assert {"__op", "__deleted", "__commit_lsn"} <= read
     assert "__table" not in read

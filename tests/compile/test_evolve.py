@@ -6,13 +6,13 @@ from typing import Any
 import attrs
 import pytest
 
-from ingest.compile.difference import SchemaChange
+from ingest.compile.diff import SchemaChange
 from ingest.compile.evolve import Evolution, TargetColumn, evolve
-from ingest.compile.sparktype import parse_ddl
 from ingest.compile.table import compile_table
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 from ingest.testing import decimal
+from ingest.typemap.sparktype import parse_ddl
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 
 FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)

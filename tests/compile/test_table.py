@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ingest.compile.side import Side
+from ingest.compile.column_versions import merged_type
+from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable, compile_table
-from ingest.compile.variant import merged_type
 from ingest.errors import SchemaError
 from ingest.tables import Column
 from ingest.testing import decimal, nullable, semantic
@@ -29,9 +29,9 @@ MILLIS = semantic("long", "io.debezium.time.Timestamp")
 NANOS = semantic("long", "io.debezium.time.NanoTimestamp")
 
 
-def reader_fields(side: Side, part: str) -> list[str]:
+def reader_fields(payload: Payload, part: str) -> list[str]:
     """Return the names of the fields that are read of a part of the envelope."""
-    parts = {field["name"]: field["type"][1] for field in json.loads(side.reader)["fields"]}
+    parts = {field["name"]: field["type"][1] for field in json.loads(payload.reader)["fields"]}
     return [field["name"] for field in parts[part]["fields"]]
 
 
@@ -61,17 +61,21 @@ def test_a_column_has_one_variant_for_each_way_it_was_written(
 ) -> None:
     """In the order of the versions, and equal ways are one variant."""
     result = compiled([{**ID, "c": kind} for kind in versions])
-    variants = result.value.columns()["c"]
-    assert [str(variant.mapped.spark) for variant in variants] == types
-    assert str(merged_type(variants, "here")) == merged
-    written_by = [schema_id for variant in variants for schema_id in variant.writers]
+    column_versions = result.value.columns()["c"]
+    assert [str(column_version.mapped.spark) for column_version in column_versions] == types
+    assert str(merged_type(column_versions, "here")) == merged
+    written_by = [schema_id for column_version in column_versions for schema_id in column_version.writers]
     assert sorted(written_by) == [VALUE_ID + i for i in range(len(versions))]
 
 
 def test_variants_are_fields_of_their_own() -> None:
     """So that no value is read as another's type, and each writer calls its fields by its own variants."""
     result = compiled([{**ID, "c": MILLIS}, {**ID, "c": NANOS}])
-    assert [(v.column, v.field) for v in result.value.variants] == [("id", "c0"), ("c", "c1"), ("c", "c2")]
+    assert [(v.column, v.field) for v in result.value.column_versions] == [
+        ("id", "c0"),
+        ("c", "c1"),
+        ("c", "c2"),
+    ]
     wires = [json.loads(writer.wire) for writer in result.value.writers]
     rows = [wire["fields"][0]["type"][1]["fields"] for wire in wires]
     assert [[field["name"] for field in row] for row in rows] == [["c0", "c1"], ["c0", "c2"]]

@@ -10,13 +10,13 @@ import attrs
 import pytest
 
 from ingest import avro
-from ingest.compile.column import Mapper
-from ingest.compile.sparktype import parse_ddl
-from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
 from ingest.dialects import DIALECTS
 from ingest.errors import IngestError
 from ingest.tables import Types
 from ingest.tables.evolution import RULES
+from ingest.typemap.column import Mapper
+from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.typemap.sparktype import parse_ddl
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "registry_fixtures"
@@ -76,7 +76,7 @@ def test_every_dialect_has_a_recorded_folder(dialect: str) -> None:
 @pytest.mark.parametrize("path", SCHEMAS, ids=short)
 def test_every_recorded_type_is_in_the_type_table(path: Path) -> None:
     """Under the default policies, wherever in the schema it stands."""
-    mapper = Mapper(short(path), tick_ns=DIALECTS[path.parents[1].name].tick_ns)
+    mapper = Mapper(short(path), time_resolution_ns=DIALECTS[path.parents[1].name].time_resolution_ns)
     for place, kind in scalars(avro.parse(path.read_text())):
         assert parse_ddl(str(mapper.map(kind, place).spark))
 

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.compile.evolve import evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
-from ingest.order.latest import fold
-from ingest.order.settle import settle
-from ingest.order.tally import Tally, tally
+from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.latest import latest_by_key
+from ingest.order.rows import build_rows
 from ingest.testing import framed
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, Json, envelope, key
 
@@ -69,8 +69,8 @@ def _array(payload: bytes | None) -> bytearray | None:
     return None if payload is None else bytearray(payload)
 
 
-def rows_of(messages: DataFrame, compiled: CompiledTable) -> tuple[Tally, DataFrame]:
+def rows_of(messages: DataFrame, compiled: CompiledTable) -> tuple[BatchCounts, DataFrame]:
     """Take messages the whole way to the rows that would be written, as a run does."""
-    folded = fold(decode_events(messages, compiled), compiled).persist()
-    counts = tally(folded, compiled)
-    return counts, settle(folded, compiled, evolve(compiled, counts.schema_ids, None), counts)
+    folded = latest_by_key(decode_events(messages, compiled), compiled).persist()
+    counts = count_batch(folded, compiled)
+    return counts, build_rows(folded, compiled, evolve(compiled, counts.schema_ids, None), counts)

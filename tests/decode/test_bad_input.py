@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.diagnosis import explain, unknown_ids
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.order.latest import fold, rejected
-from ingest.order.tally import tally
+from ingest.order.counts import count_batch
+from ingest.order.latest import latest_by_key, rejected
 from ingest.testing import decimal, framed, nullable, semantic, unscaled
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 from tests.decode.messages import Topic, change, frame, rows_of
@@ -194,8 +194,8 @@ def test_the_good_records_beside_them_are_not(judged: list[bool], reasons: list[
 
 def test_they_are_counted_and_their_places_kept(messages: DataFrame, compiled_table: CompiledTable) -> None:
     """Each by its own; and what names an unknown schema is looked up again."""
-    folded = fold(decode_events(messages, compiled_table), compiled_table).persist()
-    counts = tally(folded, compiled_table)
+    folded = latest_by_key(decode_events(messages, compiled_table), compiled_table).persist()
+    counts = count_batch(folded, compiled_table)
     assert counts.rejected == len(BAD)
     assert counts.read == len(BAD) + len(GOOD_MESSAGES)
     places = sorted(tuple(row) for row in rejected(folded).collect())

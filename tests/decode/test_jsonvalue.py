@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from ingest import avro
-from ingest.compile.side import Side, Written
+from ingest.compile.payload import Payload, WriterSchema
 from ingest.compile.table import compile_table
 from ingest.decode.jsonvalue import parse_sql
 from ingest.errors import SchemaError
 from ingest.local.fixture import RecordedTopic, read_messages, read_recording
 from ingest.names import Topic
-from ingest.tables import Subjects, Table
+from ingest.tables import Subjects, TableConfig
 
 pytestmark = pytest.mark.spark
 
@@ -48,10 +48,10 @@ def parsed(frame: DataFrame, reader: Any, names: Mapping[str, Mapping[str, str]]
 # --- the same events as Avro ---------------------------------------------------------------------
 
 
-def schemas(recording: Any, subject: str) -> list[Written]:
+def schemas(recording: Any, subject: str) -> list[WriterSchema]:
     """Give every version of a subject."""
     return [
-        Written(one.id, f"{subject} v{one.version}", avro.parse(one.schema))
+        WriterSchema(one.id, f"{subject} v{one.version}", avro.parse(one.schema))
         for one in recording.schemas
         if one.subject == subject
     ]
@@ -90,25 +90,25 @@ def both(name: str, part: str) -> Iterator[tuple[int, int, bytearray, str]]:
 def test_an_event_is_the_same_from_json_and_from_avro(spark: SparkSession, name: str, part: str) -> None:
     """Every recorded event, every column, by the reader that the registry's schemas compile to."""
     recording = read_recording(FIXTURES / "sqlserver")
-    table = Table(
-        table="t",
+    table = TableConfig(
+        name="t",
         topic=Topic(name),
         dialect="sqlserver",
         subjects=Subjects(key=f"{name}-key", value=f"{name}-value"),  # type: ignore[arg-type]
     )
     compiled = compile_table(table, schemas(recording, f"{name}-key"), schemas(recording, f"{name}-value"))
-    side: Side = compiled.key if part == "key" else compiled.value
+    payload: Payload = compiled.key if part == "key" else compiled.value
     rows = list(both(name, part))
     seen = 0
-    for writer in side.writers:
+    for writer in payload.writers:
         mine = spark.createDataFrame(
             [one for one in rows if one[1] == writer.schema_id],
             "offset int, id int, payload binary, text string",
         )
-        options = {"mode": "FAILFAST", "avroSchema": side.reader, "datetimeRebaseMode": "CORRECTED"}
+        options = {"mode": "FAILFAST", "avroSchema": payload.reader, "datetimeRebaseMode": "CORRECTED"}
         decoded = mine.select("offset", "text", from_avro("payload", writer.wire, options).alias("from_avro"))
-        names = dict.fromkeys(side.images, writer.names)
-        result = parsed(decoded, json.loads(side.reader), names)
+        names = dict.fromkeys(payload.images, writer.names)
+        result = parsed(decoded, json.loads(payload.reader), names)
         found = dict(result.dtypes)
         assert found["value"] == found["from_avro"]
         same = "value <=> from_avro and string(value) = string(from_avro)"  # text tells 0.0 from -0.0

@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from ingest import connect
 from ingest.compile.envelope import classify
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Topic
 from ingest.run.messages import written_in
-from ingest.tables import Key, Table
+from ingest.tables import Key, TableConfig
 from tests.decode.messages import frame
 
 SEEDS = Path(__file__).parents[1] / "data" / "seeds"
@@ -115,8 +115,8 @@ def message(name: str, document: Document) -> Json:
 
 def compiled(document: Document, keys: Sequence[bytes], values: Sequence[bytes]) -> CompiledTable:
     """Compile a table from the schemas that messages hold, as a run does."""
-    table = Table(
-        table="t",
+    table = TableConfig(
+        name="t",
         topic=Topic("server1.dbo.customers"),
         dialect=document.dialect,  # type: ignore[arg-type]  # written above
         format=document.format,  # type: ignore[arg-type]  # same
@@ -131,7 +131,7 @@ def decoded(
     """Decode messages, given as texts of key and value, in their order."""
     texts = [(key.encode() if key else None, value.encode()) for key, value in records]
     table = compiled(document, [key for key, _ in texts if key], [value for _, value in texts])
-    names = {variant.field: variant.column for variant in table.row_variants}
+    names = {column_version.field: column_version.column for column_version in table.row_variants}
     events = decode_events(frame(spark, texts), table).orderBy("offset").collect()
     rows = []
     for event in (one.asDict(recursive=True) for one in events):
@@ -317,10 +317,10 @@ def test_cdl_may_write_message_keys(spark: SparkSession, document: Document) -> 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("bare", [True, False], ids=["bare", "with schema"])
-def test_a_declared_schema_reads_payloads_without_theirs(spark: SparkSession, bare: bool) -> None:  # noqa: FBT001 - a case
+def test_a_declared_schema_reads_payloads_without_theirs(spark: SparkSession, bare: bool) -> None:  # noqa: FBT001
     """And with theirs, which is not looked at."""
     node = message("sqlserver-zh-update", ZH)
-    schema = Written(SchemaId(-1), "t.json", connect.parse(node["schema"], where="t.json"))
+    schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(node["schema"], where="t.json"))
     table = compile_table(declared("id"), (), (schema,))
     text = json.dumps(node["payload"] if bare else node).encode()
     (event,) = decode_events(frame(spark, [(None, text)]), table).collect()
@@ -342,19 +342,19 @@ def test_a_row_may_have_a_column_called_schema(spark: SparkSession, row: Json) -
     names = ("schema", "note", *metadata)
     fields = [{"type": "string", "optional": True, "field": name} for name in names]
     struct = {"type": "struct", "fields": [{"type": "int32", "field": "id"}, *fields], "name": "t.Value"}
-    schema = Written(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
+    schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
     table = compile_table(declared("id"), (), (schema,))
-    column = {variant.column: variant.field for variant in table.row_variants}["schema"]
+    column = {column_version.column: column_version.field for column_version in table.row_variants}["schema"]
     (event,) = decode_events(
         frame(spark, [(None, json.dumps({**row, **metadata}).encode())]), table
     ).collect()
     assert (event["rejected"], event["k"]["id"], event["row"][column]) == (False, 1, "dbo")
 
 
-def declared(*keys: str) -> Table:
+def declared(*keys: str) -> TableConfig:
     """Make the table file of a topic whose schema is declared."""
-    return Table(
-        table="t",
+    return TableConfig(
+        name="t",
         topic=Topic("t"),
         dialect="sqlserver",
         format="debezium-json",

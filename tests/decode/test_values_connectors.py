@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest import avro
-from ingest.compile.column import Mapped, Mapper
 from ingest.tables import Column, Types
 from ingest.testing import decimal, nullable, semantic, unscaled
+from ingest.typemap.column import Mapped, Mapper
 
 pytestmark = pytest.mark.spark
 

@@ -6,9 +6,9 @@ from typing import get_args
 import attrs
 import pytest
 
-from ingest.compile.typetable import POLICIES, TYPES, TYPES_BY_TICK
 from ingest.dialects import DIALECTS, RECORD, Dialect, dialect_of, dialect_of_flat
 from ingest.tables.table import DialectName
+from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK
 
 EVERY = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
 
@@ -66,7 +66,7 @@ def test_source_records_are_told_apart() -> None:
 
 def test_flattened_rows_are_told_apart() -> None:
     """No field of a position tells two connectors."""
-    signs = [sign for dialect in DIALECTS.values() for sign in dialect.flat_signs]
+    signs = [sign for dialect in DIALECTS.values() for sign in dialect.flattened_fields]
     assert len(set(signs)) == len(signs)
 
 
@@ -92,7 +92,7 @@ def test_a_position_is_made_of_source_fields_that_are_read(dialect: Dialect) -> 
 @EVERY
 def test_a_sign_of_a_flattened_row_is_part_of_the_position(dialect: Dialect) -> None:
     """A row without any part of it would have no place in the order."""
-    assert set(dialect.flat_signs) <= set(dialect.source)
+    assert set(dialect.flattened_fields) <= set(dialect.source)
 
 
 @EVERY
@@ -113,17 +113,17 @@ def test_a_topics_name_is_read_in_one_way(dialect: Dialect) -> None:
 def test_guards_speak_of_types_that_there_are(dialect: Dialect) -> None:
     """A warning about a name that no column can have would never be seen."""
     known = {semantic for semantic, _, _ in TYPES}
-    assert {semantic for guard in dialect.guards for semantic in guard.semantics} <= known
-    assert all(guard.text for guard in dialect.guards)
+    assert {semantic for guard in dialect.caveats for semantic in guard.semantics} <= known
+    assert all(guard.text for guard in dialect.caveats)
     assert dialect is RECORD or dialect.documentation.startswith("https://")
 
 
 @EVERY
 def test_a_tick_has_rows_of_its_own(dialect: Dialect) -> None:
     """For each policy of the type that they replace."""
-    if dialect.tick_ns is None:
+    if dialect.time_resolution_ns is None:
         return
-    rows = TYPES_BY_TICK[dialect.tick_ns]
+    rows = TYPES_BY_TICK[dialect.time_resolution_ns]
     semantics = {semantic for semantic, _, _ in rows}
     replaced = {key for key in TYPES if key[0] in semantics}
     assert set(rows) == replaced

@@ -62,7 +62,7 @@ def test_every_error_has_an_entry() -> None:
         for code, text in zip(entries[::2], entries[1::2], strict=True)
         for name in re.findall(entry, text)
     }
-    bases = {"IngestError", "Final", "Misuse", "Retryable"}
+    bases = {"IngestError", "PermanentError", "UserError", "RetryableError"}
     raised = {
         name: one.exit_code
         for name, one in vars(errors).items()

@@ -19,7 +19,7 @@ import pytest
 from ingest.local.ports import choose_port
 from ingest.local.process import Process, stop_processes
 from ingest.local.servers import Addresses, down, up
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, make_topics

@@ -165,7 +165,7 @@ def test_a_bad_message_is_set_aside_and_its_range_goes_on(seen: Seen, name: str)
     outcome = seen.outcome(name)
 
     assert outcome.outcome == "committed", outcome.error
-    assert outcome.tally.rejected == 1
+    assert outcome.counts.rejected == 1
     assert seen.names(name) == {1: "a", 2: "b", 4: "d"}
 
 
@@ -229,7 +229,7 @@ def test_the_others_go_on(seen: Seen) -> None:
     """A version that nobody wrote with stops nothing; the exit code tells of the failures."""
     fine = seen.outcome("fine")
 
-    assert (fine.outcome, fine.tally.read) == ("committed", 1)
+    assert (fine.outcome, fine.counts.read) == ("committed", 1)
     assert len(read_table(seen.deployment.frame("fine"), ["id"])) == 3
     assert (seen.first.exit_code, seen.second.exit_code) == (0, 1)
 
@@ -240,7 +240,7 @@ def test_an_id_of_another_subject_is_looked_up(seen: Seen) -> None:
     rows = read_table(seen.deployment.frame("elsewhere"), ["id"])
 
     assert outcome.outcome == "committed", outcome.error
-    assert seen.elsewhere_id in outcome.tally.schema_ids
+    assert seen.elsewhere_id in outcome.counts.schema_ids
     assert [rows[(number,)]["more"] for number in (1, 2, 4)] == [None, None, 1 << 40]
 
 
@@ -263,11 +263,11 @@ def test_a_replay_applies_what_was_mended_and_leaves_the_rest(seen: Seen) -> Non
 
     done, left = session.replay("unmapped"), session.replay("null_key", partition=0, offset=BAD_OFFSET)
 
-    assert (done.resolved, done.tally.rejected, left.resolved, left.tally.rejected) == (1, 0, 0, 1)
+    assert (done.resolved, done.counts.rejected, left.resolved, left.counts.rejected) == (1, 0, 0, 1)
     assert seen.names("unmapped") == {1: "a", 2: "b", 3: "c", 4: "d"}
     (status,) = session.status(["unmapped"])
     assert status.last is not None
     assert (status.last.kind, status.lag, status.rejects) == ("replay", 0, 0)
     assert (session.rejects("unmapped").resolved, session.rejects("unmapped").records) == (1, ())
     assert session.rejects("null_key").reasons == {"null-key": 1}
-    assert session.replay("unmapped").tally.read == 0
+    assert session.replay("unmapped").counts.read == 0

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 COLUMNS: Final = {"id": "int", "v": nullable("string")}
 UNSENT: Final = "__debezium_unavailable_value"
 SOFT: Final = ("cow", "mor")
-Held = dict[int, tuple[Any, ...]]
+LockHandle = dict[int, tuple[Any, ...]]
 
 
 def row(number: int, value: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def row(number: int, value: str) -> dict[str, Any]:
     return {"id": number, "v": value}
 
 
-def held(deployment: Deployment, table: str) -> Held:
+def held(deployment: Deployment, table: str) -> LockHandle:
     """Read what a table says of each key."""
     frame = deployment.frame(table)
     names = [one for one in ("_cdc_op", "_cdc_deleted", "v") if one in frame.columns]

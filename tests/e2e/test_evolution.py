@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.local.servers import Addresses
-from ingest.run.plan import TablePlan
+from ingest.operations.plan import TablePlan
 from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Row
 from tests.e2e.changes import IN_PLACE, REWRITTEN, Case
@@ -184,7 +184,7 @@ def test_every_plan_says_what_the_run_then_does(followed: Followed) -> None:
         for plan, done in zip(plans, followed.done[table], strict=True):
             assert (plan.verdict, done.outcome) == ("commit", "committed"), plan.error or done.error
             assert plan.changes == done.schema_changes
-            assert plan.tally == done.tally
+            assert plan.counts == done.counts
             assert plan.ranges == done.ranges
         rewrites = {plan.rewrites for plan in plans}
         anew = ("int_decimal", "long_decimal", "field_decimal")

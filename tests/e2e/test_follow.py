@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
@@ -26,9 +26,9 @@ def test_rounds_read_what_a_bound_left_and_what_came_meanwhile(
     settings = deployment.root / "ingest.toml"
     with Session.open(settings, tables=deployment.tables, spark=deployment.spark) as session:
         rounds = session.follow(interval_s=0.5, max_offsets=2)
-        read = [next(rounds).tables[0].tally.read for _ in range(2)]
+        read = [next(rounds).tables[0].counts.read for _ in range(2)]
         topics["f"].send(Change("u", {"id": 0, "v": "b"}, at=10))
-        read += [next(rounds).tables[0].tally.read for _ in range(2)]
+        read += [next(rounds).tables[0].counts.read for _ in range(2)]
         rounds.close()
 
     assert read == [2, 1, 1, 0]

@@ -73,7 +73,7 @@ def test_cdls_messages_become_the_sources_tables(
 
     assert _errors(reports) == []
     assert _wrong(deployment, _as_sent) == {}
-    beats = sum(one.tally.ignored.get("heartbeat", 0) for report in reports for one in report.tables)
+    beats = sum(one.counts.ignored.get("heartbeat", 0) for report in reports for one in report.tables)
     assert beats > 0
 
 

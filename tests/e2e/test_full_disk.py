@@ -96,7 +96,7 @@ def test_files_that_cannot_be_written_to_their_end_are_no_commit(
     for outcome in report.tables:
         assert_no_room(outcome, lake / outcome.table, "File too large")
         assert [row.v for row in deployment.frame(outcome.table).collect()] == ["a"]
-    assert [one.tally.read for one in deployment.run().tables] == [1, 1]
+    assert [one.counts.read for one in deployment.run().tables] == [1, 1]
     assert [row.v for name in topics for row in deployment.frame(name).collect()] == ["b", "b"]
 
 
@@ -121,5 +121,5 @@ def test_a_full_disk_is_told_and_leaves_the_table_as_it_was(
             assert [row.v for row in deployment.frame("t").collect()] == ["a"]
         (outcome,) = deployment.run().tables
 
-        assert (outcome.outcome, outcome.tally.read) == ("committed", 2)
+        assert (outcome.outcome, outcome.counts.read) == ("committed", 2)
         assert [row.v for row in deployment.frame("t").orderBy("id").collect()] == ["b", "b"]

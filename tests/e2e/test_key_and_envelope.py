@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
-from ingest.run.plan import TablePlan
+from ingest.operations.plan import TablePlan
 from ingest.run.report import TableOutcome
 from ingest.testing import key_schema, nullable
 from tests.e2e.deployment import Deployment
@@ -91,7 +91,7 @@ def test_the_table_goes_on_as_the_policy_says(done: Done, table: tuple[str, str,
     name = "_".join(table)
     expected = {1: 1, 2: 10, 3: 13, 4: 11, 5: 14} if table[0] == "drift" else {1: 1, 2: 2, 3: 13, 5: 14}
     assert done.rows[name] == expected
-    assert sum(one.tally.rejected for one in done.done[name]) == (3 if table[0] == "foreign" else 0)
+    assert sum(one.counts.rejected for one in done.done[name]) == (3 if table[0] == "foreign" else 0)
 
 
 @pytest.mark.parametrize("table", TABLES, ids="_".join)
@@ -100,5 +100,5 @@ def test_the_plan_foretold_each_run(done: Done, table: tuple[str, str, str]) -> 
     name = "_".join(table)
     for plan, run in zip(done.planned[name], done.done[name], strict=True):
         assert (plan.verdict, run.outcome) == ("commit", "committed"), plan.error or run.error
-        assert (plan.changes, plan.tally) == (run.schema_changes, run.tally)
-        assert bool(plan.refused) == bool(run.tally.rejected)
+        assert (plan.changes, plan.counts) == (run.schema_changes, run.counts)
+        assert bool(plan.refused) == bool(run.counts.rejected)

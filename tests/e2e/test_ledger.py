@@ -49,7 +49,7 @@ def test_rows_and_offsets_are_one_commit(make_deployment: Callable[[], Deploymen
     for outcome, metadata in zip((first, second), found.values(), strict=True):
         assert json.loads(metadata["ingest.schema_ids"]) == [topic.last_id]
         counters = json.loads(metadata["ingest.counters"])
-        assert counters == {"read": outcome.tally.read, "upserted": outcome.tally.upserted,
+        assert counters == {"read": outcome.counts.read, "upserted": outcome.counts.upserted,
                             "deleted": 0, "superseded": 0}  # fmt: skip
     assert second.to_json()["offsets"] == {"from": {"0": 2, "1": 1}, "to": {"0": 3, "1": 1}}
 
@@ -62,7 +62,7 @@ def test_rows_and_offsets_are_one_commit(make_deployment: Callable[[], Deploymen
     assert metadata["ingest.kind"] == "set-offsets"
     assert metadata["ingest.note"] == "moved to 0=1; was 0=3,1=1"
     assert moved.to_json()["note"] == metadata["ingest.note"]
-    assert deployment.run().tables[0].tally.read == 2
+    assert deployment.run().tables[0].counts.read == 2
     assert deployment.frame("t").count() == 4
 
 

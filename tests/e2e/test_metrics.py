@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ingest.run.health import health, parse_bound
+from ingest.operations.health import health, parse_bound
 from ingest.run.report import RunReport
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics

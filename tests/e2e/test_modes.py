@@ -50,7 +50,7 @@ def test_updates_that_are_only_described_make_the_same_documents(
 
     assert [one.error for report in reports for one in report.tables if one.error] == []
     if mode == "change_streams":
-        assert sum(one.tally.unfilled for report in reports for one in report.tables) > 0
+        assert sum(one.counts.rows_needing_stored_values for report in reports for one in report.tables) > 0
     assert [one for table in tables for one in wrong(deployment, table)] == []
 
 
@@ -84,13 +84,13 @@ def test_every_change_is_kept_where_a_table_appends(make_deployment: Make) -> No
     topics = [f"{deployment.prefix}.inv.nopk", f"{deployment.prefix}.inv.docs"]
     deployment.session.onboard(topics, name="{table}", append=True)
 
-    first = {one.table: one.tally for one in deployment.run().tables}
+    first = {one.table: one.counts for one in deployment.run().tables}
     counts = {table: deployment.frame(table).count() for table in first}
     for table in first:
         deployment.session.move_offsets(table, "earliest")
     deployment.run()
 
-    assert counts == {table: tally.upserted for table, tally in first.items()}
+    assert counts == {table: counts.upserted for table, counts in first.items()}
     assert {table: deployment.frame(table).count() for table in first} == counts
     deletes = deployment.frame("nopk").where("_cdc_op = 'd'").collect()
     assert len(deletes) == 2
@@ -113,7 +113,7 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
 
     if policy == "ignore":
         expected = read_expected(deployment.recording, "SCRATCH")
-        assert outcome.tally.ignored["truncate"] == 1
+        assert outcome.counts.ignored["truncate"] == 1
         assert deployment.frame("SCRATCH").count() > len(expected.rows)
     else:
         assert isinstance(outcome.error, DecodeError)
@@ -181,11 +181,11 @@ def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None
     allow_rejects(deployment)
 
     (plan,) = deployment.plan(max_offsets=5)
-    assert (plan.verdict, plan.versions, plan.tally.read) == ("commit", (), 5)
+    assert (plan.verdict, plan.versions, plan.counts.read) == ("commit", (), 5)
     reports = [deployment.run(max_offsets=most) for most in (5, 1, None)]  # the sixth is a tombstone
 
     assert [str(one.error) for report in reports for one in report.tables if one.error] == []
-    ignored = [one.tally.ignored for report in reports for one in report.tables]
+    ignored = [one.counts.ignored for report in reports for one in report.tables]
     assert ignored[1] == {"tombstone": 1}
     assert wrong(deployment, "nopk") == []
 
@@ -193,6 +193,6 @@ def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None
     producer.produce(topic, b"no JSON", b"no JSON")
     assert producer.flush(30) == 0
     (done,) = deployment.run().tables
-    assert done.tally.rejected == 1
+    assert done.counts.rejected == 1
     (reject,) = deployment.session.rejects("nopk").records
     assert "value: is no JSON" in reject.error

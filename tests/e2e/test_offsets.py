@@ -136,7 +136,7 @@ def test_topics_that_lose_records_or_begin_again_and_tables_that_go_back(
     third = run(deployment)
 
     assert {one.error for one in third.values()} == {None}
-    assert third["saved"].tally.read == 0, "aborted records alone"
+    assert third["saved"].counts.read == 0, "aborted records alone"
     assert keys(deployment, "lost") == [1, 2, 5]
     assert keys(deployment, "anew") == [1, 2, 3, 4, 5]
     assert {one.outcome for one in run(deployment).values()} == {"idle"}
@@ -148,5 +148,5 @@ def test_topics_that_lose_records_or_begin_again_and_tables_that_go_back(
     assert (status.last.instant, status.last.next_offsets) == (first["saved"].instant, {0: 2})
     again = run(deployment)["saved"]
     assert again.ranges is not None
-    assert (again.ranges.start_offsets(), again.tally.read) == ({0: 2, 1: 0}, 1)
+    assert (again.ranges.start_offsets(), again.counts.read) == ({0: 2, 1: 0}, 1)
     assert keys(deployment, "saved") == [1, 2, 3]

@@ -118,9 +118,9 @@ def test_the_newest_change_of_a_key_wins(make_deployment: Callable[[], Deploymen
     first, *_ = run_batches(deployment, topic, tables, LATE)
 
     for one in first.tables:
-        counts = (one.tally.read, one.tally.upserted, one.tally.deleted, one.tally.superseded)
+        counts = (one.counts.read, one.counts.upserted, one.counts.deleted, one.counts.superseded)
         assert counts == (6, 2, 1, 2)
-        assert one.tally.ignored == {"tombstone": 1}
+        assert one.counts.ignored == {"tombstone": 1}
     assert_replays_change_nothing(deployment, tables, ("earliest", "0=6"))
 
 

@@ -18,7 +18,7 @@ from ingest.errors import (
     IngestError,
     RegistryRefusedError,
     RegistryUnreachableError,
-    Retryable,
+    RetryableError,
     SchemaError,
     WriteError,
 )
@@ -97,7 +97,7 @@ def test_a_registry_that_does_not_answer_writes_nothing_and_then_it_goes_on(
             assert isinstance(outcome.error, kind), f"{name}: {text}"
             assert said in text, name
             assert "\n" not in text, name
-            code = 75 if issubclass(kind, Retryable) else 1
+            code = 75 if issubclass(kind, RetryableError) else 1
             assert (report.exit_code, outcome.instant) == (code, None), name
             assert not (deployment.root / "lake" / "t").exists(), name
         front.play = slowly
@@ -151,7 +151,7 @@ def test_a_schema_that_the_registry_gets_late_brings_its_records_late(
     report = deployment.run()
 
     (reject,) = deployment.session.rejects("t").records
-    assert (report.exit_code, report.tables[0].tally.rejected) == (0, 1)
+    assert (report.exit_code, report.tables[0].counts.rejected) == (0, 1)
     assert (reject.offset, reject.reason, reject.schema_id) == (1, "unknown-schema", late)
     assert str(late) in reject.error
     assert topic.version(WIDER) == late
@@ -211,7 +211,7 @@ def test_a_broker_that_dies_while_it_is_read_is_temporary(tmp_path: Path, outer_
         assert (report.exit_code, outcome.instant) == (75, None)
         assert deployment.frame("t").count() == 10
         up(data)
-        assert deployment.run().tables[0].tally.read == 40
+        assert deployment.run().tables[0].counts.read == 40
         assert deployment.frame("t").count() == 50
     finally:
         down(data)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import EvolutionError
 from ingest.local.servers import Addresses
-from ingest.run.plan import TablePlan
+from ingest.operations.plan import TablePlan
 from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Row, decimal, nullable, timestamp
 from tests.e2e.changes import NOON, NOON_S
@@ -162,7 +162,7 @@ def test_the_policy_decides(decided: Decided, name: str) -> None:
         assert f"{name}-value v2" in str(done.error)
     else:
         assert done.error is None
-        assert done.tally.rejected == case.rejected
+        assert done.counts.rejected == case.rejected
     rows = decided.deployment.frame(name).drop("_hoodie_commit_time").collect()
     own = [{n: v for n, v in row.asDict().items() if not n.startswith("_")} for row in rows]
     assert {row.pop("id"): row for row in own} == case.expected
@@ -175,7 +175,7 @@ def test_the_plan_foretold_it(decided: Decided, name: str) -> None:
     assert plan.verdict == ("fail" if CASES[name].fails else "commit")
     assert str(plan.error) == str(done.error)
     if not CASES[name].fails:
-        assert (plan.changes, plan.tally) == (done.schema_changes, done.tally)
+        assert (plan.changes, plan.counts) == (done.schema_changes, done.counts)
         assert bool(plan.refused) == bool(CASES[name].rejected)
     (version,) = plan.versions
     assert (version.version, version.waiting, version.level) == (2, True, "NONE")

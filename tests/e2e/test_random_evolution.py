@@ -133,7 +133,7 @@ def lives(
         for done in deployment.run(max_offsets=most).tables:
             assert done.error is None
             assert plans[done.table].changes == done.schema_changes
-            assert plans[done.table].tally == done.tally
+            assert plans[done.table].counts == done.counts
     return deployment, lives
 
 

@@ -132,7 +132,7 @@ def test_a_replayed_change_takes_its_own_place(
     place.edit('beyond = "fail"', 'beyond = "null"')
     done = session.replay("t")
 
-    assert (done.resolved, done.tally.rejected, done.tally.upserted) == (2, 1, 2)
+    assert (done.resolved, done.counts.rejected, done.counts.upserted) == (2, 1, 2)
     assert place.names() == {1: "at 6", 2: "at 5", 3: "at 3"}
     assert place.kept() == {3: "replayed", 4: "replayed", 6: None}
     assert (place.run(), place.open()) == ("idle", [6])

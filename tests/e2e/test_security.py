@@ -22,7 +22,7 @@ from ingest.errors import BrokerRefusedError, IngestError, RegistryRefusedError
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses
 from ingest.names import Topic as TopicName
-from ingest.run.session import Session
+from ingest.session import Session
 from ingest.testing import nullable
 from tests.certificates import Certificates, make_certificates
 from tests.e2e.events import Change, make_topics
@@ -177,7 +177,7 @@ def test_a_table_is_read_through_each_login(stage: Stage, way: str, outer_spark:
             structlog.reset_defaults()
 
     assert [one.outcome for one in report.tables] == ["committed"], report.tables[0].error
-    assert (report.tables[0].tally.upserted, status.lag) == (2, 0)
+    assert (report.tables[0].counts.upserted, status.lag) == (2, 0)
     told = (plans, report, status, report.to_json(), session.settings, heard.getvalue())
     assert stage.shown_in(" ".join(map(repr, told))) == []
     files = [stage.root / way / folder for folder in ("tables", "lake")]

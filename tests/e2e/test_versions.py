@@ -128,7 +128,7 @@ def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deploym
     set_policies(deployment, "foreign", {"envelope-changed": "reject"})
     allow_rejects(deployment, "foreign")
     (done,) = deployment.run(["foreign"]).tables
-    assert (done.outcome, done.tally.rejected, done.tally.upserted) == ("committed", 1, 1)
+    assert (done.outcome, done.counts.rejected, done.counts.upserted) == ("committed", 1, 1)
 
 
 def test_a_subject_that_goes_between_plan_and_run_stops_the_run(deployment: Deployment) -> None:

@@ -12,7 +12,7 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.present import present
 from ingest.hudi.upsert import write
 from ingest.names import Instant, Partition, Subject, Topic
-from ingest.tables import Subjects, Table, Target
+from ingest.tables import Subjects, TableConfig, Target
 
 
 def entry_of(run: int) -> LedgerEntry:
@@ -38,17 +38,19 @@ class Lake:
     root: Path
     runs: int = 0
 
-    def table(self, name: str, **target: Any) -> Table:
+    def table(self, name: str, **target: Any) -> TableConfig:
         """Make a table file's value."""
         topic = Topic(f"s.dbo.{name}")
         subjects = Subjects(value=Subject(f"{topic}-value"))
-        return Table(table=name, topic=topic, dialect="sqlserver", subjects=subjects, target=Target(**target))
+        return TableConfig(
+            name=name, topic=topic, dialect="sqlserver", subjects=subjects, target=Target(**target)
+        )
 
-    def path(self, table: Table) -> str:
+    def path(self, table: TableConfig) -> str:
         """Give the table's path."""
-        return str(self.root / table.table)
+        return str(self.root / table.name)
 
-    def commit(self, table: Table, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
+    def commit(self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
         """Write a frame as the next run does."""
         self.runs += 1
         path = self.path(table)
@@ -59,11 +61,11 @@ class Lake:
         """Make a folded batch: op, position, then the columns of `ddl`."""
         return self.spark.createDataFrame(rows, f"_cdc_op string, _cdc_position string not null, {ddl}")
 
-    def frame(self, table: Table) -> DataFrame:
+    def frame(self, table: TableConfig) -> DataFrame:
         """Read the table with plain Spark, as a user does."""
         return self.spark.read.format("hudi").load(self.path(table))
 
-    def rows(self, table: Table, *columns: str) -> list[tuple[Any, ...]]:
+    def rows(self, table: TableConfig, *columns: str) -> list[tuple[Any, ...]]:
         """Collect columns, in the order of the first."""
         return sorted(tuple(row) for row in self.frame(table).select(*columns).collect())
 

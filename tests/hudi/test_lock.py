@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import TableLockedError, WriteError
 from ingest.hudi.lock import locked
-from ingest.hudi.lockways import EXPIRY_MIN, ProviderLock
+from ingest.hudi.lock_providers import EXPIRY_MIN, ProviderLock
 from ingest.hudi.metaclient import jvm_of
 from ingest.settings import LakeSettings
 

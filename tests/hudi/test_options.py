@@ -5,17 +5,17 @@ import re
 import pytest
 
 from ingest.errors import TableFileError
-from ingest.hudi.layout import choose_target
 from ingest.hudi.options import hudi_options
 from ingest.names import Subject, Topic
-from ingest.tables import Subjects, Table, Target
+from ingest.onboard.layout import choose_target
+from ingest.tables import Subjects, TableConfig, Target
 
 
-def table_of(hudi: dict[str, str] | None = None, **target: object) -> Table:
+def table_of(hudi: dict[str, str] | None = None, **target: object) -> TableConfig:
     """Make a table file's value."""
     subjects = Subjects(value=Subject("s.dbo.t-value"))
-    return Table(
-        table="t",
+    return TableConfig(
+        name="t",
         topic=Topic("s.dbo.t"),
         dialect="sqlserver",
         subjects=subjects,

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from ingest.compile.side import Side, Writer
-from ingest.decode.confluent import decode_side, is_whole
+from ingest.compile.payload import CompiledWriter, Payload
+from ingest.decode.confluent import decode_payload, is_whole
 from ingest.names import SchemaId
 
 Json = Any
@@ -19,10 +19,12 @@ Outcome = tuple[bool, Json]
 SENTINEL = "4F4646534554214C"
 
 
-def side(reader: Json, writers: Mapping[int, Json]) -> Side:
+def payload(reader: Json, writers: Mapping[int, Json]) -> Payload:
     """Make a side of a reader and of writers by their ids."""
-    wires = tuple(Writer(SchemaId(n), str(n), "data", json.dumps(wire)) for n, wire in writers.items())
-    return Side(wires, (), json.dumps(reader))
+    wires = tuple(
+        CompiledWriter(SchemaId(n), str(n), "data", json.dumps(wire)) for n, wire in writers.items()
+    )
+    return Payload(wires, (), json.dumps(reader))
 
 
 def record(fields: Mapping[str, Json], name: str = "R") -> Json:
@@ -42,17 +44,17 @@ def payloads(spark: SparkSession, messages: Sequence[bytes | None]) -> DataFrame
     return spark.createDataFrame(rows, "n int, message binary").coalesce(1)
 
 
-def by_us(spark: SparkSession, side: Side, messages: Sequence[bytes | None]) -> list[Outcome]:
+def by_us(spark: SparkSession, payload: Payload, messages: Sequence[bytes | None]) -> list[Outcome]:
     """Decode with our decoder."""
-    return _outcomes(decode_side(payloads(spark, messages), side, "message", "d"), is_whole("d"))
+    return _outcomes(decode_payload(payloads(spark, messages), payload, "message", "d"), is_whole("d"))
 
 
-def by_spark(spark: SparkSession, side: Side, messages: Sequence[bytes | None]) -> list[Outcome]:
+def by_spark(spark: SparkSession, payload: Payload, messages: Sequence[bytes | None]) -> list[Outcome]:
     """Decode with `from_avro`, which has to find bytes of ours right behind the record."""
-    options = {"mode": "PERMISSIVE", "datetimeRebaseMode": "CORRECTED", "avroSchema": _framed(side.reader)}
+    options = {"mode": "PERMISSIVE", "datetimeRebaseMode": "CORRECTED", "avroSchema": _framed(payload.reader)}
     behind = F.expr(f"concat(substring(message, 6), X'{SENTINEL}')")
-    decoded = F.when(F.expr("false"), from_avro(behind, _framed(side.reader), options))
-    for writer in side.writers:
+    decoded = F.when(F.expr("false"), from_avro(behind, _framed(payload.reader), options))
+    for writer in payload.writers:
         matches = F.expr(f"substring(message, 1, 5) = X'00{writer.schema_id:08X}'")
         decoded = decoded.when(matches, from_avro(behind, _framed(writer.wire), options))
     whole = f"coalesce(d.tail = X'{SENTINEL}', false)"

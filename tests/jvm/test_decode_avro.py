@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.decode.confluent import decode_side
+from ingest.decode.confluent import decode_payload
 from ingest.testing import framed, unscaled
-from tests.jvm.decoders import Json, by_spark, by_us, payloads, reader_of, record, side
+from tests.jvm.decoders import Json, by_spark, by_us, payload, payloads, reader_of, record
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +97,7 @@ def test_values_are_those_of_from_avro(name: str, spark: SparkSession) -> None:
     """To the ends of every type, by whatever Avro promotes, and what cannot be read is not."""
     writer, reader, values = CASES[name]
     wire = record({"before": "int", "v": writer, "after": "string"})
-    one = side(reader_of({"after": "string", "v": reader, "gone": "int"}), {7: wire})
+    one = payload(reader_of({"after": "string", "v": reader, "gone": "int"}), {7: wire})
     messages = [framed(7, wire, {"before": 1, "v": value, "after": "z"}) for value in values]
 
     ours = by_us(spark, one, messages)
@@ -121,7 +121,7 @@ def test_what_a_writer_has_beside_is_skipped(spark: SparkSession) -> None:
         "bytes": b"\0\1", "fixed": b"abc", "enum": "B", "union": {"x": 1, "y": "z"}, "array": ["a", ""],
         "map": {"a": None, "b": {"x": 2, "y": ""}}, "v": 5, "blocks": [], "w": 6,
     }  # fmt: skip
-    one = side(reader_of({"v": "int", "w": "int"}), {7: wire})
+    one = payload(reader_of({"v": "int", "w": "int"}), {7: wire})
     empty = framed(7, wire, value)
     sized = b"\x03\x06" + b"\x02\x80\x01" + b"\x02\x04" + b"\0"  # two in 3 bytes, then one, then the end
     messages = [empty, empty[:-2] + sized + empty[-1:], empty[:-2] + b"\x03\x08" + empty[-1:]]
@@ -132,15 +132,15 @@ def test_what_a_writer_has_beside_is_skipped(spark: SparkSession) -> None:
 
 
 def test_the_header_chooses_the_writer(spark: SparkSession) -> None:
-    """The highest id too; null for what no schema of the side wrote, and for what is too short to say."""
+    """The highest id too; null for what no schema of the payload wrote, and for what is too short to say."""
     wires = {1: record({"a": "int"}), 2**32 - 1: record({"b": "string", "a": "int"})}
-    one = side(reader_of({"a": "int", "b": "string"}), wires)
+    one = payload(reader_of({"a": "int", "b": "string"}), wires)
     first = framed(1, wires[1], {"a": 3})
     last = framed(2**32 - 1, wires[2**32 - 1], {"a": 4, "b": "x"})
     unknown = [None, b"", b"\0", first[:4], b"\1" + first[1:], b"\0\0\0\0\2\6"]
     messages = [first, last, first[:5], *unknown]
 
-    decoded = decode_side(payloads(spark, messages), one, "message", "d")
+    decoded = decode_payload(payloads(spark, messages), one, "message", "d")
 
     assert by_us(spark, one, messages) == by_spark(spark, one, messages)
     rows = sorted(decoded.selectExpr("n", "d is null", "d.value.a", "d.whole").collect())
@@ -161,7 +161,7 @@ NUMBERS_AHEAD = [2**31 - 1, 2**31, 2**40, 2**63 - 1, -1, -2, -(2**31), -(2**63),
 def test_no_length_is_believed_beyond_the_bytes(name: str, spark: SparkSession, *, read: bool) -> None:
     """Sizes and counts that would exhaust the memory, or go backwards, are no records."""
     wire = record({"v": HOSTILE[name]})
-    one = side(reader_of({"v": HOSTILE[name]} if read else {"other": "int"}), {7: wire})
+    one = payload(reader_of({"v": HOSTILE[name]} if read else {"other": "int"}), {7: wire})
     header = framed(7, record({}), {})
     messages = [framed(7, record({"v": "long"}), {"v": number}) for number in NUMBERS_AHEAD]
     messages += [header + b"\x80" * n for n in (0, 1, 5, 9, 10, 11)]
@@ -184,7 +184,7 @@ def test_what_avro_itself_only_guesses_is_not_read(spark: SparkSession) -> None:
         framed(n, record({}), {}) + one for n, ones in enumerate(DOUBTFUL.values(), 1) for one in ones
     ]
 
-    decoded = by_us(spark, side(reader_of(fields), wires), messages)
+    decoded = by_us(spark, payload(reader_of(fields), wires), messages)
 
     assert [whole for whole, _ in decoded] == [True, True, False, False] * 3
     values = [[one for one in value.values() if one is not None] for _, value in decoded if value]
@@ -204,7 +204,7 @@ def test_text_that_is_no_utf8_is_not_read(spark: SparkSession) -> None:
     wire, reader = record({"v": "bytes"}), reader_of({"v": "string"})
     messages = [framed(7, wire, {"v": text}) for text in texts]
 
-    decoded = by_us(spark, side(reader, {7: record({"v": "string"})}), messages)
+    decoded = by_us(spark, payload(reader, {7: record({"v": "string"})}), messages)
 
     found = [value["v"] if value else None for _, value in decoded]
     assert found == [_text_of(one) for one in texts]
@@ -221,7 +221,7 @@ def _text_of(text: bytes) -> str | None:
 def test_a_decimal_that_from_avro_wraps_is_not_read(spark: SparkSession) -> None:
     """Of up to 18 digits, Spark keeps the low 64 bits of a larger number: a wrong value, without a sign."""
     wire = record({"v": "bytes"})
-    one = side(reader_of({"v": _decimal(18, 0)}), {7: wire})
+    one = payload(reader_of({"v": _decimal(18, 0)}), {7: wire})
     messages = [framed(7, wire, {"v": unscaled(2**64 + 5)})]
 
     assert by_spark(spark, one, messages) == [(True, {"v": 5})]
@@ -231,10 +231,12 @@ def test_a_decimal_that_from_avro_wraps_is_not_read(spark: SparkSession) -> None
 def test_the_last_of_equal_keys_wins(spark: SparkSession) -> None:
     """As in Avro's own maps; Spark's would hold both."""
     wire = record({"v": {"type": "map", "values": "int"}})
-    one = side(reader_of({"v": {"type": "map", "values": ["null", "int"]}}), {7: wire})
+    one = payload(reader_of({"v": {"type": "map", "values": ["null", "int"]}}), {7: wire})
     twice = [framed(7, record({}), {}) + b"\x06\x02a\x02\x02b\x04\x02a\x06\0"]
 
-    rows = decode_side(payloads(spark, twice), one, "message", "d").selectExpr("size(d.value.v)", "d.value.v")
+    rows = decode_payload(payloads(spark, twice), one, "message", "d").selectExpr(
+        "size(d.value.v)", "d.value.v"
+    )
 
     assert [tuple(row) for row in rows.collect()] == [(2, {"a": 3, "b": 2})]
 
@@ -247,7 +249,7 @@ def test_without_generated_code_the_values_are_the_same(spark: SparkSession) -> 
     samples = {"boolean": True, "int": -3, "long": 2**40, "float": 0.5, "double": 0.1, "string": "ä"}
     value = {name: samples.get(str(kind), b"\0") for name, kind in fields.items()}
     messages = [framed(7, wire, value), framed(7, wire, dict.fromkeys(fields)), b"\0", None]
-    one = side(reader_of(fields), {7: wire})
+    one = payload(reader_of(fields), {7: wire})
     compiled = by_us(spark, one, messages)
     slow = spark.newSession()
     slow.conf.set("spark.sql.codegen.wholeStage", "false")
@@ -260,11 +262,11 @@ def test_without_generated_code_the_values_are_the_same(spark: SparkSession) -> 
 def test_spark_knows_that_the_same_is_the_same(spark: SparkSession) -> None:
     """So that what is said twice is done once; another reader is another value, and code is generated."""
     wires = {7: record({"a": "int"})}
-    one, other = side(reader_of({"a": "int"}), wires), side(reader_of({"a": "long"}), wires)
+    one, other = payload(reader_of({"a": "int"}), wires), payload(reader_of({"a": "long"}), wires)
     frame = payloads(spark, [framed(7, wires[7], {"a": 1})])
 
     plans = [
-        decode_side(frame, which, "message", "d")._jdf.queryExecution()  # noqa: SLF001  no public way
+        decode_payload(frame, which, "message", "d")._jdf.queryExecution()  # noqa: SLF001  no public way
         for which in (one, one, other)
     ]
 

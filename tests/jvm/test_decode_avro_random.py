@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from ingest.testing import framed
-from tests.jvm.decoders import Json, by_spark, by_us, reader_of, record, side
+from tests.jvm.decoders import Json, by_spark, by_us, payload, reader_of, record
 
 pytestmark = pytest.mark.spark
 
@@ -159,7 +159,7 @@ def topics(draw: st.DrawFn) -> Topic:
 @given(topic=topics())
 def test_values_of_any_schemas_are_those_of_from_avro(spark: SparkSession, topic: Topic) -> None:
     """Several writers, of whose fields some are missing, moved or beside, and one reader."""
-    one = side(topic.reader, topic.writers)
+    one = payload(topic.reader, topic.writers)
 
     assert by_us(spark, one, topic.messages) == by_spark(spark, one, topic.messages)
 
@@ -188,7 +188,7 @@ def test_damaged_payloads_are_refused_as_from_avro_does(spark: SparkSession, top
 
     We may refuse more: Avro takes any text, number and boolean, and goes back over a negative size it skips.
     """
-    one = side(topic.reader, topic.writers)
+    one = payload(topic.reader, topic.writers)
     dice = random.Random(seed)  # noqa: S311  damage, no secret
     harmless = [m for m in damaged(topic.messages, dice, 150) if not LONG_VARINT.search(m)]
 
@@ -210,6 +210,6 @@ def test_no_bytes_make_the_decoder_fail(spark: SparkSession, topic: Topic, seed:
     rubbish = [message[:5] + dice.randbytes(dice.randrange(40)) for message in topic.messages * 10]
     messages = [*rubbish, *damaged(rubbish, dice, 100), *damaged(topic.messages, dice, 100)]
 
-    outcomes = by_us(spark, side(topic.reader, topic.writers), messages)
+    outcomes = by_us(spark, payload(topic.reader, topic.writers), messages)
 
     assert all(whole == (value is not None) for whole, value in outcomes)

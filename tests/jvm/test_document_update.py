@@ -180,13 +180,13 @@ def test_recorded_updates_give_what_the_source_has(spark: SparkSession) -> None:
 def _fold(spark: SparkSession, lives: Sequence[dict[str, Any]]) -> list[list[str]]:
     """Apply each life's changes one after another; all states between."""
     rows = [(life["document"], json.dumps(life["changes"])) for life in lives]
-    fold = (
+    latest_by_key = (
         "transform(sequence(1, size(changes)), n -> aggregate(slice(changes, 1, n), document, (d, c) -> "
         "ingest_document_update(d, c.updated, c.removed, c.truncated)))"
     )
     frame = spark.createDataFrame(rows, "document string, text string").coalesce(1)
     parsed = frame.selectExpr("document", f"from_json(text, 'array<struct<{FIELDS}>>') changes")
-    return [list(row[0]) for row in parsed.selectExpr(fold).collect()]
+    return [list(row[0]) for row in parsed.selectExpr(latest_by_key).collect()]
 
 
 NAMES = st.sampled_from(["a", "b", "0", "1"])

@@ -11,7 +11,7 @@ from ingest.cli.app import app
 from ingest.errors import OffsetError
 from ingest.kafka.breaks import Consumed, Watermark, check_continues
 from ingest.names import Partition, Topic
-from ingest.run.offsets import parse_move
+from ingest.operations.offsets import parse_move
 
 TOPIC = Topic("server1.dbo.customers")
 P0, P1, P2 = (Partition(number) for number in range(3))

@@ -7,7 +7,7 @@ import pytest
 from ingest.errors import OffsetError
 from ingest.kafka.breaks import Consumed
 from ingest.kafka.ranges import OffsetRange, TopicRanges, plan_ranges
-from ingest.kafka.read import COLUMNS, OFFSETS_PER_TASK, count_slices, fetch_record, read
+from ingest.kafka.read import COLUMNS, OFFSETS_PER_TASK, count_slices, read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 
@@ -140,30 +140,3 @@ def test_records_deleted_after_the_plan_fail_the_read(spark: Any, broker: Any) -
 
     with pytest.raises(Exception, match="Cannot fetch offset 0"):
         values(spark, broker, ranges)
-
-
-@pytest.mark.servers
-def test_one_record_is_fetched_with_all_that_it_holds(broker: Any) -> None:
-    """Enough to say what is wrong with it, without Spark."""
-    topic = broker.create_topic()
-    broker.produce(topic, 0, 5)
-
-    record = fetch_record(broker.bootstrap_servers, {}, topic, Partition(0), 3)
-
-    assert record is not None
-    assert (record.key, record.value, record.headers) == (b"3", b"3", (("h", b"1"),))
-    assert record.timestamp_ms is not None
-
-
-@pytest.mark.servers
-@pytest.mark.parametrize("offset", [1, 7, 50])
-def test_a_place_without_a_committed_record_gives_none(broker: Any, offset: int) -> None:
-    """Deleted, aborted or behind the end: there is nothing to look at."""
-    topic = broker.create_topic()
-    broker.produce(topic, 0, 5)
-    with broker.transaction(topic, 0, 4, commit=False):
-        pass
-    broker.produce(topic, 0, 1)
-    broker.delete_records(topic, 0, before=2)
-
-    assert fetch_record(broker.bootstrap_servers, {}, topic, Partition(0), offset) is None

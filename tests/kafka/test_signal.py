@@ -11,7 +11,7 @@ from ingest import Session
 from ingest.errors import BrokerRefusedError, BrokerUnreachableError
 from ingest.kafka.signal import send_signal
 from ingest.names import Topic
-from ingest.run.signal import Asked
+from ingest.operations.signal import SignalRequest
 
 TABLE = """\
 table = "orders"
@@ -44,7 +44,7 @@ def test_a_signal_lies_in_partition_0_as_the_connector_reads_it(broker: Any, tmp
     overrides = {"kafka.bootstrap_servers": broker.bootstrap_servers}
 
     with Session.open(tables=tmp_path, overrides=overrides) as session:
-        made = session.signal(Asked(kind="execute-snapshot", tables=("orders",)), topic)
+        made = session.signal(SignalRequest(kind="execute-snapshot", tables=("orders",)), topic)
 
     assert read_records(broker, topic, 0) == [(b"server1", made.message().encode())]
     assert read_records(broker, topic, 1) == read_records(broker, topic, 2) == []

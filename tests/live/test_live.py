@@ -18,7 +18,7 @@ from tests.e2e.referee import differences, read_table
 from tests.live.database import Database, serve
 from tests.live.engine import PREFIX, SIGNALS, stream, wait_until_delivered
 from tests.live.source import START, TABLES, read_source
-from tests.live.writer import Writer
+from tests.live.writer import CompiledWriter
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
@@ -73,7 +73,7 @@ def pipeline(
     deployment = Deployment(folder, servers, outer_spark, PREFIX)
     with serve(binaries) as database:
         database.run(START.read_text())
-        with Writer(database, SEED) as writer:
+        with CompiledWriter(database, SEED) as writer:
             with stream(database, servers, folder) as engine:
                 reports = _start(database, deployment)
                 engine.kill()
@@ -83,7 +83,7 @@ def pipeline(
                 writer.leave()
                 wait_until_delivered(database)
         reports += deployment.run_until_idle()
-        onboarded = frozenset(table.table for table in deployment.session.tables())
+        onboarded = frozenset(table.name for table in deployment.session.tables())
         yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers))
 
 

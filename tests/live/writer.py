@@ -144,7 +144,7 @@ STATEMENTS: tuple[Statement, ...] = (
 )  # fmt: skip
 
 
-class Writer(threading.Thread):
+class CompiledWriter(threading.Thread):
     """Writes from entering to leaving; what went wrong is raised on leaving."""
 
     def __init__(self, database: Database, seed: int) -> None:

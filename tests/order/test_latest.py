@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events
-from ingest.order.latest import fold, rejected
-from ingest.order.tally import Tally, tally
+from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.latest import latest_by_key, rejected
 from ingest.testing import nullable
 from tests.compile.sqlserver import ID, VALUE_ID, compiled
 from tests.decode.messages import Topic, change, frame, rows_of
@@ -48,10 +48,10 @@ def batches(seed: int, source: Source) -> list[list[tuple[int, Event]]]:
 
 
 @attrs.frozen
-class Folded:
+class PreparedBatch:
     """What came out: for each stream and row its operation, value and position."""
 
-    counts: Tally
+    counts: BatchCounts
     rows: dict[int, dict[int, tuple[str, int | None, str]]]
 
 
@@ -59,7 +59,7 @@ SOURCES = {seed: lived(seed) for seed in SEEDS}
 
 
 @pytest.fixture(scope="module")
-def folded(spark: SparkSession) -> Folded:
+def folded(spark: SparkSession) -> PreparedBatch:
     """Fold all sources at once, whole and in batches, their messages in no order at all."""
     numbered = [(seed, n, event) for seed, source in SOURCES.items() for n, event in enumerate(source.events)]
     numbered += [
@@ -80,7 +80,7 @@ def folded(spark: SparkSession) -> Folded:
     rows: dict[int, dict[int, tuple[str, int | None, str]]] = {}
     for row in written.collect():
         rows.setdefault(row["stream"], {})[row["id"]] = (row["_cdc_op"], row["value"], row["_cdc_position"])
-    return Folded(counts, rows)
+    return PreparedBatch(counts, rows)
 
 
 def held(rows: dict[int, tuple[str, int | None, str]]) -> dict[int, int | None]:
@@ -100,14 +100,14 @@ def test_the_simulation_is_worth_the_name() -> None:
     assert pairs > 50
 
 
-def test_the_newest_changes_are_the_rows_of_the_source(folded: Folded) -> None:
+def test_the_newest_changes_are_the_rows_of_the_source(folded: PreparedBatch) -> None:
     """In any permutation, with snapshots, key changes, pairs and replays."""
     found = {seed: held(folded.rows.get(seed, {})) for seed in SEEDS}
     assert {seed: rows for seed, rows in found.items() if rows != SOURCES[seed].rows} == {}
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 0, 1, 2, 1)])
-def test_batches_in_any_order_give_the_same_rows(order: tuple[int, ...], folded: Folded) -> None:
+def test_batches_in_any_order_give_the_same_rows(order: tuple[int, ...], folded: PreparedBatch) -> None:
     """Late, or twice, if the table keeps the higher position, as Hudi does."""
     found = {
         seed: held(merged(folded.rows.get(SPLIT + seed * BATCHES + batch, {}) for batch in order))
@@ -126,7 +126,7 @@ def merged(parts: Iterable[dict[int, tuple[str, int | None, str]]]) -> dict[int,
     return table
 
 
-def test_every_message_is_counted_once(folded: Folded) -> None:
+def test_every_message_is_counted_once(folded: PreparedBatch) -> None:
     """The sum: read = upserted + deleted + superseded + ignored + rejected, as the simulation knows it."""
     events = [
         (stream, event)
@@ -167,7 +167,7 @@ def test_rejects_keep_their_places_where_a_column_is_a_map(spark: SparkSession) 
     counts, rows = rows_of(frame(spark, messages), table)
     assert (counts.upserted, counts.superseded, counts.rejected) == (1, 2, 1)
     assert [row.m for row in rows.collect()] == [{"a": 2}]
-    (place,) = rejected(fold(decode_events(frame(spark, messages), table), table)).collect()
+    (place,) = rejected(latest_by_key(decode_events(frame(spark, messages), table), table)).collect()
     assert tuple(place) == (0, 103)
 
 
@@ -187,7 +187,7 @@ def test_schema_ids_and_the_newest_source_time_are_those_of_the_changes(spark: S
 
     rows = [event(n, writer, 1_000 * n) for n, writer in enumerate(seen)]
     rows += [event(90, None, 9_000_000, "heartbeat"), event(91, 0, None)]
-    counts = tally(fold(spark.createDataFrame(rows, EVENT), table), table)
+    counts = count_batch(latest_by_key(spark.createDataFrame(rows, EVENT), table), table)
     assert counts.schema_ids == tuple(VALUE_ID + writer for writer in seen)
     assert counts.max_source_ts == datetime(1970, 1, 1, 0, 0, 6, tzinfo=UTC)
     assert counts.read_bytes == 10 * len(rows)
@@ -196,4 +196,4 @@ def test_schema_ids_and_the_newest_source_time_are_those_of_the_changes(spark: S
 def test_an_empty_range_counts_nothing(spark: SparkSession) -> None:
     """Offsets without messages are no messages."""
     table = compiled([ID])
-    assert tally(fold(spark.createDataFrame([], EVENT), table), table) == Tally()
+    assert count_batch(latest_by_key(spark.createDataFrame([], EVENT), table), table) == BatchCounts()

@@ -14,7 +14,7 @@ from tests.certificates import Certificates, make_certificates
 
 
 @attrs.frozen
-class Asked:
+class SignalRequest:
     """One request as the server saw it."""
 
     method: str
@@ -28,10 +28,10 @@ class Server:
     """A server that plays; `asked` grows with every request."""
 
     url: str
-    asked: list[Asked]
+    asked: list[SignalRequest]
 
 
-Play = Callable[[Asked], tuple[int, Any]]
+Play = Callable[[SignalRequest], tuple[int, Any]]
 Stage = Callable[..., Server]
 
 
@@ -41,7 +41,7 @@ def stage() -> Iterator[Stage]:
     started: list[ThreadingHTTPServer] = []
 
     def start(play: Play, tls: ssl.SSLContext | None = None) -> Server:
-        asked: list[Asked] = []
+        asked: list[SignalRequest] = []
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(play, asked))
         server.handle_error = lambda *_: None  # type: ignore[method-assign] # refused handshakes
         if tls is not None:
@@ -56,14 +56,14 @@ def stage() -> Iterator[Stage]:
         server.server_close()
 
 
-def _handler(play: Play, asked: list[Asked]) -> type[BaseHTTPRequestHandler]:
+def _handler(play: Play, asked: list[SignalRequest]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Answer everything with what `play` returns: a text as it is, all else as JSON."""
 
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length).decode()
-            request = Asked(self.command, self.path, dict(self.headers), body)
+            request = SignalRequest(self.command, self.path, dict(self.headers), body)
             asked.append(request)
             status, said = play(request)
             payload = (said if isinstance(said, str) else json.dumps(said)).encode()

@@ -12,10 +12,10 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from ingest.errors import RegistryRefusedError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
 from ingest.registry import (
+    CompatibilityResult,
     FolderRegistry,
     Reference,
     Registry,
-    Verdict,
     deleted_versions,
     open_registry,
     versions_in_order,
@@ -77,7 +77,7 @@ def test_an_incompatible_version_is_refused_with_the_reason(registry: Registry, 
     assert registry.compatibility(subject) == "BACKWARD"
     assert registry.compatible(subject, _record(name, a="long")).compatible
     reason = "reader type: STRING not compatible with writer type: INT at /fields/0/type"
-    assert registry.compatible(subject, _record(name, a="string")) == Verdict(False, (reason,))  # noqa: FBT003 - a value
+    assert registry.compatible(subject, _record(name, a="string")) == CompatibilityResult(False, (reason,))  # noqa: FBT003 - a value
     assert registry.versions(subject, deleted=True) == (1,)
     with pytest.raises(RegistryRefusedError, match=r"HTTP 409.*STRING not compatible"):
         registry.register(subject, _record(name, a="string"))
@@ -147,7 +147,7 @@ def test_a_schema_with_references_is_checked(registry: Registry, name: str) -> N
     registry.register(subject, _record(name, a=inner.name), (inner,))
     more = _record(name, a=inner.name, b="int")
     assert registry.compatible(subject, _record(name, a=inner.name), (inner,)).compatible
-    assert registry.compatible(subject, more, (inner,)) == Verdict(False, ("b at /fields/1",))  # noqa: FBT003 - a value
+    assert registry.compatible(subject, more, (inner,)) == CompatibilityResult(False, ("b at /fields/1",))  # noqa: FBT003 - a value
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):
         registry.compatible(subject, _record(name, a="Nowhere"))
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):

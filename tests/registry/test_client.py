@@ -10,12 +10,12 @@ from ingest.errors import (
     IngestError,
     RegistryRefusedError,
     RegistryUnreachableError,
-    Retryable,
+    RetryableError,
     SchemaError,
     SchemaNotFoundError,
 )
 from ingest.names import SchemaId, Subject
-from ingest.registry import Registry, Verdict, open_registry
+from ingest.registry import CompatibilityResult, Registry, open_registry
 from ingest.settings import RegistrySettings, Secret
 
 TEXT = '{"type":"string"}'
@@ -44,7 +44,7 @@ def test_a_server_in_trouble_is_temporary(stage: Any, status: int) -> None:
     server = stage(lambda _: (status, {"error_code": status * 100, "message": "later"}))
     with pytest.raises(RegistryUnreachableError, match=f"HTTP {status}: later") as caught:
         _open(server.url).latest(VALUE)
-    assert isinstance(caught.value, Retryable)
+    assert isinstance(caught.value, RetryableError)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_a_verdict_carries_the_registrys_reasons(stage: Any) -> None:
     answers = iter([(200, NO), (404, {"error_code": 40401, "message": "x"})])
     server = stage(lambda _: next(answers))
     registry = _open(server.url)
-    assert registry.compatible(VALUE, TEXT) == Verdict(False, ("reader type", "writer type"))  # noqa: FBT003 - a value
-    assert registry.compatible(VALUE, TEXT) == Verdict(compatible=True)
+    assert registry.compatible(VALUE, TEXT) == CompatibilityResult(False, ("reader type", "writer type"))  # noqa: FBT003 - a value
+    assert registry.compatible(VALUE, TEXT) == CompatibilityResult(compatible=True)
     assert "verbose=true" in server.asked[0].path
 
 
@@ -223,7 +223,7 @@ def test_a_check_is_against_the_version_that_is_asked_for(stage: Any) -> None:
 def test_confluents_server_is_never_asked_what_only_apicurio_knows(stage: Any) -> None:
     """A no without reasons stays so: one question, and no registration is tried."""
     server = stage(lambda _: (200, {"is_compatible": False}))
-    assert _open(server.url).compatible(VALUE, TEXT) == Verdict(compatible=False)
+    assert _open(server.url).compatible(VALUE, TEXT) == CompatibilityResult(compatible=False)
     assert len(server.asked) == 1
 
 
@@ -238,7 +238,7 @@ def test_a_reader_who_may_not_try_hears_the_no_without_reasons(
 
     server = stage(play)
     url = f"{server.url.replace('//', '//bob:pw@')}/apis/ccompat/v7"
-    assert _open(url).compatible(VALUE, TEXT) == Verdict(compatible=False)
+    assert _open(url).compatible(VALUE, TEXT) == CompatibilityResult(compatible=False)
     assert server.asked[-1].path.endswith("/s.t-value/versions?dryRun=true")
     assert server.asked[-1].headers["Authorization"] == server.asked[0].headers["Authorization"]
 

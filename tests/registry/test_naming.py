@@ -48,13 +48,13 @@ def test_keys_and_values_may_follow_different_strategies(key: str, value: str) -
 def test_without_the_broker_a_records_name_is_taken_and_doubted() -> None:
     """Only where '_' may stand for another sign; a topic that the broker lacks is doubted too."""
     (sure,) = found_in("s.dbo.a.Envelope")
-    assert (sure.topic, sure.doubt) == ("s.dbo.a", "")
+    assert (sure.topic, sure.caveat) == ("s.dbo.a", "")
     (doubted,) = found_in(*BY_RECORD)
     assert (doubted.topic, doubted.key) == ("s_1.dbo.a", BY_RECORD[0])
-    assert "'_' may stand for '-'" in doubted.doubt
+    assert "'_' may stand for '-'" in doubted.caveat
     (routed,) = found_in("s.dbo.a.Envelope", held=("elsewhere",))
     assert routed.topic == "s.dbo.a"
-    assert "is not in the broker" in routed.doubt
+    assert "is not in the broker" in routed.caveat
 
 
 def test_topics_whose_records_have_one_name_share_its_subject() -> None:

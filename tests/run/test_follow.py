@@ -11,7 +11,7 @@ import pytest
 from ingest.errors import BrokerUnreachableError, SettingsError, StoppedError
 from ingest.names import Topic
 from ingest.run.follow import follow, is_news
-from ingest.run.measures import Measures
+from ingest.run.lag import Measures
 from ingest.run.report import Outcome, RunReport, TableOutcome
 from ingest.stop import Stop, Terminated, listening
 

@@ -8,7 +8,7 @@ import pytest
 
 from ingest import avro, connect
 from ingest.errors import SchemaError
-from ingest.kafka.read import RawRecord
+from ingest.kafka.sample import RawRecord
 from ingest.run.messages import bare_keys, read_schema, written_in
 
 INT = {"type": "int32", "optional": False, "field": "id"}

@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest import avro
-from ingest.compile.side import Written
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Subject
 from ingest.names import Topic as TopicName
-from ingest.tables import Subjects, Table
+from ingest.tables import Subjects, TableConfig
 from ingest.testing import (
     Message,
     Topic,
@@ -45,14 +45,14 @@ def new(number: int, name: str) -> dict[str, Any]:
 def compiled(topic: Topic) -> CompiledTable:
     """Compile all that the topic registered, as a table file without a person's wishes does."""
     assert isinstance(topic.servers, Memory)
-    sides: dict[str, list[Written]] = {"key": [], "value": []}
+    sides: dict[str, list[WriterSchema]] = {"key": [], "value": []}
     for place, node in topic.servers.schemas.items():
         subject, _, number = place.partition(" ")
-        written = Written(SchemaId(int(number)), place, avro.parse(json.dumps(node)))
+        written = WriterSchema(SchemaId(int(number)), place, avro.parse(json.dumps(node)))
         sides[subject.rpartition("-")[2]].append(written)
     name = TopicName(topic.name)
     subjects = Subjects(key=Subject(f"{name}-key"), value=Subject(f"{name}-value"))
-    table = Table(table="t", topic=name, dialect=topic.connector.name, subjects=subjects)
+    table = TableConfig(name="t", topic=name, dialect=topic.connector.name, subjects=subjects)
     return compile_table(table, sides["key"], sides["value"])
 
 

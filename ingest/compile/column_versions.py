@@ -1,0 +1,191 @@
+"""The ways in which columns were written, each with a field of its own.
+
+Every record is decoded with the schema that wrote it, projected by name onto one reader.  A column that was
+written in several ways (int, then long; scale 2, then 4; milliseconds, then nanoseconds) has one *variant*
+for each: a field of its own in the reader, so that no value is ever read as another's type.  Names are not on
+the wire, so a writer's schema may call its fields by their variants' names (`c0`, `c1`, …).
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from ingest import avro
+from ingest.dialects import Dialect
+from ingest.errors import SchemaError
+from ingest.names import SchemaId
+from ingest.tables import Column, TableConfig
+from ingest.tables.table import RESERVED
+from ingest.typemap import sparktype
+from ingest.typemap.column import Mapped, Mapper, reader_record
+from ingest.typemap.sparktype import SparkType
+
+
+@attrs.frozen
+class Image:
+    """The columns of a row or of a key, as one schema has them; `label` names it in messages."""
+
+    schema_id: SchemaId
+    label: str
+    record: avro.Record
+
+    def fields(self, column_versions: "Iterable[ColumnVersion]") -> dict[str, str]:
+        """Return the reader's field of each column, by its name in this schema."""
+        return {v.origin: v.field for v in column_versions if self.schema_id in v.writers}
+
+
+@attrs.frozen
+class ColumnVersion:
+    """One way in which a column was written; `origin` is its name there, `field` that in the reader."""
+
+    column: str
+    origin: str
+    field: str
+    mapped: Mapped
+    writers: tuple[SchemaId, ...]
+
+
+def compile_columns(
+    table: TableConfig, dialect: Dialect, images: Sequence[Image], root: str
+) -> tuple[ColumnVersion, ...]:
+    """Compile every column of every image, and join what was written in the same way.
+
+    `root` is the images' path in their schemas.  A column whose Avro alias names one of an older version is
+    that one.  Raises `SchemaError` or `UnmappedTypeError`.
+    """
+    found: dict[str, list[ColumnVersion]] = {}
+    named: dict[str, str] = {}
+    for image in images:
+        mapper = Mapper(
+            image.label,
+            table.types,
+            table.columns,
+            dialect.time_resolution_ns,
+            table.types.placeholder if dialect.has_placeholders else "",
+            dialect.has_durations,
+        )
+        for field in image.record.fields:
+            if table.columns.get(field.name, Column()).exclude:
+                continue
+            path = f"{root}.{field.name}"
+            mapped = mapper.column(field.name, field.type, path)
+            named.setdefault(field.name, _named(table, field, image, named))
+            name = _check_name(named[field.name], found, image.label, path)
+            new = ColumnVersion(name, field.name, "", mapped, (image.schema_id,))
+            _check_origin(new, found.setdefault(name, []), image.label, path)
+            _add(found[name], new)
+    flat = (column_version for column_versions in found.values() for column_version in column_versions)
+    return tuple(attrs.evolve(column_version, field=f"c{index}") for index, column_version in enumerate(flat))
+
+
+def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:
+    """Return what a column is called: as the table file says, or as the column that it was before.
+
+    `known` has the columns of all names so far.
+    """
+    name = target_name(table, field.name)
+    if name != field.name or table.policy("column-renamed") == "ignore":
+        return name
+    gone = (alias for alias in field.aliases if alias in known and image.record.field(alias) is None)
+    return next((known[alias] for alias in gone), name)
+
+
+def _add(column_versions: list[ColumnVersion], new: ColumnVersion) -> None:
+    for index, old in enumerate(column_versions):
+        if (old.mapped, old.origin) == (new.mapped, new.origin):
+            column_versions[index] = attrs.evolve(old, writers=(*old.writers, *new.writers))
+            return
+    column_versions.append(new)
+
+
+def _check_name(name: str, found: Mapping[str, object], label: str, path: str) -> str:
+    if name.lower().startswith(RESERVED):
+        raise SchemaError(
+            label, path, "is a name that ingest and Hudi keep for themselves",
+            f'Give it another: [columns.{name}] rename = "..."',
+        )  # fmt: skip
+    twin = next((other for other in found if other != name and other.lower() == name.lower()), None)
+    if twin:
+        raise SchemaError(
+            label, path, f"differs from '{twin}' in letter case alone; Spark cannot tell them apart",
+            f'Give one another name: [columns.{name}] rename = "..."',
+        )  # fmt: skip
+    return name
+
+
+def _check_origin(
+    new: ColumnVersion, column_versions: Iterable[ColumnVersion], label: str, path: str
+) -> None:
+    """Refuse two columns of one row under one name; one after the other, in other versions, may have it."""
+    for old in column_versions:
+        if old.origin != new.origin and set(old.writers).intersection(new.writers):
+            raise SchemaError(
+                label, path,
+                f"'{new.column}' is the name of column '{old.origin}' and of column '{new.origin}'",
+                f'Give one another name: [columns.{new.origin}] rename = "..."',
+            )  # fmt: skip
+
+
+def target_name(table: TableConfig, field: str) -> str:
+    """Return what a column of the source is called in the table."""
+    return table.columns.get(field, Column()).rename or field
+
+
+def merged_type(column_versions: Sequence[ColumnVersion], where: str) -> SparkType:
+    """Return the narrowest type that holds every variant.  Raises `SchemaError` where none does."""
+    merged = column_versions[0].mapped.spark
+    for column_version in column_versions[1:]:
+        wider = sparktype.widest(merged, column_version.mapped.spark)
+        if wider is None:
+            raise SchemaError(
+                where, f"$.{column_version.column}",
+                f"was written as {merged} and as {column_version.mapped.spark}, and no type holds both",
+            )  # fmt: skip
+        merged = wider
+    return merged
+
+
+# --- Avro JSON -----------------------------------------------------------------------------------
+
+
+def readers(column_versions: Iterable[ColumnVersion]) -> dict[str, Any]:
+    """Return what to read each variant as, by its field."""
+    return {column_version.field: column_version.mapped.reader for column_version in column_versions}
+
+
+def reader_json(name: str, fields: Mapping[str, Any]) -> str:
+    """Return the JSON of a record to read with."""
+    return _json(_defined_once(reader_record(name, fields), set()))
+
+
+def wire_json(schema: avro.Schema, image: Image, column_versions: Sequence[ColumnVersion]) -> str:
+    """Return a writer's JSON in which every column is called as its variant; others get no reader's name."""
+    mine = image.fields(column_versions)
+    names = {f.name: mine.get(f.name, f"x{index}") for index, f in enumerate(image.record.fields)}
+    return _json(avro.render(schema, {image.record.name: names}))
+
+
+def _defined_once(node: Any, names: set[str]) -> Any:
+    """Return a reader's JSON in which no name is defined twice, as Avro demands.
+
+    A struct gets a new name; an enum or a fixed, whose name must be its writer's, is only named.
+    """
+    match node:
+        case {"type": "enum" | "fixed", "name": name} if name in names:
+            return name
+        case {"type": "record" | "enum" | "fixed" as kind, "name": name}:
+            name = f"{name}_{len(names)}" if kind == "record" else name
+            names.add(name)
+            return {**{key: _defined_once(value, names) for key, value in node.items()}, "name": name}
+        case dict():
+            return {key: _defined_once(value, names) for key, value in node.items()}
+        case list():
+            return [_defined_once(one, names) for one in node]
+        case _:
+            return node
+
+
+def _json(node: Any) -> str:
+    return json.dumps(node, separators=(",", ":"))

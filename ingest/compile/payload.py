@@ -1,0 +1,66 @@
+"""The keys or the values of a topic: the schemas that wrote them, and what they are read as."""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from ingest import avro
+from ingest.compile.column_versions import ColumnVersion
+from ingest.compile.envelope import Kind
+from ingest.names import SchemaId
+
+
+@attrs.frozen
+class WriterSchema:
+    """A schema that records were written with: `label` names it in messages.
+
+    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema;
+    `version` is its number in its subject, 0 where it has none.
+    """
+
+    schema_id: SchemaId
+    label: str
+    schema: avro.Schema
+    frame: bytes = b""
+    version: int = 0
+
+
+@attrs.frozen
+class CompiledWriter:
+    """How to decode what one schema wrote.
+
+    `wire` is its Avro JSON, empty for what is not decoded; `names` gives the reader's field of each column,
+    for bytes that name their fields; `record` is what holds the columns, None where that is not known.
+    """
+
+    schema_id: SchemaId
+    label: str
+    kind: Kind
+    wire: str = ""
+    names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    frame: bytes = b""
+    version: int = 0
+    record: avro.Record | None = None
+
+
+@attrs.frozen
+class Payload:
+    """The keys or the values of a topic; `images` are the reader's fields that hold columns ("": itself)."""
+
+    writers: tuple[CompiledWriter, ...]
+    column_versions: tuple[ColumnVersion, ...]
+    reader: str
+    images: tuple[str, ...] = ("",)
+
+    def writer(self, schema_id: SchemaId) -> CompiledWriter | None:
+        """Return the writer of an id, if it is one of these."""
+        return next((one for one in self.writers if one.schema_id == schema_id), None)
+
+    def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[ColumnVersion, ...]]:
+        """Return the variants of each column that these schemas (all, if None) wrote, in order."""
+        wanted = None if ids is None else frozenset(ids)
+        found: dict[str, tuple[ColumnVersion, ...]] = {}
+        for column_version in self.column_versions:
+            if wanted is None or wanted.intersection(column_version.writers):
+                found[column_version.column] = (*found.get(column_version.column, ()), column_version)
+        return found

@@ -1,0 +1,234 @@
+"""What guards a table: the operating system, or one of Hudi's lock providers."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from ingest.hudi.java_errors import class_names
+
+EXPIRY_MIN: Final = 2
+"""Hudi's FileSystemBasedLockProvider counts whole minutes: so long after its last beat a holder is dead."""
+BEAT_S: Final = 20.0
+SETTLE_S: Final = 1.0
+"""How long two that take over the same dead lock at once may lie apart; Hudi deletes, then creates."""
+
+
+class LockProvider(Protocol):
+    """A lock in storage; one object a try.  Java's exceptions pass through."""
+
+    def take(self, note: str) -> bool:
+        """Try once; leave the note, which names the holder."""
+
+    def note(self) -> str:
+        """Read the holder's note; empty where there is none."""
+
+    def is_mine(self, note: str) -> bool:
+        """Tell whether the lock is still that of the one who left this note."""
+
+    def release(self, note: str) -> None:
+        """Let go of what is still mine."""
+
+
+class OsLock:
+    """A lock of the operating system on a local file, held by the JVM: the process that writes the table.
+
+    It ends with that process, however that ends, and never before: no heartbeat, no expiry, no take-over from
+    the living.  Hudi's FileSystemBasedLockProvider is not safe here: Hadoop's local file system looks, then
+    creates, and two processes can both succeed.
+    """
+
+    def __init__(self, jvm: Any, folder: str) -> None:
+        self._jvm = jvm
+        self._path = Path(folder) / "lock"
+        self._file: Any = None
+        self._lock: Any = None
+
+    def take(self, note: str) -> bool:
+        """Try once."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._jvm.java.io.RandomAccessFile(str(self._path), "rw")
+        try:
+            lock = file.getChannel().tryLock()
+        except Py4JJavaError as error:
+            if "OverlappingFileLockException" in class_names(error):
+                return False  # held in this JVM, for another Python; to close the file would end that lock
+            raise
+        if lock is None:
+            file.close()
+            return False
+        self._file, self._lock = file, lock
+        file.setLength(0)
+        file.write(bytearray(note.encode()))
+        return True
+
+    def note(self) -> str:
+        """Read the lock file, in Python: the JVM must not close a file that it has locked."""
+        try:
+            return self._path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def is_mine(self, note: str) -> bool:
+        """Tell whether the file is still there; a person may have removed it."""
+        return bool(self._lock.isValid()) and self.note() == note
+
+    def release(self, note: str) -> None:
+        """Unlock; the file stays: who opened it before it is removed would lock what nobody else sees."""
+        if self._file is None:
+            return
+        try:
+            if self.note() == note:
+                self._file.setLength(0)
+            self._file.close()
+        except Py4JError:
+            return  # the JVM is gone, and the lock with it
+
+
+class _Noted:
+    """The holder's note in a file of its own, in Hadoop's file system."""
+
+    def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
+        self._place = jvm.org.apache.hadoop.fs.Path(folder, "holder.json")
+        self._files = self._place.getFileSystem(hadoop)
+
+    def write(self, note: str) -> None:
+        stream = self._files.create(self._place, True)  # noqa: FBT003  Java's
+        try:
+            stream.write(bytearray(note.encode()))
+        finally:
+            stream.close()
+
+    def read(self) -> str:
+        try:
+            stream = self._files.open(self._place)
+        except Py4JJavaError as error:
+            if "FileNotFoundException" in class_names(error):
+                return ""
+            raise
+        try:
+            return bytes(stream.readAllBytes()).decode(errors="replace")
+        finally:
+            stream.close()
+
+    def remove(self) -> None:
+        self._files.delete(self._place, False)  # noqa: FBT003  Java's
+
+
+class ProviderLock:
+    """Hudi's FileSystemBasedLockProvider, where a file can be created by one alone (HDFS).
+
+    It has neither heartbeat nor holder, and its take-over deletes a file that may be another's by then.  Here
+    a thread beats by setting the file's time, and of two that take over at once the last note wins.
+    """
+
+    def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
+        config, conf = _configured(
+            jvm,
+            hadoop,
+            {
+                "hoodie.base.path": folder,
+                "hoodie.write.lock.filesystem.path": folder,
+                "hoodie.write.lock.filesystem.expire": str(EXPIRY_MIN),
+            },
+        )
+        lock = jvm.org.apache.hudi.client.transaction.lock
+        self._provider = lock.FileSystemBasedLockProvider(config, conf)
+        self._now = jvm.java.util.concurrent.TimeUnit.SECONDS
+        self._noted = _Noted(jvm, hadoop, folder)
+        self._place = jvm.org.apache.hadoop.fs.Path(self._provider.getLock())
+        self._files = self._place.getFileSystem(hadoop)
+        self._over = threading.Event()
+
+    def take(self, note: str) -> bool:
+        """Try once; a take-over waits until another at the same moment would show."""
+        is_there = self._files.exists(self._place)
+        if not self._provider.tryLock(0, self._now):
+            return False
+        self._noted.write(note)
+        if is_there:
+            time.sleep(SETTLE_S)
+            if self._noted.read() != note:
+                return False
+        threading.Thread(target=self._beat, name="lock-beat", daemon=True).start()
+        return True
+
+    def note(self) -> str:
+        """Read who holds it."""
+        return self._noted.read()
+
+    def is_mine(self, note: str) -> bool:
+        """Tell whether the lock is there, beaten in time, and names us."""
+        try:
+            last_ms = self._files.getFileStatus(self._place).getModificationTime()
+        except Py4JJavaError:
+            return False
+        return time.time() - last_ms / 1000 < EXPIRY_MIN * 60 and self._noted.read() == note
+
+    def release(self, note: str) -> None:
+        """Stop beating, and remove what is ours: Hudi's own `unlock` removes anybody's."""
+        self._over.set()
+        try:
+            if self.is_mine(note):
+                self._noted.remove()
+                self._provider.unlock()
+        except Py4JError:
+            return  # it expires
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_S):
+            try:
+                self._files.setTimes(self._place, int(time.time() * 1000), -1)
+            except Py4JError:
+                return  # gone, or the JVM is: `is_mine` says so before a commit
+
+
+class StorageLock:
+    """Hudi's StorageBasedLockProvider: conditional writes to an object store, with heartbeat and expiry.
+
+    It names its holder by a random id alone: the note is ours.
+    """
+
+    def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
+        config, conf = _configured(jvm, hadoop, {"hoodie.base.path": folder})
+        lock = jvm.org.apache.hudi.client.transaction.lock
+        self._provider = lock.StorageBasedLockProvider(config, conf)
+        self._noted = _Noted(jvm, hadoop, folder)
+
+    def take(self, note: str) -> bool:
+        """Try once."""
+        if not self._provider.tryLock():
+            return False
+        self._noted.write(note)
+        return True
+
+    def note(self) -> str:
+        """Read who holds it."""
+        return self._noted.read()
+
+    def is_mine(self, note: str) -> bool:
+        """Tell whether Hudi's heartbeat has kept it, and it names us."""
+        lock = self._provider.getLock()
+        if lock is None or lock.isExpired() or lock.getValidUntilMs() < time.time() * 1000:
+            return False
+        return self._noted.read() == note
+
+    def release(self, note: str) -> None:
+        """Let Hudi stop its heartbeat and write that the lock is over."""
+        try:
+            if self.is_mine(note):
+                self._noted.remove()
+            self._provider.close()
+        except Py4JError:
+            return  # it expires
+
+
+def _configured(jvm: Any, hadoop: Any, values: dict[str, str]) -> tuple[Any, Any]:
+    """Make what Hudi's providers are made of."""
+    properties = jvm.org.apache.hudi.common.config.TypedProperties()
+    for key, value in values.items():
+        properties.setProperty(key, value)
+    config = jvm.org.apache.hudi.common.config.LockConfiguration(properties)
+    return config, jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)

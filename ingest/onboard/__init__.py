@@ -1,0 +1,1 @@
+"""Topics become table files."""

@@ -1,0 +1,35 @@
+"""How a new Hudi table is laid out: what is fixed when it is created, chosen by rule, with the reason.
+
+Reaches no pyspark: table files are written without a JVM.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import attrs
+
+ROWS_PER_BUCKET: Final = 1_000_000
+MOST_BUCKETS: Final = 256
+
+
+@attrs.frozen
+class TableLayout:
+    """What `choose_target` decides for a new table, and the reason that the table file shows."""
+
+    index: Literal["bucket", "global_simple"]
+    buckets: int
+    first_load: Literal["upsert", "bulk_insert"]
+    reason: str
+
+
+def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: Sequence[str]) -> TableLayout:
+    """Choose index, buckets and first load: all three are fixed when the table is created."""
+    wanted = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
+    if not partition_by:
+        size = f"{wanted} for {expected_rows:,} expected rows, about a million each, 2 to 256"
+        return TableLayout("bucket", wanted, "upsert", f"no key lookup a commit; buckets: {size}")
+    if set(partition_by) <= set(key_columns):
+        reason = "partitioned inside the key: no key lookup; buckets count in each partition"
+        return TableLayout("bucket", 2, "upsert", reason)
+    reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
+    return TableLayout("global_simple", wanted, "bulk_insert", reason)

@@ -1,0 +1,1 @@
+"""What a person asks of tables apart from a run."""

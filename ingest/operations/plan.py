@@ -1,0 +1,250 @@
+"""What a run would do, without writing, and what the versions change that a table has not met yet.
+
+Nothing here is a guess: the pending range is read, decoded, folded and fitted as a run does it.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+from pyspark.sql import SparkSession
+
+from ingest.compile.diff import SchemaChange, differences
+from ingest.compile.payload import CompiledWriter
+from ingest.compile.table import CompiledTable
+from ingest.errors import IngestError, RegistryRefusedError, RetryableError, SchemaNotFoundError
+from ingest.hudi.ledger import read as read_ledger
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.ranges import TopicRanges
+from ingest.names import Partition, SchemaId, Topic
+from ingest.operations.versions import PlannedChange, planned
+from ingest.order.counts import BatchCounts
+from ingest.registry import Registry, deleted_versions
+from ingest.run.commit import fetch_known, known_ids, pending, prepared, rows_to_write
+from ingest.run.context import Progress, Run
+from ingest.run.fleet import Steps, fetch_ends, for_each
+from ingest.run.report import by_text
+from ingest.run.schemas import compile_written
+from ingest.settings import Settings
+from ingest.tables import TableConfig
+
+PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
+
+
+@attrs.frozen
+class VersionPlan:
+    """A version of the value subject that the table has not met yet, against the version before it.
+
+    `waiting`: whether pending records were written with it.  `problem` is why it cannot be compiled.  `level`
+    is the subject's compatibility, `refusal` what that says of this version: empty where it takes it.
+    """
+
+    version: int
+    schema_id: SchemaId
+    waiting: bool
+    deleted: bool = False
+    changes: tuple[PlannedChange, ...] = ()
+    problem: str = ""
+    level: str = ""
+    refusal: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the version as JSON."""
+        return {
+            "version": self.version,
+            "id": self.schema_id,
+            "waiting": self.waiting,
+            "deleted": self.deleted,
+            "changes": [one.to_json() for one in self.changes],
+            "problem": self.problem or None,
+            "compatibility": self.level or None,
+            "incompatible": self.refusal or None,
+        }
+
+
+@attrs.frozen
+class TablePlan:
+    """What a run would do to one table.
+
+    `changes` are those of its schema; `rewrites` the columns for which the whole table is written anew;
+    `refused` the schemas whose records a policy sets aside.  `error` is what would stop the run.
+    """
+
+    table: str
+    topic: Topic
+    verdict: PlanOutcome
+    is_new: bool = False
+    ranges: TopicRanges | None = None
+    counts: BatchCounts = BatchCounts()
+    versions: tuple[VersionPlan, ...] = ()
+    changes: tuple[SchemaChange, ...] = ()
+    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    rewrites: tuple[str, ...] = ()
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        ranges, counts = self.ranges, self.counts
+        return {
+            "table": self.table,
+            "topic": self.topic,
+            "verdict": self.verdict,
+            "new": self.is_new,
+            "offsets": {
+                "from": by_text(ranges.start_offsets()) if ranges else {},
+                "to": by_text(ranges.end_offsets()) if ranges else {},
+            },
+            "read": counts.read,
+            "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
+            "rejected": counts.rejected,
+            "schema_ids": [one for one in counts.schema_ids if one > 0],
+            "versions": [one.to_json() for one in self.versions],
+            "schema_changes": [one.to_json() for one in self.changes],
+            "refused": {str(one): reason for one, reason in self.refused.items()},
+            "rewrites": list(self.rewrites),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TablePlan:
+    """Plan one table.  What would stop a run is the plan's error."""
+    plan = TablePlan(table.name, table.topic, "idle")
+    try:
+        for plan in _steps(run, table, watermarks):  # noqa: B007  the last one made counts
+            pass
+    except IngestError as error:
+        return stopped(plan, error)
+    return plan
+
+
+def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
+    """Return a plan that ends with what would stop the run."""
+    return attrs.evolve(
+        plan, verdict="temporary" if isinstance(error, RetryableError) else "fail", error=error
+    )
+
+
+def exit_code(plans: Sequence[TablePlan]) -> int:
+    """Return the exit code that a run of these tables would have: the worst of its errors', 0 without any."""
+    return min((plan.error.exit_code for plan in plans if plan.error), default=0)
+
+
+def _steps(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Iterator[TablePlan]:
+    """Give the plan as it becomes known, so that what stops it leaves what was found before."""
+    last = read_ledger(run.spark, run.path(table))
+    plan = TablePlan(table.name, table.topic, "idle", is_new=last is None)
+    ranges = pending(table, last, watermarks, run.max_offsets)
+    plan = attrs.evolve(plan, ranges=ranges)
+    written = fetch_known(run, table, ranges, watermarks)
+    plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *written), known_ids(last), ()))
+    yield plan
+    if ranges.is_empty:
+        return
+    with prepared(run, table, last, ranges, written) as found:
+        evolution, waiting = found.evolution, (*found.counts.schema_ids, *found.counts.rejected_ids)
+        plan = attrs.evolve(
+            plan,
+            counts=found.counts,
+            versions=_versions(run, found.compiled, known_ids(last), waiting),
+            changes=evolution.changes,
+            refused=found.compiled.refused,
+            rewrites=found.rewrites,
+        )
+        yield plan
+        rows_to_write(run, found)
+        yield attrs.evolve(plan, verdict="commit")
+
+
+# --- versions ------------------------------------------------------------------------------------
+
+
+def _versions(
+    run: Run, compiled: CompiledTable, known: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
+) -> tuple[VersionPlan, ...]:
+    """Return the versions that are newer than all that the table has met, and older ones that are waiting.
+
+    A new table has met none, and has nothing to change: only what is waiting, or cannot be compiled, is told.
+    """
+    subject = compiled.table.subjects.value
+    if compiled.table.format != "avro" or subject is None:
+        return ()
+    writers = sorted((w for w in compiled.value.writers if w.version), key=lambda writer: writer.version)
+    newest = max((w.version for w in writers if w.schema_id in known), default=None)
+    deleted = deleted_versions(run.registry, subject)
+    found = []
+    for index, writer in enumerate(writers):
+        is_waiting = writer.schema_id in waiting
+        if writer.schema_id in known or not (is_waiting or (newest is not None and writer.version > newest)):
+            continue
+        before = writers[index - 1] if index and newest is not None else None
+        one = VersionPlan(writer.version, writer.schema_id, is_waiting, writer.version in deleted)
+        found.append(_described(run.registry, compiled, one, before, writer))
+    unmapped = [
+        VersionPlan(one.version, one.schema_id, waiting=False, problem=problem)
+        for one, problem in compiled.unmapped
+        if one.version and one.schema_id not in known
+    ]
+    return tuple(sorted((*found, *unmapped), key=lambda one: one.version))
+
+
+def _described(
+    registry: Registry,
+    compiled: CompiledTable,
+    one: VersionPlan,
+    before: CompiledWriter | None,
+    writer: CompiledWriter,
+) -> VersionPlan:
+    """Say what a version changes, and what the registry's level says of that."""
+    misfit = compiled.misfits.get(writer.schema_id)
+    if misfit:
+        changes = planned(compiled.table, [SchemaChange("envelope-changed", "", misfit)])
+        return attrs.evolve(one, changes=changes)
+    if before is None:
+        return one
+    changes = planned(compiled.table, differences(compiled.value, before.schema_id, writer.schema_id))
+    level, refusal = _compatibility(registry, compiled.table, before, writer)
+    return attrs.evolve(one, changes=changes, level=level, refusal=refusal)
+
+
+def _compatibility(
+    registry: Registry, table: TableConfig, before: CompiledWriter, writer: CompiledWriter
+) -> tuple[str, str]:
+    """Return the subject's level, and what it says against a version as the next one, if it can be asked."""
+    subject = table.subjects.value
+    if subject is None:
+        return "", ""
+    level = registry.compatibility(subject)
+    registered = registry.version(subject, writer.version)
+    try:
+        verdict = registry.compatible(
+            subject, registered.schema_text, registered.references, version=before.version
+        )
+    except (RegistryRefusedError, SchemaNotFoundError):  # references, or a deleted version before it
+        return level, ""
+    return level, "" if verdict.compatible else "; ".join(verdict.messages) or f"not {level}"
+
+
+def plan_tables(
+    settings: Settings,
+    spark: SparkSession,
+    registry: Registry,
+    tables: Sequence[TableConfig],
+    progress: Progress,
+    *,
+    max_offsets: int | None = None,
+) -> tuple[TablePlan, ...]:
+    """Say what a run would do to every table.  Raises only what concerns all of them."""
+
+    def finish(table: TableConfig, found: TablePlan | IngestError, _: float) -> TablePlan:
+        if isinstance(found, IngestError):
+            found = stopped(TablePlan(table.name, table.topic, "fail"), found)
+        progress(table.name, "idle")
+        return found
+
+    marks = fetch_ends(settings, tables)
+    steps = Steps(progress)
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
+    plans = for_each(run, steps, tables, plan_table, finish, marks=marks)
+    run.stop.raise_signal()
+    return plans

@@ -1,0 +1,123 @@
+"""Rejects are put through again, each in its place in the order of changes."""
+
+from typing import Any
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.compile.diff import SchemaChange
+from ingest.decode.diagnosis import explain
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.lock import LockHandle
+from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
+from ingest.kafka.read import COLUMNS as MESSAGE
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Instant
+from ingest.order.counts import BatchCounts
+from ingest.run.batch import Batch, PreparedBatch, folded
+from ingest.run.commit import account, commit_rows, rows_to_write, standing
+from ingest.run.context import Run
+from ingest.run.schemas import PayloadSchemas, fetch_written
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class Replayed:
+    """What a replay did; `instant` is None where no record could be read."""
+
+    table: str
+    counts: BatchCounts = BatchCounts()
+    instant: Instant | None = None
+    schema_changes: tuple[SchemaChange, ...] = ()
+
+    @property
+    def resolved(self) -> int:
+        """Rejects that are applied now, or need not be."""
+        return self.counts.read - self.counts.rejected
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "table": self.table,
+            "instant": self.instant,
+            "read": self.counts.read,
+            "resolved": self.resolved,
+            "applied": {"upserted": self.counts.upserted, "deleted": self.counts.deleted},
+            "superseded": self.counts.superseded,
+            "ignored": dict(sorted(self.counts.ignored.items())),
+            "rejected": self.counts.rejected,
+            "schema_changes": [one.to_json() for one in self.schema_changes],
+        }
+
+
+def replay(run: Run, table: TableConfig, partition: int | None = None, offset: int | None = None) -> Replayed:
+    """Decode open rejects again, all or those at a place, by the schemas and the table file as they are now.
+
+    Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
+    commit comes first, then they are marked; a replay that dies in between is simply done again.
+    """
+    with run.locked(table) as held:
+        return _replay_all(run, table, held, partition, offset)
+
+
+def _replay_all(
+    run: Run, table: TableConfig, held: LockHandle, partition: int | None, offset: int | None
+) -> Replayed:
+    rows = counting_rows(run.settings, run.spark, table)
+    last = read_ledger(run.spark, run.path(table))
+    if rows is None or last is None:
+        return Replayed(table.name)
+    chosen = at(rows.where("resolved is null"), partition, offset).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        return Replayed(table.name) if chosen.isEmpty() else _replay(run, table, held, chosen, last)
+    finally:
+        chosen.unpersist()
+
+
+def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+    run.progress(table.name, "replaying rejects")
+    whole = chosen.select(*MESSAGE, "headers")
+    batch = Batch(
+        chosen.select(*MESSAGE),
+        lambda places: whole.join(places, ["partition", "offset"], "left_semi"),
+        is_bounded=False,
+    )
+    with folded(batch, table, run.registry, _written(run, table), standing(run, table, last)) as found:
+        instant = None
+        held.check()
+        if found.counts.rejected < found.counts.read:
+            rows, _ = rows_to_write(run, found)
+            note = f"replayed {found.counts.read - found.counts.rejected} of {found.counts.read} rejects"
+            entry = attrs.evolve(account(run, last, found), kind="replay", note=note)
+            instant = commit_rows(run, found, rows, entry)
+        _mark(run, table, chosen, found)
+        return Replayed(table.name, found.counts, instant, found.evolution.changes if instant else ())
+
+
+def _written(run: Run, table: TableConfig) -> PayloadSchemas:
+    """Fetch the schemas known now; only those that messages hold are looked for in the topic."""
+    if table.format == "avro" or table.schema or table.subjects.value:
+        return fetch_written(run.settings, run.registry, table, {}, {})
+    kafka = run.settings.kafka
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    return fetch_written(run.settings, run.registry, table, retained, retained)
+
+
+def _mark(run: Run, table: TableConfig, chosen: DataFrame, found: PreparedBatch) -> None:
+    """Mark what was applied; what stays rejected gets the reason that it has now."""
+    done = {"resolved": F.lit("replayed"), "resolved_at": F.current_timestamp()}
+    marked = chosen
+    if found.rejects is not None:
+        now = ("schema_id", "reason", "error")
+        told = explain(found.rejects, found.compiled).select("partition", "offset", *now)
+        still = chosen.drop(*now).join(told, ["partition", "offset"]).select(*COLUMNS)
+        marked = chosen.join(told, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
+    else:
+        marked = chosen.withColumns(done)
+    path = run.rejects_path(table)
+    note = f"{found.counts.read - found.counts.rejected} replayed"
+    commit_rejects(marked, table, path, next_entry(run.spark, path, run.run_id, "replay", note))

@@ -1,0 +1,94 @@
+"""The schema changes that a connector tells of on a topic of its own, for one table: the newest few.
+
+A value is `SchemaChangeValue` (debezium: relational/history, HistorizedRelationalDatabaseSchema): its
+`tableChanges` name tables by quoted identifiers, and `ddl` is null where the source logs none (SQL Server).
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import attrs
+import fastavro
+
+from ingest.errors import SchemaError
+from ingest.kafka.sample import RawRecord, sample
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import SchemaId, Topic
+from ingest.registry import Registry
+from ingest.settings import Settings
+from ingest.tables import TableConfig
+
+_LOOKED_AT = 50
+"""Messages at the end of each partition that are looked at."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@attrs.frozen
+class SourceChange:
+    """What the source changed: when, how (CREATE, ALTER, DROP), its statement, and the columns after it."""
+
+    at: datetime
+    kind: str
+    ddl: str
+    columns: tuple[str, ...]
+
+
+def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> tuple[SourceChange, ...]:
+    """Read a table's newest schema changes from the topic that its file names; none where it names none."""
+    if not table.schema_changes:
+        return ()
+    topic, kafka = table.schema_changes, settings.kafka
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [topic]).of(topic)
+    ends = {p: (max(mark.begin, mark.end - _LOOKED_AT), mark.end) for p, mark in marks.items()}
+    records = sample(kafka.bootstrap_servers, kafka.properties, topic, ends, per_end=_LOOKED_AT)
+    values = (_decode(registry, topic, record) for record in dict.fromkeys(records))
+    found = (change for value in values if value for change in _changes(table, value))
+    return tuple(sorted(found, key=lambda change: change.at))
+
+
+def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str, Any] | None:
+    """Decode a message, JSON or Confluent Avro; None without a value."""
+    text = record.value
+    if not text:
+        return None
+    try:
+        if text[0] == 0:
+            schema = registry.by_id(SchemaId(int.from_bytes(text[1:5], "big")))
+            *_, avsc = registry.with_references(schema)
+            parsed = fastavro.parse_schema(json.loads(avsc))
+            value: Any = fastavro.schemaless_reader(BytesIO(text[5:]), parsed, None)
+        else:
+            value = json.loads(text)
+    except (ValueError, EOFError, IndexError) as error:
+        raise SchemaError(
+            f"topic {topic}", "$", f"holds a message that is no schema change: {error}"
+        ) from error
+    payload = value.get("payload", value) if isinstance(value, dict) else None
+    return payload if isinstance(payload, dict) else None
+
+
+def _changes(table: TableConfig, value: Mapping[str, Any]) -> list[SourceChange]:
+    source = value.get("source") or {}
+    at = _EPOCH + timedelta(milliseconds=int(source.get("ts_ms") or value.get("ts_ms") or 0))
+    ddl = value.get("ddl") or ""
+    return [
+        SourceChange(at, str(one.get("type", "")), "" if ddl == "N/A" else ddl, _columns(one))
+        for one in value.get("tableChanges") or ()
+        if _is_of(table, str(one.get("id", "")))
+    ]
+
+
+def _columns(change: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(
+        f"{column['name']} {column.get('typeName') or ''}".strip()
+        for column in (change.get("table") or {}).get("columns") or ()
+    )
+
+
+def _is_of(table: TableConfig, identifier: str) -> bool:
+    """Compare schema and table: an identifier may have a database before them, a topic a server."""
+    named = [part.strip('"`').lower() for part in identifier.split(".")]
+    return named[-2:] == [part.lower() for part in table.topic.split(".")][-len(named[-2:]) :]

@@ -1,0 +1,164 @@
+"""What a folded range holds, counted."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import attrs
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from ingest.compile.event import CHANGE, TRUNCATE
+from ingest.compile.position import position_sql
+from ingest.compile.table import CompiledTable
+from ingest.names import SchemaId
+from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+PARTIALS = "partials"
+"""The counter of changes that lacked values, in a commit: the next run expects more of them."""
+
+
+@attrs.frozen
+class BatchCounts:
+    """What a range held.  `read` is the sum of all counts of messages."""
+
+    upserted: int = 0
+    deleted: int = 0
+    superseded: int = 0
+    ignored: dict[str, int] = attrs.Factory(dict)
+    rejected: int = 0
+    schema_ids: tuple[SchemaId, ...] = ()
+    """The schemas that wrote what is not rejected."""
+    rejected_ids: tuple[SchemaId, ...] = ()
+    """The schemas that wrote what is rejected."""
+    max_source_ts: datetime | None = None
+    rows_needing_stored_values: int = 0
+    """Rows that lack values which only the table can give."""
+    soft_deletes_needing_stored_values: int = 0
+    """Rows to be marked as deleted, whose values only the table can give."""
+    partials: int = 0
+    """Changes that lack values: all of them, or, where rows are completed, those that count."""
+    read_bytes: int = 0
+    """Keys and values of all messages."""
+    truncated_at: str | None = None
+    """The position of the newest truncate that is to be applied: nothing older than it stays."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the rows to write depend on those that the table holds."""
+        return bool(
+            self.rows_needing_stored_values or self.soft_deletes_needing_stored_values or self.truncated_at
+        )
+
+    @property
+    def max_source_ms(self) -> int | None:
+        """The newest source time, in ms since 1970."""
+        return (
+            None if self.max_source_ts is None else (self.max_source_ts - _EPOCH) // timedelta(milliseconds=1)
+        )
+
+    @property
+    def read(self) -> int:
+        """Messages read from the range."""
+        changes = self.upserted + self.deleted + self.superseded
+        return changes + sum(self.ignored.values()) + self.rejected
+
+    def counters(self) -> dict[str, int]:
+        """Return the numbers as they are kept in a commit."""
+        ignored = {f"ignored.{kind}": count for kind, count in self.ignored.items()}
+        return {
+            "read": self.read,
+            "upserted": self.upserted,
+            "deleted": self.deleted,
+            "superseded": self.superseded,
+            **({REJECTED: self.rejected} if self.rejected else {}),
+            **({PARTIALS: self.partials} if self.partials else {}),
+            **ignored,
+        }
+
+
+def count_batch(folded: DataFrame, compiled: CompiledTable) -> BatchCounts:
+    """Count what a folded range holds: one small Spark job, a first look at what is written later.
+
+    A truncate to be applied takes two more: its place, and the count of what is older.
+    """
+    counted = _count(folded, compiled, None)
+    policy = compiled.table.target.truncate
+    if TRUNCATE not in counted.ignored or policy != "apply" or compiled.keeps_all:
+        return counted
+    return _count(folded, compiled, _truncated_at(folded, compiled))
+
+
+def position_of(compiled: CompiledTable, place: str) -> str:
+    """Return SQL for the position of a place."""
+    return position_sql(compiled.terms, compiled.table.epoch, place)
+
+
+def older_sql(compiled: CompiledTable, truncated_at: str | None) -> str:
+    """Return SQL that is true for a folded change that a truncate has swept away."""
+    return f"{position_of(compiled, 'newest.place')} < '{truncated_at}'" if truncated_at else "false"
+
+
+def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
+    truncate = folded.where(f"kind = '{TRUNCATE}'")
+    return str(truncate.selectExpr(f"{position_of(compiled, 'newest.place')} as at").collect()[0]["at"])
+
+
+def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
+    words = [f"seen_{i}" for i in range(word_count(compiled))]
+    rows_needing_stored_values = "base is null and size(later) > 0" if compiled.completes else "false"
+    partials = "size(later)" if compiled.completes else "partials" if compiled.may_be_partial else "0L"
+    rows = (
+        folded.groupBy(
+            "kind",
+            F.expr("false" if compiled.keeps_all else "newest.op = 'd'").alias("deletes"),
+            F.expr(f"kind = '{CHANGE}' and {older_sql(compiled, truncated_at)}").alias("older"),
+        )
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.sum("messages").alias("messages"),
+            F.sum("bytes").alias("bytes"),
+            F.max("source_ms").alias("source_ms"),
+            F.expr(f"count_if({rows_needing_stored_values})").alias("rows_needing_stored_values"),
+            F.expr(f"sum({partials})").alias("partials"),
+            *(F.bit_or(word).alias(word) for word in words),
+        )
+        .collect()
+    )
+    changes = [row for row in rows if row.kind == CHANGE]
+    marks = compiled.marks_deleted
+    kept = [row for row in changes if not row.older]
+    newest_ms = max((row.source_ms for row in changes if row.source_ms is not None), default=None)
+    return BatchCounts(
+        upserted=sum(row.rows for row in kept if not row.deletes),
+        deleted=sum(row.rows for row in kept if row.deletes),
+        superseded=sum(row.messages for row in changes) - sum(row.rows for row in kept),
+        ignored={row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)},
+        rejected=sum(row.rows for row in rows if row.kind == REJECTED),
+        schema_ids=_seen([row for row in rows if row.kind != REJECTED], words, compiled.schema_ids),
+        rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
+        max_source_ts=None if newest_ms is None else _instant(newest_ms),
+        rows_needing_stored_values=sum(row.rows_needing_stored_values for row in kept if not row.deletes),
+        soft_deletes_needing_stored_values=sum(
+            row.rows_needing_stored_values for row in changes if row.deletes or row.older
+        )
+        if marks
+        else 0,
+        read_bytes=sum(row.bytes for row in rows),
+        truncated_at=truncated_at,
+        partials=sum(row.partials for row in changes),
+    )
+
+
+def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[SchemaId]) -> tuple[SchemaId, ...]:
+    bits = 0
+    for row in rows:
+        for index, word in enumerate(words):
+            bits |= (row[word] or 0) << (index * WRITERS_PER_WORD)
+    return tuple(one for place, one in enumerate(schema_ids) if bits >> place & 1)
+
+
+def _instant(millis: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=millis)

@@ -1,0 +1,81 @@
+"""Measure a table when a run is done with it: from what the run has seen anyway, but for the open rejects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from ingest.errors import OffsetError
+from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.rejects import count_open
+from ingest.kafka.breaks import Watermark
+from ingest.log import logger
+from ingest.names import Partition
+from ingest.run.commit import pending
+from ingest.run.context import Run
+from ingest.run.lag import source_lag_s, to_moment
+from ingest.run.report import RunReport, TableOutcome
+from ingest.tables import TableConfig
+
+
+def look_after(run: Run, table: TableConfig) -> int | None:
+    """Look at what a run did not see of a table: its newest commit, if that is its own, and its open rejects.
+
+    For the table's own thread.  Rejects are counted where metrics are asked for: that reads their table, if
+    there is one.  What cannot be known must not fail a table.
+    """
+    try:
+        if table.name not in run.last:
+            run.last[table.name] = read_ledger(run.spark, run.path(table))
+        return count_open(run.settings, run.spark, table) if run.settings.run.metrics else None
+    except Exception as error:  # noqa: BLE001  the table may have its commit by now
+        logger(__name__).debug("measure.failed", table=table.name, exc_info=error)
+        return None
+
+
+def measured(
+    run: Run,
+    table: TableConfig,
+    found: TableOutcome,
+    marks: Mapping[Partition, Watermark] | None,
+    open_rejects: int | None,
+) -> TableOutcome:
+    """Add to an outcome how far its table is; `marks` is None where the topic has none."""
+    is_known = table.name in run.last
+    last = run.last.get(table.name)
+    newest = to_moment(last.max_source_ms) if last else None
+    lag = None
+    if is_known and marks is not None:
+        try:
+            lag = pending(table, last, marks, None).span
+        except OffsetError:
+            lag = None  # the topic does not go on from here: the error says so
+    measures = attrs.evolve(
+        found.measures,
+        lag_offsets=lag,
+        lag_s=source_lag_s(newest, lag),
+        committed_at=to_moment(last.committed_ms) if last else None,
+        newest_source_at=newest,
+        open_rejects=open_rejects,
+    )
+    return attrs.evolve(found, measures=measures)
+
+
+def log_table(run_id: str, one: TableOutcome) -> None:
+    """Log a table's outcome, with the report's fields side by side."""
+    logger(__name__).info("table.done", run_id=run_id, **_flat(one.to_json()))
+
+
+def log_run(report: RunReport) -> None:
+    """Log a run's outcome."""
+    told = report.to_json()
+    count = len(told.pop("tables"))
+    seconds = (report.finished_at - report.started_at).total_seconds()
+    logger(__name__).info("run.done", **told, tables=count, seconds=round(seconds, 3))
+
+
+def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay what is applied and measured beside the other fields."""
+    inner = ("applied", "metrics")
+    plain = {name: value for name, value in told.items() if name not in inner}
+    return {**plain, **told["applied"], **told["metrics"]}

@@ -1,0 +1,193 @@
+"""What a run did, as metrics: OpenMetrics text in files for a textfile collector, or sent to a Pushgateway.
+
+All are gauges: a bounded job's numbers are those of its last run, and no counter that goes on would be true.
+The text is OpenMetrics, and Prometheus' older format too, which node_exporter and the Pushgateway read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, get_args
+from urllib.parse import unquote, urlsplit
+
+import attrs
+from prometheus_client import Metric, push_to_gateway
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import basic_auth_handler, default_handler
+from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from ingest.errors import UsageError
+from ingest.run.report import Outcome, RunOutcome, RunReport, TableOutcome, write_whole
+from ingest.settings import mask_url
+
+PUSH_TIMEOUT_S: Final = 10.0
+_GROUP: Final = "http://HOST:9091/metrics/job/NAME"
+
+# name, unit, what it says; the unit is the end of the name
+_TABLE: Final[Mapping[str, tuple[str, str]]] = {
+    "ingest_table_outcome": ("", "How the last run of the table ended: 1 for that outcome, 0 for others."),
+    "ingest_table_messages": ("", "Messages that the last run read, by what became of them."),
+    "ingest_table_read_bytes": ("bytes", "Keys and values that the last run read."),
+    "ingest_table_duration_seconds": ("seconds", "How long the table took."),
+    "ingest_table_commit_duration_seconds": ("seconds", "How long its commit took, upkeep included."),
+    "ingest_table_lag_offsets": ("", "Offsets of the topic, at the run's start, that are not in the table."),
+    "ingest_table_lag_seconds": ("seconds", "Age of the newest change in the table, 0 if nothing waits."),
+    "ingest_table_last_commit_timestamp_seconds": ("seconds", "When the table last had a commit."),
+    "ingest_table_last_source_timestamp_seconds": ("seconds", "Source time of the newest change applied."),
+    "ingest_table_open_rejects": ("", "Records set aside that nobody has replayed or purged."),
+}
+_RUN: Final[Mapping[str, tuple[str, str]]] = {
+    "ingest_run_outcome": ("", "How the last run ended: 1 for that outcome, 0 for others."),
+    "ingest_run_duration_seconds": ("seconds", "How long the run took."),
+    "ingest_run_finished_timestamp_seconds": ("seconds", "When the run ended."),
+}
+Sample = tuple[str, dict[str, str], float]
+"""A metric's name, its labels and its value."""
+
+
+def publish(report: RunReport, target: str) -> None:
+    """Write or send a run's metrics.
+
+    `target` is a file, a folder (that exists, or with `/` at its end) which gets a file a table, or a
+    Pushgateway's group, which gets a group a table below it.  Raises `OSError` or `UsageError`.
+    """
+    if is_gateway(target):
+        _push(report, target)
+    elif target.endswith("/") or Path(target).is_dir():
+        for name, text in by_table(report).items():
+            write_whole(Path(target) / (f"ingest_{name}.prom" if name else "ingest.prom"), text)
+    else:
+        samples = [*run_samples(report), *(one for table in report.tables for one in table_samples(table))]
+        write_whole(Path(target), to_text(samples))
+
+
+def is_gateway(target: str) -> bool:
+    """Tell a Pushgateway from a path."""
+    return target.startswith(("http://", "https://"))
+
+
+def by_table(report: RunReport) -> dict[str, str]:
+    """Return the text of each table by its name, and of the run itself under an empty one."""
+    tables = {one.table: to_text(table_samples(one)) for one in report.tables}
+    return {"": to_text(run_samples(report)), **tables}
+
+
+def to_text(samples: Iterable[Sample]) -> str:
+    """Write samples as OpenMetrics text."""
+    text: bytes = generate_latest(_Samples(tuple(samples)))  # type: ignore[no-untyped-call] # theirs
+    return text.decode()
+
+
+def run_samples(report: RunReport) -> Iterator[Sample]:
+    """Give the metrics of a run as a whole."""
+    for outcome in get_args(RunOutcome):
+        yield "ingest_run_outcome", {"outcome": outcome}, float(report.outcome == outcome)
+    seconds = (report.finished_at - report.started_at).total_seconds()
+    yield "ingest_run_duration_seconds", {}, seconds
+    yield "ingest_run_finished_timestamp_seconds", {}, report.finished_at.timestamp()
+
+
+def table_samples(one: TableOutcome) -> Iterator[Sample]:
+    """Give the metrics of a table; what is not known is left out."""
+    name, counts, measures = {"table": one.table}, one.counts, one.measures
+    for outcome in get_args(Outcome):
+        yield "ingest_table_outcome", {**name, "outcome": outcome}, float(one.outcome == outcome)
+    became = {
+        "upserted": counts.upserted,
+        "deleted": counts.deleted,
+        "superseded": counts.superseded,
+        "ignored": sum(counts.ignored.values()),
+        "rejected": counts.rejected,
+    }
+    for result, count in became.items():
+        yield "ingest_table_messages", {**name, "result": result}, float(count)
+    known = {
+        "ingest_table_read_bytes": counts.read_bytes,
+        "ingest_table_duration_seconds": one.seconds,
+        "ingest_table_commit_duration_seconds": measures.commit_s,
+        "ingest_table_lag_offsets": measures.lag_offsets,
+        "ingest_table_lag_seconds": measures.lag_s,
+        "ingest_table_last_commit_timestamp_seconds": _timestamp(measures.committed_at),
+        "ingest_table_last_source_timestamp_seconds": _timestamp(measures.newest_source_at),
+        "ingest_table_open_rejects": measures.open_rejects,
+    }
+    yield from ((metric, name, float(value)) for metric, value in known.items() if value is not None)
+
+
+def _timestamp(instant: Any) -> float | None:
+    return None if instant is None else float(instant.timestamp())
+
+
+@attrs.frozen
+class _Samples(Collector):
+    """Samples as the library wants them: each metric once, with all its samples."""
+
+    samples: Sequence[Sample]
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics that have samples, in the order of the tables above."""
+        for name, (unit, told) in {**_RUN, **_TABLE}.items():
+            found = [one for one in self.samples if one[0] == name]
+            if found:
+                family = GaugeMetricFamily(name, told, labels=list(found[0][1]), unit=unit)
+                for _, labels, value in found:
+                    family.add_metric(list(labels.values()), value)
+                yield family
+
+
+# --- Pushgateway -------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Gateway:
+    """A group of a Pushgateway: its address without path, the job, and other labels of the group."""
+
+    address: str
+    job: str
+    labels: dict[str, str]
+    user: str | None = None
+    password: str | None = attrs.field(default=None, repr=False)
+
+
+def parse_gateway(url: str) -> Gateway:
+    """Take the URL of a group apart: `http://user:password@host:9091/metrics/job/NAME/label/value`."""
+    shown, parts = mask_url(url), urlsplit(url)
+    before, found, group = parts.path.rpartition("/metrics/job/")
+    job, *more = [unquote(step) for step in group.split("/")] if found else [""]
+    if not job or len(more) % 2 or not all(more):
+        raise UsageError(f"metrics {shown}: is no group of a Pushgateway", f"Give one such as {_GROUP}")
+    try:
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise UsageError(f"metrics {shown}: has no valid port") from None
+    return Gateway(
+        f"{parts.scheme}://{host}{port}{before}",
+        job,
+        dict(zip(more[::2], more[1::2], strict=True)),
+        None if parts.username is None else unquote(parts.username),
+        None if parts.password is None else unquote(parts.password),
+    )
+
+
+def _push(report: RunReport, url: str) -> None:
+    """Replace the group of the run, and that of each table below it: those of other tables stay."""
+    gateway = parse_gateway(url)
+    _put(gateway, {}, run_samples(report))
+    for one in report.tables:
+        _put(gateway, {"table": one.table}, table_samples(one))
+
+
+def _put(gateway: Gateway, group: Mapping[str, str], samples: Iterable[Sample]) -> None:
+    handler = default_handler
+    if gateway.user is not None:
+        handler = partial(basic_auth_handler, username=gateway.user, password=gateway.password or "")
+    push_to_gateway(
+        gateway.address,
+        gateway.job,
+        _Samples(tuple(samples)),
+        grouping_key={**gateway.labels, **group},
+        timeout=PUSH_TIMEOUT_S,
+        handler=handler,
+    )

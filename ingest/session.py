@@ -1,0 +1,310 @@
+"""The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
+
+import sys
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from ingest import avro
+from ingest.artifacts import spark_jars
+from ingest.compile.describe import Description, describe
+from ingest.errors import SettingsError
+from ingest.names import Subject, Topic
+from ingest.registry import Registered, Registry, open_registry
+from ingest.run.schemas import label
+from ingest.settings import Settings, load
+from ingest.stop import Stop
+from ingest.tables import Format, TableConfig, read_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ingest.onboard.onboard import Onboarded
+    from ingest.operations.offsets import TableStatus
+    from ingest.operations.plan import TablePlan
+    from ingest.operations.rejects import Reject, Rejects
+    from ingest.operations.replay import Replayed
+    from ingest.operations.signal import Signal, SignalRequest
+    from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
+    from ingest.run.context import Progress
+    from ingest.run.report import RunReport
+
+
+def silent(table: str, step: str) -> None:
+    """Hear of a step, and say nothing."""
+
+
+class Session:
+    """A deployment: its settings, registry, table files and Spark session.
+
+    >>> from ingest import Session
+    >>> session = Session.open("ingest.toml")  # doctest: +SKIP
+    >>> report = session.run()  # doctest: +SKIP
+
+    A context manager; leaving it stops the Spark session, if it was started here.
+    """
+
+    def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
+        self.settings = settings
+        self._given = spark
+        self._started = False
+
+    @classmethod
+    def open(
+        cls,
+        path: "Path | str | None" = None,
+        *,
+        tables: "Path | str | None" = None,
+        overrides: Mapping[str, object] | None = None,
+        spark: "SparkSession | None" = None,
+    ) -> "Session":
+        """Read the settings (see `ingest.settings.load`); `spark` is a session that the caller owns."""
+        return cls(
+            load(
+                None if path is None else Path(path),
+                tables=None if tables is None else Path(tables),
+                overrides=overrides,
+            ),
+            spark,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop what was started here."""
+        if "registry" in self.__dict__:
+            self.registry.close()
+        if self._started:
+            self._session.stop()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, live or a folder."""
+        return open_registry(self.settings.registry)
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The Spark session of this deployment, in UTC."""
+        from ingest.hudi.catalog import check_catalog  # noqa: PLC0415  pyspark is an extra
+
+        if self.settings.lake.database:
+            check_catalog(self._session)
+        return self._session
+
+    @cached_property
+    def _session(self) -> "SparkSession":
+        """Start a session, or take the one that is there."""
+        from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
+
+        from ingest.spark.session import LASTING_CATALOG, session_of, start_session, submitted  # noqa: PLC0415  same
+
+        if self._given is not None:
+            return session_of(self._given)
+        spark = self.settings.spark
+        if submitted():  # they are the submitter's; and a package in an archive could not hold ours
+            jars: tuple[Path, ...] = ()
+        else:
+            jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
+        self._started = SparkSession.getActiveSession() is None
+        conf = {**LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        return start_session("ingest", spark.master, conf, jars)
+
+    def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
+        """Read the table files, all or the named ones."""
+        return read_all(self.settings.tables_dir, names)
+
+    def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
+        """Describe a subject's version, the latest by default, column by column."""
+        registered = self.registry.version(Subject(subject), -1 if version is None else version)
+        *references, text = self.registry.with_references(registered)
+        where = label(registered)
+        return registered, describe(avro.parse(text, references, where=where), where)
+
+    def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
+        """Compare two versions of a table's value subject, or of any subject: by default the last two."""
+        from ingest.operations.versions import compare  # noqa: PLC0415  light start
+
+        table = self._find_table(name)
+        subject = table.subjects.value if table and table.subjects.value else Subject(name)
+        return compare(self.registry, subject, table, old, new)
+
+    def history(self, name: str) -> "tuple[SubjectVersion, ...]":
+        """Return the versions of a table's value subject, and the commits that met them."""
+        from ingest.hudi.ledger import history as read_history  # noqa: PLC0415  pyspark is an extra
+        from ingest.operations.versions import history, value_subject  # noqa: PLC0415  same
+
+        (table,) = self.tables([name])
+        subject = value_subject(table)
+        path = self.settings.lake.table_path(table.name)
+        return history(self.registry, subject, read_history(self.spark, path, sys.maxsize))
+
+    def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "CompatibilityReport":
+        """Ask whether a schema could be the next version of a table's value subject.
+
+        With `registry_only` the table is what the registered versions make of it: without lake and Spark.
+        """
+        from ingest.operations.versions import check  # noqa: PLC0415  light start
+
+        (table,) = self.tables([name])
+        present = None
+        if not registry_only:
+            from ingest.hudi.present import present_types  # noqa: PLC0415  pyspark is an extra
+
+            present = present_types(self.spark, self.settings.lake.table_path(table.name))
+        return check(self.registry, table, Path(file), present)
+
+    def _find_table(self, name: str) -> TableConfig | None:
+        """Return the table of that name, if there is one."""
+        if not self.settings.tables_dir.is_dir():
+            return None
+        return next((one for one in read_all(self.settings.tables_dir) if one.name == name), None)
+
+    def onboard(
+        self,
+        patterns: Sequence[str],
+        *,
+        name: str | None = None,
+        format: Format = "avro",  # noqa: A002  the table file's word
+        schema: "Path | str | None" = None,
+        append: bool = False,
+        dry_run: bool = False,
+    ) -> "tuple[Onboarded, ...]":
+        """Make table files of the topics that match a glob (see `ingest.onboard.onboard`).
+
+        `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
+        with `append` every change becomes a row of its own, and any topic of records a table.
+        """
+        from ingest.onboard.onboard import OnboardOptions, onboard  # noqa: PLC0415  needs the Kafka client
+
+        wish = OnboardOptions(name, format, None if schema is None else Path(schema), append)
+        return onboard(self.settings, self.registry, patterns, wish, dry_run=dry_run)
+
+    def plan(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "tuple[TablePlan, ...]":
+        """Say what a run would do to tables, all or the named ones; nothing is written."""
+        from ingest.operations.plan import plan_tables  # noqa: PLC0415  pyspark is an extra
+
+        tables = self.tables(names)
+        progress("", "starting Spark")
+        return plan_tables(
+            self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets
+        )
+
+    def run(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "RunReport":
+        """Bring tables, all or the named ones, up to the ends of their topics.
+
+        In the main thread a SIGTERM or SIGINT ends the run in order; then it is raised again, or with
+        a `stop` told by that and the report alone.
+        """
+        from ingest.run.fleet import run_tables  # noqa: PLC0415  pyspark is an extra
+
+        tables = self.tables(names)
+        progress("", "starting Spark")
+        return run_tables(
+            self.settings, self.spark, self.registry, tables, progress,
+            max_offsets=max_offsets, stop=stop,
+        )  # fmt: skip
+
+    def follow(
+        self,
+        names: Sequence[str] = (),
+        *,
+        interval_s: float = 10.0,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "Generator[RunReport, None, None]":
+        """Run again and again, and give each run's report, until stopped (see `ingest.run.follow`)."""
+        from ingest.run.follow import follow  # noqa: PLC0415  light start
+
+        def run_once(stop: Stop) -> "RunReport":
+            return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
+
+        return follow(run_once, interval_s)
+
+    def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
+        """Return what each table holds and how far behind it is."""
+        from ingest.operations.offsets import read_status  # noqa: PLC0415  pyspark is an extra
+
+        return read_status(self.settings, self.spark, self.registry, self.tables(names))
+
+    def move_offsets(self, name: str, to: str) -> "TableStatus":
+        """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""
+        from ingest.operations.offsets import move_offsets  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return move_offsets(self.settings, self.spark, table, to)
+
+    def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
+        """Return what a table set aside: open records or (`resolved`) all, the first by their place."""
+        from ingest.operations.rejects import list_rejects  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
+
+    def reject(self, name: str, partition: int, offset: int) -> "Reject":
+        """Return one record that a table set aside, with its bytes."""
+        from ingest.operations.rejects import show_reject  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return show_reject(self.settings, self.spark, table, partition, offset)
+
+    def replay(
+        self,
+        name: str,
+        *,
+        partition: int | None = None,
+        offset: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "Replayed":
+        """Put a table's open rejects through again, all or those at a place (see `operations.replay`)."""
+        from ingest.operations.replay import replay  # noqa: PLC0415  pyspark is an extra
+        from ingest.run.context import Run  # noqa: PLC0415  same
+
+        (table,) = self.tables([name])
+        progress("", "starting Spark")
+        run = Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
+        return replay(run, table, partition, offset)
+
+    def purge(
+        self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
+    ) -> int:
+        """Delete a table's rejects, all or the resolved ones; return how many there are."""
+        from ingest.operations.rejects import purge  # noqa: PLC0415  pyspark is an extra
+
+        (table,) = self.tables([name])
+        return purge(
+            self.settings, self.spark, table,
+            older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
+        )  # fmt: skip
+
+    def signal(self, asked: "SignalRequest", topic: str | None = None) -> "Signal":
+        """Make a Debezium signal (`operations.signal`), and produce it if a signal topic is given."""
+        from ingest.kafka.signal import send_signal  # noqa: PLC0415  needs the Kafka client
+        from ingest.operations.signal import make_signal  # noqa: PLC0415  light start
+
+        made = make_signal(self.tables(asked.tables), asked, str(uuid.uuid4()))
+        if topic is not None:
+            kafka, key = self.settings.kafka, made.connector.prefix
+            if not kafka.bootstrap_servers:
+                raise SettingsError(self.settings.source, "kafka.bootstrap_servers", "is not set")
+            place = (kafka.bootstrap_servers, kafka.properties, Topic(topic))
+            send_signal(*place, key=key, value=made.message())
+        return made

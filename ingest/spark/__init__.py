@@ -1,0 +1,1 @@
+"""The Spark session, and the only code that touches py4j."""

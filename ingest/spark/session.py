@@ -1,0 +1,230 @@
+"""The Spark session that Hudi needs: started here, or taken from a caller who owns one.
+
+Driver's stdout: Hudi's memory estimator (JOL) prints `# WARNING: Unable to get Instrumentation` and the like
+there, whatever the log level.  Machine-readable output therefore never shares stdout with a running session.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from ingest.errors import SettingsError
+from ingest.hudi.catalog import IMPLEMENTATION, LASTING
+from ingest.settings.secret import MASKED_NAMES
+from ingest.spark.functions import register_functions
+
+SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
+LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
+EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+
+MUST_HOLD_SQL: Final[Mapping[str, str]] = {
+    # Wall clocks and instants are compared and converted in UTC; the session's zone is never the data's.
+    "spark.sql.session.timeZone": "UTC",
+    # ANSI mode turns overflow and bad casts into failures of the whole batch; our converters test for them.
+    "spark.sql.ansi.enabled": "false",
+    # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+}
+MUST_HOLD: Final[Mapping[str, str]] = {
+    "spark.serializer": SERIALIZER,
+    # Without it, an array with a null element kills an upsert, and the exception names no cause.
+    f"spark.hadoop.{LIST_STRUCTURE}": "false",
+    **MUST_HOLD_SQL,
+}
+"""Settings that a user's own must not contradict: the tables would be wrong, or could not be written."""
+
+JOINED: Final[Mapping[str, str]] = {
+    "spark.sql.extensions": EXTENSION,
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+}
+"""Comma-separated settings: ours is added to what the user names."""
+
+DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
+HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
+"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
+interpreted, they are four times slower.  A JVM that we start is told to compile them."""
+
+SPLIT_METHODS: Final[Mapping[str, str]] = {
+    # Where the JVM was not told so: above this size Spark takes a slower way with smaller methods.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+}
+TUNED_SQL: Final[Mapping[str, str]] = {
+    # A batch whose rows are completed is held between counting and writing: compressing it costs a tenth of a
+    # run and saves little.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+DEFAULTS: Final[Mapping[str, str]] = {
+    **TUNED_SQL,
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # What Spark's pages and event logs mask: its own default shows an Azure storage's key, say.
+    "spark.redaction.regex": MASKED_NAMES,
+}
+LASTING_CATALOG: Final[Mapping[str, str]] = {IMPLEMENTATION: LASTING}
+"""For tables that are to be found by name: the metastore that `hive-site.xml` or the user's settings name."""
+LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    # Never used, yet Spark makes it on the first query: not in the user's folder.
+    "spark.sql.warehouse.dir": str(Path(gettempdir()) / "ingest-warehouse"),
+}
+
+
+def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> SparkSession:
+    """Start the session of a run, or take the one that this process already has.
+
+    Under `spark-submit`, master, jars, memory and logging are the submitter's: they were fixed with the JVM.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return session_of(active)
+    settled = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in settled.items():
+        builder = builder.config(key, value)
+    with _without_interruption():
+        spark = builder.getOrCreate()
+    _check(spark)
+    for key, value in _split_methods(spark).items():
+        spark.conf.set(key, value)
+    register_functions(spark)
+    return spark
+
+
+@contextmanager
+def _without_interruption() -> Iterator[None]:
+    """Hold Ctrl-C and SIGTERM back until the JVM has started, and keep them from it for good.
+
+    pyspark's `launch_gateway` removes, when interrupted, the folder that the starting JVM writes its port to;
+    the JVM then never reads the pipe whose end would end it, and stays for ever.
+
+    A scheduler that stops a run signals all its processes: a JVM that ended at once would take a commit with
+    it.  One that is started while SIGTERM is ignored ignores it, and ends with us, when that pipe does.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    term = {signal.SIGTERM}
+    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    # Linux keeps a blocked signal even if it is ignored; it comes when it is let through again.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, term)
+    before_term = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before_term)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
+    if held:
+        signal.raise_signal(signal.SIGINT)
+
+
+def session_of(spark: SparkSession) -> SparkSession:
+    """Open a session of our own beside one that the caller owns, whose SQL settings stay as they are.
+
+    One Hadoop setting can only lie in the shared context, and is set there; Spark's own Parquet ignores it.
+    """
+    _check(spark)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
+    hadoop.set(LIST_STRUCTURE, "false")
+    own = spark.newSession()
+    for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():
+        own.conf.set(key, value)
+    register_functions(own)
+    return own
+
+
+def submitted() -> bool:
+    """Tell whether `spark-submit` started this process.
+
+    Its PythonRunner starts the driver's JVM first and hands the port down in this variable; when pyspark
+    starts the JVM itself, the variable is not in our environment.
+    """
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def session_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """Merge the user's settings with ours: theirs win, but for those that must hold."""
+    for key, value in MUST_HOLD.items():
+        if conf.get(key, value) != value:
+            raise SettingsError(
+                "settings",
+                f'spark.conf."{key}"',
+                f"'{conf[key]}' is not possible: ingest needs '{value}'",
+                "Leave it out",
+            )
+    joined = {key: _joined(conf.get(key, ""), ours) for key, ours in JOINED.items()}
+    return {**DEFAULTS, **conf, **MUST_HOLD, **joined}
+
+
+def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
+    """Give all settings of a JVM still to be started: `session_conf` with master, jars and logging."""
+    local = master.startswith("local")
+    defaults = {
+        **(LOCAL_DEFAULTS if local else {}),
+        **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
+    }
+    fixed = {
+        "spark.master": master,
+        "spark.jars": _joined(conf.get("spark.jars", ""), *(str(jar.resolve()) for jar in jars)),
+        DRIVER_OPTIONS: _java_options(conf.get(DRIVER_OPTIONS, "")),
+        EXECUTOR_OPTIONS: _compiled(conf.get(EXECUTOR_OPTIONS, "")),
+    }
+    return {**defaults, **session_conf(conf), **fixed}
+
+
+def _threads(master: str) -> int:
+    """Count the threads of `local`, `local[4]`, `local[4,2]` or `local[*]`."""
+    inside = master.removeprefix("local").strip("[]").split(",")[0]
+    return (os.cpu_count() or 1) if inside == "*" else int(inside or "1")
+
+
+def _java_options(options: str) -> str:
+    """Add our log configuration, unless the user names one."""
+    logging = "" if "log4j" in options else f"-Dlog4j2.configurationFile={LOG4J.as_uri()} "
+    return _compiled(f"{logging}{options}".strip())
+
+
+def _compiled(options: str) -> str:
+    """Let the JVM compile huge methods, unless the user says something of them."""
+    return options if "CompileHugeMethods" in options else f"{HUGE_METHODS} {options}".strip()
+
+
+def _split_methods(spark: SparkSession) -> Mapping[str, str]:
+    """Give what a session needs whose JVMs, driver's or executors', were not told to compile huge methods."""
+    local = str(spark.sparkContext.master).startswith("local")
+    options = spark.conf.get(DRIVER_OPTIONS if local else EXECUTOR_OPTIONS, "") or ""
+    return {} if HUGE_METHODS in options else SPLIT_METHODS
+
+
+def _joined(*values: str) -> str:
+    """Join comma-separated lists, without doubles, in order."""
+    return ",".join(dict.fromkeys(item for value in values for item in value.split(",") if item))
+
+
+def _check(spark: SparkSession) -> None:
+    """Refuse a session that Hudi could not write with: its static settings can no longer be changed."""
+    wanted = {"spark.serializer": SERIALIZER, "spark.sql.extensions": EXTENSION}
+    for key, value in wanted.items():
+        found = spark.conf.get(key, "") or ""
+        if value not in found.split(","):
+            raise SettingsError(
+                "Spark session",
+                key,
+                f"found '{found}', and Hudi needs '{value}'",
+                "Set it before the session starts",
+            )

@@ -1,0 +1,1 @@
+"""The type table, and the conversions that it names."""

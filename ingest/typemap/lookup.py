@@ -1,0 +1,47 @@
+"""Which row of the type table a type has: by its name, its physical type and the table's policies."""
+
+from ingest import avro
+from ingest.tables import Types
+from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+
+_VENDOR_NAMES = ("cdc.data.Decimal", "cdc.data.timestamp")
+"""Names that CDL puts behind a vendor's package, which varies."""
+
+_MEANINGS = ("io.debezium.", "org.apache.kafka.")
+_PLAIN_RECORDS = "io.debezium.connector."
+"""Parts of events: source blocks, table changes."""
+
+
+def semantic_of(notes: avro.Notes) -> str:
+    """Return what a type is called in the type table: `connect.name`, else `logicalType`, else nothing."""
+    name = notes.semantic
+    return next((known for known in _VENDOR_NAMES if name.endswith(f".{known}")), name)
+
+
+def find_row(
+    notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
+) -> TypeRow | None:
+    """Find the row of a scalar: a source's own row comes before the one for all."""
+    semantic = semantic_of(notes)
+    policy = {"time": types.time, "nanos": types.nanos}.get(POLICIES.get(semantic, ""), "")
+    policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
+    key = (semantic, physical, policy)
+    special = [TYPES_BY_TICK[time_resolution_ns]] if time_resolution_ns else []
+    special += [TYPES_OF_DURATIONS] if durations else []
+    return next((rows[key] for rows in (*special, TYPES) if key in rows), None)
+
+
+def find_structure(notes: avro.Notes, physical: str) -> TypeRow | None:
+    """Find the row of a record, an array or a map, whose name, if it has any, is its meaning."""
+    return TYPES.get((notes.connect_name, physical, "")) if notes.connect_name else None
+
+
+def has_meaning(notes: avro.Notes, physical: str) -> bool:
+    """Tell whether a structure's name must have a row.
+
+    Every record is named: by its topic or its place, unless Debezium or Connect give the name a meaning.
+    """
+    name = notes.connect_name
+    if physical != "record":
+        return bool(name)
+    return name.startswith(_MEANINGS) and not name.startswith(_PLAIN_RECORDS)

@@ -1,0 +1,87 @@
+"""The type table as a page: what a connector's types become, for people."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from ingest.dialects import Dialect
+from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+
+_PLAIN = ("", "date", "time-millis", "timestamp-millis", "decimal", "uuid")
+_CONNECT = "org.apache.kafka.connect.data."
+_TIMES = ("Date", "Time", "MicroTime", "Timestamp", "MicroTimestamp", "ZonedTimestamp",
+          "IsoDate", "IsoTime", "IsoTimestamp")  # fmt: skip
+_PARTS = ("Date", "Time", "Timestamp", "ZonedTime", "ZonedTimestamp", "Duration")
+_STRUCTURED = tuple(f"Structured{name}" for name in _PARTS)
+_GEOMETRY = tuple(f"geometry.{n}" for n in ("Point", "Geometry", "Geography", "Circle", "Line"))
+
+# What each connector sends beside plain types and Connect's own (the connector pages' data type mappings).
+_SENDS: dict[str, tuple[str, ...]] = {
+    "sqlserver": (*_TIMES, "NanoTime", "NanoTimestamp", "Xml"),
+    "oracle": (*_TIMES, "NanoTimestamp", "Interval", "MicroDuration", "VariableScaleDecimal", "Xml"),
+    "mongodb": ("Json",),
+    "postgres": (*_TIMES, *_STRUCTURED, *_GEOMETRY, "ZonedTime", "Interval", "MicroDuration", "Json", "Xml",
+                 "Uuid", "Enum", "Ltree", "Tsvector", "Bits", "VariableScaleDecimal", "FloatVector",
+                 "DoubleVector", "SparseDoubleVector"),
+    "mysql": (*_TIMES, *_GEOMETRY, "Year", "Json", "Enum", "EnumSet", "Bits", "FloatVector"),
+    "cdl": ("cdc.data.Decimal", "cdc.data.timestamp"),
+    "record": (),
+}  # fmt: skip
+
+
+@attrs.frozen
+class TypeLine:
+    """One type under one policy of `[types]`, if it has any: how it is carried, and what it becomes."""
+
+    semantic: str
+    physical: str
+    policy: str
+    spark: str
+    unit: str
+    loses: str
+    source: str
+
+
+def type_lines(dialect: Dialect) -> tuple[TypeLine, ...]:
+    """Return what a connector's types become, plain types first."""
+    return tuple(_line(row) for row in _rows(dialect))
+
+
+def _rows(dialect: Dialect) -> Iterator[TypeRow]:
+    special = TYPES_BY_TICK[dialect.time_resolution_ns] if dialect.time_resolution_ns else {}
+    durations = TYPES_OF_DURATIONS if dialect.has_durations else {}
+    sent = _SENDS[dialect.name]
+    for key, row in TYPES.items():
+        name = row.semantic.removeprefix("io.debezium.time.").removeprefix("io.debezium.data.")
+        if row.semantic in _PLAIN or row.semantic.startswith(_CONNECT) or name in sent:
+            yield durations.get(key) or special.get(key) or row
+
+
+def _line(row: TypeRow) -> TypeLine:
+    spark = row.spark.format(precision="p", scale="s") or "the same structure"
+    return TypeLine(row.semantic, row.physical, row.policy, spark, row.unit, row.loses, row.source)
+
+
+def type_page(dialect: Dialect) -> str:
+    """Return the page of a connector, as Markdown."""
+    order = ", ".join([*(f"`{term.name}`" for term in dialect.terms), "the Kafka offset"])
+    caveats = [f"- {guard.text}" for guard in dialect.caveats]
+    lines = [
+        "| meaning | carried as | policy | Spark type | unit | loses |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(
+            f"| {line.semantic or '(none)'} | {line.physical} | {line.policy} | `{line.spark}` | {line.unit} "
+            f"| {line.loses} |"
+            for line in type_lines(dialect)
+        ),
+    ]
+    parts = [
+        f"# {dialect.title}",
+        "Generated from the type table by `make golden`. Numbers with a policy are chosen by `[types]`.",
+        f"Order of changes: {order}."
+        + (f" Source: {dialect.documentation}" if dialect.documentation else ""),
+        *(["Known of this source:\n\n" + "\n".join(caveats)] if caveats else []),
+        "## Types",
+        "\n".join(lines),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,123 @@
+"""Deleted rows that stay: whatever the runs are, the table is the same one, and knows what is gone."""
+
+import json
+from typing import Any, Final
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest import avro
+from ingest.compile.event import DELETED
+from ingest.compile.evolve import evolve
+from ingest.compile.payload import WriterSchema
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.decode.events import decode_events
+from ingest.names import SchemaId, Subject
+from ingest.names import Topic as Name
+from ingest.order.counts import count_batch
+from ingest.order.latest import latest_by_key
+from ingest.order.rewrite import merge
+from ingest.order.rows import build_rows, count_lost
+from ingest.tables import Subjects, TableConfig, Target
+from ingest.testing import Message, Topic, nullable
+from ingest.testing.envelopes import key_schema
+from ingest.testing.servers import Memory
+from ingest.typemap.sparktype import parse_ddl
+from tests.decode.messages import frame
+
+pytestmark = pytest.mark.spark
+
+UNSENT: Final = "__debezium_unavailable_value"
+COLUMNS: Final = {"id": "int", "v": nullable("string"), "n": nullable("int")}
+Row = tuple[Any, ...]
+
+
+def row(number: int, v: str | None, n: int | None = 1) -> dict[str, Any]:
+    """Make a row."""
+    return {"id": number, "v": v, "n": n}
+
+
+def life(topic: Topic) -> list[Message]:
+    """Tell what happened; a delete brings nothing but the key, as PostgreSQL's do by default."""
+    told = [
+        topic.create(row(1, "a"), at=11),
+        topic.create(row(2, "b"), at=12),
+        topic.update(row(2, UNSENT, 2), at=13),
+        topic.delete(row(1, None, None), at=14),
+        topic.create(row(3, "c"), at=16),
+        topic.delete(row(2, None, None), at=15),
+        topic.truncate(at=17),
+        topic.create(row(4, "d"), at=18),
+        topic.create(row(2, UNSENT, 3), at=19),
+        topic.delete(row(4, None, None), at=20),
+        topic.delete(row(5, None, None), at=21),
+        # Late and older: against a delete, a truncate, and the delete of a row that nobody saw.
+        topic.update(row(1, "late"), at=5),
+        topic.update(row(3, "late"), at=5),
+        topic.update(row(5, UNSENT, None), at=5),
+    ]
+    return [one for messages in told for one in messages]
+
+
+GONE: Final = {
+    1: ("d", True, "a", 1),
+    2: ("c", False, None, 3),  # its value is nobody's: the old row's was deleted
+    3: ("d", True, "c", 1),
+    4: ("d", True, "d", 1),
+    5: ("d", True, None, None),
+}
+
+
+@pytest.fixture(scope="module")
+def compiled() -> CompiledTable:
+    """Compile a table that marks what is deleted."""
+    subjects = Subjects(key=Subject("k"), value=Subject("v"))
+    table = TableConfig(
+        name="t", topic=Name("s.p.t"), dialect="postgres", subjects=subjects, target=Target(delete="soft")
+    )
+    topic = Topic.begin("s.p.t", COLUMNS, Memory(), connector="postgres")
+    key, value = key_schema(topic.name, topic.key), topic.envelope(COLUMNS)
+    return compile_table(
+        table,
+        [WriterSchema(SchemaId(topic.key_id), "key", avro.parse(json.dumps(key)))],
+        [WriterSchema(SchemaId(topic.current), "value", avro.parse(json.dumps(value)))],
+    )
+
+
+def run(
+    spark: SparkSession, compiled: CompiledTable, batch: DataFrame, stored: DataFrame | None
+) -> tuple[DataFrame, int]:
+    """Lay a batch over the table, as Hudi does; return also how many values were lost."""
+    folded = latest_by_key(decode_events(batch, compiled), compiled).persist()
+    counts = count_batch(folded, compiled)
+    present = {one.name: parse_ddl(one.dataType.simpleString()) for one in stored.schema} if stored else None
+    evolution = evolve(compiled, counts.schema_ids, present)
+    rows = build_rows(folded, compiled, evolution, counts, stored)
+    lost = count_lost(folded, stored, evolution, counts)
+    table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
+    kept = spark.createDataFrame(table.collect(), table.schema)
+    folded.unpersist()
+    return kept, lost
+
+
+def values(table: DataFrame) -> dict[int, Row]:
+    """Read what a table says of each key."""
+    rows = table.select("id", "_cdc_op", DELETED, "v", "n").collect()
+    return {one["id"]: tuple(one)[1:] for one in rows}
+
+
+def test_rows_that_are_deleted_stay_however_the_runs_are_cut(
+    spark: SparkSession, compiled: CompiledTable
+) -> None:
+    """Values of before the delete, its position, no revival by anything older; a replay changes nothing."""
+    messages = life(Topic.begin("s.p.t", COLUMNS, Memory(), connector="postgres"))
+    messages = [one for one in messages if one[1] is not None or one[0] is None]
+    halves = [frame(spark, messages[start:end], range(start, end)) for start, end in ((0, 5), (5, 14))]
+
+    first, nothing = run(spark, compiled, halves[0], None)
+    second, lost = run(spark, compiled, halves[1], first)
+    again, _ = run(spark, compiled, frame(spark, messages, range(len(messages))), second)
+
+    assert len(messages) == 14
+    assert values(second) == values(again) == GONE
+    assert (nothing, lost) == (0, 1), "the value of a row that comes back"

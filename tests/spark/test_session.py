@@ -1,0 +1,134 @@
+"""The session has what Hudi needs, what the user wants, and nothing of the caller's is changed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.errors import SettingsError
+from ingest.spark.functions import FUNCTIONS
+from ingest.spark.session import launch_conf, session_conf, session_of, submitted
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.serializer", "org.apache.spark.serializer.JavaSerializer"),
+        ("spark.sql.session.timeZone", "Europe/Berlin"),
+        ("spark.sql.ansi.enabled", "true"),
+        ("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY"),
+        ("spark.hadoop.parquet.avro.write-old-list-structure", "true"),
+    ],
+)
+def test_a_setting_that_must_hold_is_not_overruled_in_silence(key: str, value: str) -> None:
+    """The user is told which key to leave out."""
+    with pytest.raises(SettingsError) as refused:
+        session_conf({key: value})
+
+    assert refused.value.key == f'spark.conf."{key}"'
+
+
+def test_the_users_settings_win_and_lists_are_joined() -> None:
+    """A user's own extension stays beside Hudi's."""
+    conf = session_conf({"spark.ui.enabled": "true", "spark.sql.extensions": "a.B"})
+
+    assert conf["spark.ui.enabled"] == "true"
+    assert conf["spark.sql.extensions"] == "a.B,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+
+
+def test_a_local_master_has_as_many_shuffle_partitions_as_threads() -> None:
+    """200 empty tasks a shuffle are most of a small table's time; a user's own number stays."""
+    key = "spark.sql.shuffle.partitions"
+
+    assert launch_conf("local[3]", {}, [])[key] == "3"
+    assert launch_conf("local", {}, [])[key] == "1"
+    assert launch_conf("local[3]", {key: "8"}, [])[key] == "8"
+    assert key not in launch_conf("spark://host:7077", {}, [])
+    assert "spark.driver.host" not in launch_conf("spark://host:7077", {}, [])
+
+
+def test_jars_are_added_by_absolute_path_to_the_users(tmp_path: Path) -> None:
+    """Spark does not look for relative ones where the user stands."""
+    conf = launch_conf("local", {"spark.jars": "/own.jar"}, [tmp_path / "x" / ".." / "a.jar"])
+
+    assert conf["spark.jars"] == f"/own.jar,{tmp_path.resolve()}/a.jar"
+
+
+def test_the_users_log_configuration_stays() -> None:
+    """Ours comes only where there is none."""
+    key = "spark.driver.extraJavaOptions"
+
+    assert "spark/log4j2.properties -Xss4m" in launch_conf("local", {key: "-Xss4m"}, [])[key]
+    assert launch_conf("local", {key: "-Dlog4j2.configurationFile=my"}, [])[key].count("log4j2") == 1
+
+
+def test_spark_submit_is_recognised_by_the_gateway_it_hands_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then master and jars are the submitter's."""
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    assert not submitted()
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert submitted()
+
+
+@pytest.mark.spark
+def test_a_callers_session_keeps_its_own_settings(outer_spark: SparkSession) -> None:
+    """Our session works in UTC beside one that does not."""
+    key = "spark.sql.session.timeZone"
+    before = outer_spark.conf.get(key)
+
+    assert session_of(outer_spark).conf.get(key) == "UTC"
+    assert outer_spark.conf.get(key) == before != "UTC"
+
+
+@pytest.mark.spark
+def test_a_callers_session_without_hudis_parts_is_refused() -> None:
+    """What is missing can only be set before a session starts, so it is named."""
+    script = """
+from pyspark.sql import SparkSession
+from ingest.errors import SettingsError
+from ingest.spark.session import session_of
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+try:
+    session_of(spark)
+except SettingsError as error:
+    print("refused:", error.key)
+finally:
+    spark.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "refused: spark.serializer" in done.stdout
+
+
+@pytest.mark.spark
+def test_our_functions_are_known_in_our_session_alone(outer_spark: SparkSession) -> None:
+    """The caller's session has no functions that it did not ask for."""
+    ours = session_of(outer_spark)
+
+    assert ours.sql("SELECT ingest_document_key(' 1 ')").collect()[0][0] == "1"
+    assert all(ours.catalog.functionExists(name) for name in FUNCTIONS)
+    assert not any(outer_spark.catalog.functionExists(name) for name in FUNCTIONS)
+
+
+@pytest.mark.spark
+def test_a_session_without_our_functions_jar_is_refused() -> None:
+    """A caller's session has jars of its own; what is missing is named before anything is read."""
+    script = """
+from pyspark.sql import SparkSession
+from ingest.artifacts import spark_jars
+from ingest.errors import SettingsError
+from ingest.spark.session import start_session
+jars = [jar for jar in spark_jars() if "ingest-functions" not in jar.name]
+try:
+    start_session("test", "local[1]", {}, jars)
+except SettingsError as error:
+    print("refused:", error)
+finally:
+    SparkSession.getActiveSession().stop()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "refused: Spark session: spark.jars: the class ingest.PlainDecimal is not among" in done.stdout
+    assert "Start the session with all of `ingest.artifacts.spark_jars()`" in done.stdout
