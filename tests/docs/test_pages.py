@@ -1,4 +1,4 @@
-"""The pages of docs/ are true: generated ones are current, what they show works."""
+"""The pages of docs/ are current, and the commands, files and code that they show work."""
 
 import os
 import re
@@ -17,7 +17,9 @@ from ingest.tables import read_all
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("words/*.md"), *ROOT.glob("docker/*.md")])
+PAGES = sorted(
+    [*DOCS.glob("*.md"), *DOCS.glob("words/*.md"), DOCS / "reference" / "python.md", *ROOT.glob("docker/*.md")]
+)
 
 spec = spec_from_file_location("pages", DOCS / "pages.py")
 assert spec is not None
@@ -33,27 +35,30 @@ SUBJECTS = '[subjects]\nvalue = "t-value"\n'
 
 def blocks(*languages: str) -> list[tuple[str, str]]:
     """Return the code blocks in these languages, each with its page."""
-    found = [(page.name, *block) for page in PAGES for block in _BLOCK.findall(page.read_text("utf-8"))]
-    return [(name, text) for name, language, text in found if language in languages]
+    return [
+        (page.name, text)
+        for page in PAGES
+        for language, text in _BLOCK.findall(page.read_text("utf-8"))
+        if language in languages
+    ]
 
 
 def commands() -> list[tuple[str, str]]:
-    """Return what the pages tell people to type."""
+    """Return the `ingest` commands of the pages, each with its page."""
     shown = [(name, text.replace("\\\n", " ")) for name, text in blocks("sh", "console")]
-    found = {
-        (name, line.partition(" #")[0].strip()) for name, text in shown for line in _COMMAND.findall(text)
-    }
-    return sorted(found)
+    return sorted(
+        {(name, line.partition(" #")[0].strip()) for name, text in shown for line in _COMMAND.findall(text)}
+    )
 
 
 @pytest.mark.parametrize("name", sorted(pages.PAGES))
 def test_a_generated_page_is_current(name: str) -> None:
-    """Every key, default, error and command is the code's; `make golden` writes them anew."""
+    """Keys, defaults, errors and commands match the code; `make golden` writes the page."""
     assert (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8") == pages.PAGES[name]()
 
 
 def test_every_error_has_an_entry() -> None:
-    """Each class that is raised, once, under its exit code, with its message and what to do."""
+    """The page lists each error class once, under its exit code, with its message and remedy."""
     page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     entries = re.split(r"^## Exit code (\d+)$", page, flags=re.MULTILINE)[1:]
     entry = r"(?ms)^### `(\w+)`\n\n.+?```text\n.+?\n```\n\n\*\*What to do\.\*\* \w"
@@ -64,30 +69,30 @@ def test_every_error_has_an_entry() -> None:
     }
     bases = {"IngestError", "PermanentError", "UserError", "RetryableError"}
     raised = {
-        name: one.exit_code
-        for name, one in vars(errors).items()
-        if isinstance(one, type) and issubclass(one, IngestError) and name not in bases
+        name: error.exit_code
+        for name, error in vars(errors).items()
+        if isinstance(error, type) and issubclass(error, IngestError) and name not in bases
     }
     assert len(raised) > 20
     assert by_code == raised
 
 
 @pytest.mark.parametrize("command", [pytest.param(line, id=f"{page}: {line}") for page, line in commands()])
-def test_a_command_that_is_shown_can_be_typed(command: str) -> None:
-    """The real command line takes it, with these flags and arguments."""
+def test_a_command_that_is_shown_parses(command: str) -> None:
+    """The command line accepts its flags and arguments."""
     app.parse_args(shlex.split(command), print_error=False, exit_on_error=False)
 
 
-def test_the_commands_were_found() -> None:
-    """The search finds those of the pages, also over several lines and behind spark-submit."""
-    assert {page for page, _ in commands()} >= {"onboarding.md", "schema-changes.md", "cluster.md"}
+def test_the_search_finds_the_commands() -> None:
+    """The parametrized test covers commands over several lines and behind spark-submit."""
+    assert {page for page, _ in commands()} >= {"onboarding.md", "schema-changes.md", "cluster.md", "runs.md"}
 
 
 @pytest.mark.parametrize(
     "text", [pytest.param(text, id=f"{page}-{i}") for i, (page, text) in enumerate(blocks("toml"))]
 )
-def test_shown_files_can_be_read(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings, table files and parts of either: every key is known, every value allowed."""
+def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings and table files, whole or in part: every key is known, every value allowed."""
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     keys = set(tomllib.loads(text))
@@ -96,7 +101,7 @@ def test_shown_files_can_be_read(text: str, tmp_path: Path, monkeypatch: pytest.
         assert settings.load(tmp_path / "ingest.toml").source
         return
     whole = text if "table" in keys else TABLE + ("" if "subjects" in keys else SUBJECTS) + text
-    (tmp_path / "one.toml").write_text(whole, encoding="utf-8")
+    (tmp_path / "shown.toml").write_text(whole, encoding="utf-8")
     assert len(read_all(tmp_path)) == 1
 
 
@@ -104,23 +109,28 @@ def test_shown_files_can_be_read(text: str, tmp_path: Path, monkeypatch: pytest.
     "text", [pytest.param(text, id=f"{page}-{i}") for i, (page, text) in enumerate(blocks("python"))]
 )
 def test_shown_python_compiles(text: str) -> None:
-    """No misprint."""
+    """Every Python block is valid syntax."""
     compile(text, "page", "exec")
 
 
-def test_the_onboarding_page_shows_what_the_commands_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("page", "count"), [("onboarding.md", 4), ("tables.md", 1)])
+def test_a_page_shows_the_output_of_its_commands(
+    page: str,
+    count: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each command is run where the page says, in its order; `…` stands for lines that are left out."""
+    """Each command of the page runs in order, in the page's folder; `…` matches omitted lines."""
     (tmp_path / "registry_fixtures").symlink_to(ROOT / "registry_fixtures")
     tour = tmp_path / ".ingest" / "tour"
     tour.mkdir(parents=True)
     monkeypatch.chdir(tour)
-    shown = [one for name, text in blocks("console") if name == "onboarding.md" for one in _typed(text)]
-    assert len(shown) == 4
-    for command, expected in shown:
+    shown = [pair for name, text in blocks("console") if name == page for pair in _typed(text)]
+    assert len(shown) == count
+    for command, output in shown:
         assert call(shlex.split(command)) == 0
-        pattern = "".join(r"(?:.*\n)*" if line == "…" else f"{re.escape(line)}\n" for line in expected)
+        pattern = "".join(r"(?:.*\n)*" if line == "…" else f"{re.escape(line)}\n" for line in output)
         assert re.fullmatch(pattern, _trimmed(capsys.readouterr().out)), command
 
 
