@@ -18,7 +18,12 @@ from ingest.tables import read_all
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(
-    [*DOCS.glob("*.md"), *DOCS.glob("words/*.md"), DOCS / "reference" / "python.md", *ROOT.glob("docker/*.md")]
+    [
+        *DOCS.glob("*.md"),
+        *DOCS.glob("words/*.md"),
+        DOCS / "reference" / "python.md",
+        *ROOT.glob("docker/*.md"),
+    ]
 )
 
 spec = spec_from_file_location("pages", DOCS / "pages.py")
