@@ -43,6 +43,11 @@ class Stop:
         """Return why a table was given up."""
         return self._given_up.get(table)
 
+    def check(self, table: str) -> None:
+        """Raise the reason for which a table was stopped, if it was."""
+        if table in self._given_up:
+            raise self._given_up[table]
+
     def raise_signal(self) -> None:
         """Give a signal that was heard to whoever would have heard it without us."""
         if self.signal:
@@ -52,8 +57,7 @@ class Stop:
     def committing(self, table: str) -> Iterator[None]:
         """Commit, unless the table was given up: then its reason is raised."""
         with self._guard:
-            if table in self._given_up:
-                raise self._given_up[table]
+            self.check(table)
             self._committing.add(table)
         try:
             yield

@@ -4,7 +4,7 @@ Nothing here is a guess: the pending range is read, decoded, folded and fitted a
 """
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -14,18 +14,19 @@ from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
 from ingest.compile.table import CompiledTable
 from ingest.errors import IngestError, RegistryRefusedError, RetryableError, SchemaNotFoundError
-from ingest.hudi.ledger import read as read_ledger
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.versions import PlannedChange, planned
 from ingest.order.counts import BatchCounts
 from ingest.registry import Registry, deleted_versions
-from ingest.run.commit import fetch_known, known_ids, pending, prepared, rows_to_write
+from ingest.run.batch import PreparedBatch
+from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
 from ingest.run.context import Progress, Run
 from ingest.run.fleet import Steps, fetch_ends, for_each
 from ingest.run.report import by_text
 from ingest.run.schemas import compile_written
+from ingest.run.table import find_start
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
@@ -108,14 +109,35 @@ class TablePlan:
 
 
 def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TablePlan:
-    """Plan one table.  What would stop a run is the plan's error."""
+    """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error."""
     plan = TablePlan(table.name, table.topic, "idle")
     try:
-        for plan in _steps(run, table, watermarks):  # noqa: B007  the last one made counts
-            pass
+        start = find_start(run, table, watermarks)
+        plan = attrs.evolve(plan, is_new=start.last is None, ranges=start.ranges)
+        schemas = fetch_known(run, table, start.ranges, start.watermarks)
+        known = known_ids(start.last)
+        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
+        if start.ranges.is_empty:
+            return plan
+        with prepared(run, table, start.last, start.ranges, schemas) as batch:
+            plan = _with_batch(run, plan, batch, known)
+            rows_to_write(run, batch)
     except IngestError as error:
         return stopped(plan, error)
-    return plan
+    return attrs.evolve(plan, verdict="commit")
+
+
+def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, known: tuple[SchemaId, ...]) -> TablePlan:
+    """Add to a plan what the pending messages bring."""
+    waiting = (*batch.counts.schema_ids, *batch.counts.rejected_ids)
+    return attrs.evolve(
+        plan,
+        counts=batch.counts,
+        versions=_versions(run, batch.compiled, known, waiting),
+        changes=batch.evolution.changes,
+        refused=batch.compiled.refused,
+        rewrites=batch.rewrites,
+    )
 
 
 def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
@@ -128,32 +150,6 @@ def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
 def exit_code(plans: Sequence[TablePlan]) -> int:
     """Return the exit code that a run of these tables would have: the worst of its errors', 0 without any."""
     return min((plan.error.exit_code for plan in plans if plan.error), default=0)
-
-
-def _steps(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Iterator[TablePlan]:
-    """Give the plan as it becomes known, so that what stops it leaves what was found before."""
-    last = read_ledger(run.spark, run.path(table))
-    plan = TablePlan(table.name, table.topic, "idle", is_new=last is None)
-    ranges = pending(table, last, watermarks, run.max_offsets)
-    plan = attrs.evolve(plan, ranges=ranges)
-    written = fetch_known(run, table, ranges, watermarks)
-    plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *written), known_ids(last), ()))
-    yield plan
-    if ranges.is_empty:
-        return
-    with prepared(run, table, last, ranges, written) as found:
-        evolution, waiting = found.evolution, (*found.counts.schema_ids, *found.counts.rejected_ids)
-        plan = attrs.evolve(
-            plan,
-            counts=found.counts,
-            versions=_versions(run, found.compiled, known_ids(last), waiting),
-            changes=evolution.changes,
-            refused=found.compiled.refused,
-            rewrites=found.rewrites,
-        )
-        yield plan
-        rows_to_write(run, found)
-        yield attrs.evolve(plan, verdict="commit")
 
 
 # --- versions ------------------------------------------------------------------------------------

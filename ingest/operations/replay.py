@@ -17,8 +17,8 @@ from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
 from ingest.order.counts import BatchCounts
-from ingest.run.batch import Batch, PreparedBatch, folded
-from ingest.run.commit import account, commit_rows, rows_to_write, standing
+from ingest.run.batch import Batch, PreparedBatch, decoded_batch
+from ingest.run.commit import account, commit_rows, rows_to_write, table_state
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
@@ -78,26 +78,28 @@ def _replay_all(
 
 
 def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:
-    run.progress(table.name, "replaying rejects")
+    run.enter(table, "replaying rejects")
     whole = chosen.select(*MESSAGE, "headers")
     batch = Batch(
+        table,
+        table_state(run, table, last),
         chosen.select(*MESSAGE),
-        lambda places: whole.join(places, ["partition", "offset"], "left_semi"),
+        lambda coordinates: whole.join(coordinates, ["partition", "offset"], "left_semi"),
         is_bounded=False,
     )
-    with folded(batch, table, run.registry, _written(run, table), standing(run, table, last)) as found:
+    with decoded_batch(batch, run.registry, _schemas(run, table)) as result:
         instant = None
         held.check()
-        if found.counts.rejected < found.counts.read:
-            rows, _ = rows_to_write(run, found)
-            note = f"replayed {found.counts.read - found.counts.rejected} of {found.counts.read} rejects"
-            entry = attrs.evolve(account(run, last, found), kind="replay", note=note)
-            instant = commit_rows(run, found, rows, entry)
-        _mark(run, table, chosen, found)
-        return Replayed(table.name, found.counts, instant, found.evolution.changes if instant else ())
+        if result.counts.rejected < result.counts.read:
+            rows, _ = rows_to_write(run, result)
+            note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
+            entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
+            instant = commit_rows(run, result, rows, entry)
+        _mark(run, table, chosen, result)
+        return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
 
 
-def _written(run: Run, table: TableConfig) -> PayloadSchemas:
+def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
     """Fetch the schemas known now; only those that messages hold are looked for in the topic."""
     if table.format == "avro" or table.schema or table.subjects.value:
         return fetch_written(run.settings, run.registry, table, {}, {})
@@ -107,17 +109,17 @@ def _written(run: Run, table: TableConfig) -> PayloadSchemas:
     return fetch_written(run.settings, run.registry, table, retained, retained)
 
 
-def _mark(run: Run, table: TableConfig, chosen: DataFrame, found: PreparedBatch) -> None:
+def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
     """Mark what was applied; what stays rejected gets the reason that it has now."""
     done = {"resolved": F.lit("replayed"), "resolved_at": F.current_timestamp()}
     marked = chosen
-    if found.rejects is not None:
+    if result.rejects is not None:
         now = ("schema_id", "reason", "error")
-        told = explain(found.rejects, found.compiled).select("partition", "offset", *now)
+        told = explain(result.rejects, result.compiled).select("partition", "offset", *now)
         still = chosen.drop(*now).join(told, ["partition", "offset"]).select(*COLUMNS)
         marked = chosen.join(told, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
     else:
         marked = chosen.withColumns(done)
     path = run.rejects_path(table)
-    note = f"{found.counts.read - found.counts.rejected} replayed"
+    note = f"{result.counts.read - result.counts.rejected} replayed"
     commit_rejects(marked, table, path, next_entry(run.spark, path, run.run_id, "replay", note))

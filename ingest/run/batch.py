@@ -1,7 +1,8 @@
-"""Messages that are applied together: read, decoded and folded until all their schemas are known."""
+"""Messages that are applied together, decoded again until all their schemas are known."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 
 import attrs
 from pyspark import StorageLevel
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
@@ -28,18 +30,8 @@ from ingest.tables import TableConfig
 
 
 @attrs.frozen
-class Batch:
-    """Messages, and how to see those at some places (`partition, offset`) again: with time and headers."""
-
-    messages: DataFrame
-    again: Callable[[DataFrame], DataFrame]
-    is_bounded: bool = True
-    """Whether too many rejects stop it."""
-
-
-@attrs.frozen
 class TableState:
-    """A table as it stands: its columns (None before a first commit), and the schemas that it has met."""
+    """The current table: its columns (None before the first commit) and the schemas of its commits."""
 
     columns: Present
     known: tuple[SchemaId, ...] = ()
@@ -48,21 +40,71 @@ class TableState:
 
 
 @attrs.frozen
+class Batch:
+    """Messages for one table.
+
+    `again` reads the messages at the given coordinates (`partition`, `offset`) once more, with timestamp and
+    headers.
+    """
+
+    table: TableConfig
+    state: TableState
+    messages: DataFrame
+    again: Callable[[DataFrame], DataFrame]
+    is_bounded: bool = True
+    """Whether too many rejects stop it."""
+
+
+@attrs.frozen
+class Assumptions:
+    """The premises of one attempt to decode a batch; the attempt confirms or disproves them.
+
+    `refused` maps the schemas that a policy rejects to the reason.  With `partial` the attempt completes rows
+    that lack values; without, it only counts them.
+    """
+
+    keys: tuple[WriterSchema, ...]
+    values: tuple[WriterSchema, ...]
+    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    partial: bool = False
+
+
+@attrs.frozen
+class Attempt:
+    """A batch, decoded and reduced to one row per key under assumptions, and its rejected messages if any."""
+
+    batch: Batch
+    assumptions: Assumptions
+    compiled: CompiledTable
+    changes: DataFrame
+    counts: BatchCounts
+    rejects: DataFrame | None
+
+    @cached_property
+    def evolution(self) -> Evolution:
+        """The table's columns, fitted to the schemas of the batch."""
+        # Changes in versions that are no event of the table are rejected; the versions count nevertheless.
+        misfits = (schema_id for schema_id in self.counts.rejected_ids if schema_id in self.compiled.misfits)
+        state = self.batch.state
+        return evolve(self.compiled, (*self.counts.schema_ids, *misfits), state.columns, state.known)
+
+
+@attrs.frozen
 class PreparedBatch:
-    """A batch that was decoded and folded: what to write, and the messages to set aside, if any."""
+    """A batch ready to commit: the newest change of each key, the fitted columns, the rejected messages."""
 
     compiled: CompiledTable
     changes: DataFrame
     counts: BatchCounts
     evolution: Evolution
     rejects: DataFrame | None
-    standing: TableState
+    state: TableState
 
     @property
     def rewrites(self) -> tuple[str, ...]:
-        """The columns for which all of the table is written anew: by type, or as `delete` was changed."""
-        held = self.standing.columns
-        changed = held is not None and (DELETED in held) != self.compiled.marks_deleted
+        """The columns that need the whole table rewritten: by their type, or because `delete` changed."""
+        columns = self.state.columns
+        changed = columns is not None and (DELETED in columns) != self.compiled.marks_deleted
         return (*self.evolution.rewrites, *([DELETED] if changed else []))
 
     @property
@@ -71,88 +113,101 @@ class PreparedBatch:
         return [name for name, _ in self.compiled.key_columns]
 
 
-def read_batch(spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges) -> Batch:
-    """Read ranges of a topic; those at places again are read from the narrowest ranges that hold them."""
+def read_batch(
+    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, table: TableConfig, state: TableState
+) -> Batch:
+    """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates."""
     servers, properties = kafka.bootstrap_servers, kafka.properties
     cores = spark.sparkContext.defaultParallelism
 
-    def again(places: DataFrame) -> DataFrame:
-        narrow = _narrowed(ranges, places)
+    def again(coordinates: DataFrame) -> DataFrame:
+        narrow = _narrowed(ranges, coordinates)
         slices = count_slices(narrow, cores)
-        whole = read(spark, narrow, servers, properties, min_partitions=slices, headers=True)
-        return whole.join(places, ["partition", "offset"], "left_semi")
+        messages = read(spark, narrow, servers, properties, min_partitions=slices, headers=True)
+        return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
     slices = count_slices(ranges, cores)
-    return Batch(read(spark, ranges, servers, properties, min_partitions=slices), again)
+    return Batch(table, state, read(spark, ranges, servers, properties, min_partitions=slices), again)
 
 
-def _narrowed(ranges: TopicRanges, places: DataFrame) -> TopicRanges:
-    ends = places.groupBy("partition").agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
-    rows = ends.collect()
-    found = sorted((row["partition"], row["first"], row["last"] + 1) for row in rows)
-    return TopicRanges(ranges.topic, tuple(OffsetRange(ranges.topic, *one) for one in found))
+def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:
+    bounds = coordinates.groupBy("partition").agg(
+        F.min("offset").alias("first"), F.max("offset").alias("last")
+    )
+    spans = sorted((row["partition"], row["first"], row["last"] + 1) for row in bounds.collect())
+    return TopicRanges(ranges.topic, tuple(OffsetRange(ranges.topic, *span) for span in spans))
 
 
 @contextmanager
-def folded(
-    batch: Batch,
-    table: TableConfig,
-    registry: Registry,
-    written: PayloadSchemas,
-    standing: TableState,
-) -> Iterator[PreparedBatch]:
-    """Decode and fold a batch in one pass, fit it to the table, and keep the result until it is written.
+def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> Iterator[PreparedBatch]:
+    """Decode a batch and fit it to its table; the result stays cached until the context ends.
 
-    Rejected messages are looked at again.  The whole batch is, where these name schemas that were not known
-    before (no versions of the subject, but in the registry; or held by the messages, and not sampled), where
-    rows lack values and none were expected to, or where a policy sets a schema's changes aside.  Raises
-    `DecodeError` for too many rejects.
+    Decodes again while an attempt disproves its assumptions.  Raises `DecodeError` for too many rejects.
     """
-    keys, values = written
-    expects_partial = standing.expects_partial
-    refused: dict[SchemaId, str] = {}
-    while True:
-        compiled = with_key_rules(compile_written(table, keys, values))
-        compiled = attrs.evolve(compiled, expects_partial=expects_partial, refused=dict(refused))
-        changes = latest_by_key(decode_events(batch.messages, compiled), compiled)
-        try:
-            counts = count_batch(changes, compiled)
-            if counts.partials and not compiled.completes:
-                expects_partial = True
-                continue
-            with _held(batch, changes, counts, table) as rejects:
-                more = (
-                    ((), ()) if rejects is None else _fetch_more(registry, rejects, compiled, (keys, values))
-                )
-                if not any(more):
-                    evolution = evolve(compiled, _met(compiled, counts), standing.columns, standing.known)
-                    if not evolution.refused:
-                        if rejects is not None and batch.is_bounded and not evolution.failing:
-                            _check_bounds(rejects, compiled, counts)
-                        yield PreparedBatch(compiled, changes, counts, evolution, rejects, standing)
-                        return
-                    refused |= evolution.refused
-        finally:
-            changes.unpersist()
-        # The subject's own newest key stays the last one: it names the key columns.
-        keys, values = (*more[0], *keys), (*values, *more[1])
-
-
-def _met(compiled: CompiledTable, counts: BatchCounts) -> tuple[SchemaId, ...]:
-    """Return the schemas that a batch brings; what versions of no event of the table wrote is rejected."""
-    return (*counts.schema_ids, *(one for one in counts.rejected_ids if one in compiled.misfits))
+    assumptions: Assumptions | None = Assumptions(*schemas, partial=batch.state.expects_partial)
+    while assumptions is not None:
+        with attempt(batch, assumptions) as result:
+            assumptions = revised(result, registry)
+            if assumptions is None:
+                yield _accepted(result)
 
 
 @contextmanager
-def _held(
-    batch: Batch, changes: DataFrame, counts: BatchCounts, table: TableConfig
-) -> Iterator[DataFrame | None]:
-    """Give the rejected messages, if any; as many as can be set aside are held for several looks."""
+def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
+    """Decode a batch once; its rows stay cached until the context ends."""
+    compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
+    compiled = attrs.evolve(compiled, expects_partial=assumptions.partial, refused=assumptions.refused)
+    changes = latest_by_key(decode_events(batch.messages, compiled), compiled)
+    try:
+        counts = count_batch(changes, compiled)
+        with _rejected_messages(batch, changes, counts) as rejects:
+            yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
+    finally:
+        changes.unpersist()
+
+
+def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
+    """Return corrected assumptions; None when the batch confirms those of the attempt.
+
+    Wrong are: no partial rows, where some lack values; all schemas known, where rejects name others (in the
+    registry but not a version of the subject, or inside messages that were not sampled); all schemas allowed,
+    where a policy rejects one.
+    """
+    assumptions = attempt.assumptions
+    if attempt.counts.partials and not attempt.compiled.completes:
+        return attrs.evolve(assumptions, partial=True)
+    keys, values = _missing_schemas(attempt, registry)
+    if keys or values:
+        # The subject's own newest key stays the last one: it names the key columns.
+        return attrs.evolve(
+            assumptions, keys=(*keys, *assumptions.keys), values=(*assumptions.values, *values)
+        )
+    if attempt.evolution.refused:
+        return attrs.evolve(assumptions, refused={**assumptions.refused, **attempt.evolution.refused})
+    return None
+
+
+def _accepted(attempt: Attempt) -> PreparedBatch:
+    """Return the result of an attempt whose assumptions hold."""
+    compiled, counts, evolution, rejects = (
+        attempt.compiled,
+        attempt.counts,
+        attempt.evolution,
+        attempt.rejects,
+    )
+    if rejects is not None and attempt.batch.is_bounded and not evolution.failing:
+        _check_bounds(rejects, compiled, counts)
+    return PreparedBatch(compiled, attempt.changes, counts, evolution, rejects, attempt.batch.state)
+
+
+@contextmanager
+def _rejected_messages(batch: Batch, changes: DataFrame, counts: BatchCounts) -> Iterator[DataFrame | None]:
+    """Give the rejected messages, if any, cached unless they exceed `max_rows`."""
     if not counts.rejected:
         yield None
         return
     rejects = batch.again(rejected(changes))
-    if counts.rejected > table.rejects.max_rows:
+    if counts.rejected > batch.table.rejects.max_rows:
         yield rejects
         return
     rejects = rejects.persist(StorageLevel.MEMORY_AND_DISK)
@@ -162,27 +217,31 @@ def _held(
         rejects.unpersist()
 
 
-def _fetch_more(
-    registry: Registry, rejects: DataFrame, compiled: CompiledTable, known: PayloadSchemas
-) -> PayloadSchemas:
-    """Find the schemas of rejected records that are no versions of a subject, or that were not sampled."""
-    keys, values = known
+def _missing_schemas(attempt: Attempt, registry: Registry) -> PayloadSchemas:
+    """Find the schemas of rejected messages that are no version of a subject, or that were not sampled."""
+    rejects, compiled, keys = attempt.rejects, attempt.compiled, attempt.assumptions.keys
+    values = attempt.assumptions.values
+    if rejects is None:
+        return (), ()
     if compiled.table.format == "avro":
-        named = zip(unknown_ids(rejects, compiled), known, strict=True)
-        more = [
-            fetch_by_id(registry, set(ids).difference(one.schema_id for one in tried)) for ids, tried in named
-        ]
-        return more[0], more[1]
-    if any(not one.frame for one in values):
-        return (), ()  # declared: what a message holds is not looked at
+        key_ids, value_ids = unknown_ids(rejects, compiled)
+        return _fetch_missing(registry, key_ids, keys), _fetch_missing(registry, value_ids, values)
+    if any(not schema.frame for schema in values):
+        return (), ()  # a declared schema overrides those inside the messages
     topic = compiled.table.topic
     new_keys = written_in(unknown_frames(rejects, "key", compiled.key), f"keys of topic {topic}", keys)
     frames = unknown_frames(rejects, "value", compiled.value)
     return new_keys, written_in(frames, f"values of topic {topic}", values)
 
 
+def _fetch_missing(
+    registry: Registry, schema_ids: tuple[SchemaId, ...], fetched: tuple[WriterSchema, ...]
+) -> tuple[WriterSchema, ...]:
+    return fetch_by_id(registry, set(schema_ids).difference(schema.schema_id for schema in fetched))
+
+
 def _check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: BatchCounts) -> None:
-    """Stop a run that would set aside more than the table file allows, or a truncate that must stop it.
+    """Stop a run that would reject more than the table file allows, or that meets a forbidden truncate.
 
     Raises `DecodeError` for the first rejected record.
     """

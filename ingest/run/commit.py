@@ -1,4 +1,4 @@
-"""From pending offsets to a commit: the steps that runs, plans and replays share."""
+"""From pending offsets to a commit: the steps shared by runs, plans and replays."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from ingest.names import Instant, Partition, SchemaId
 from ingest.order.counts import PARTIALS
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
-from ingest.run.batch import PreparedBatch, TableState, folded, read_batch
+from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_written
@@ -29,12 +29,12 @@ def pending(
     watermarks: Mapping[Partition, Watermark],
     max_offsets: int | None,
 ) -> TopicRanges:
-    """Return the offsets that a run covers."""
+    """Return the offset ranges of a run."""
     return plan_ranges(table.topic, consumed(table, last), watermarks, max_offsets)
 
 
 def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
-    """Return what a table has read of its topic."""
+    """Return how far a table has read its topic."""
     keeps_all = table.target.mode == "append"
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
@@ -44,81 +44,81 @@ def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
 def fetch_known(
     run: Run, table: TableConfig, ranges: TopicRanges, watermarks: Mapping[Partition, Watermark]
 ) -> PayloadSchemas:
-    """Fetch the schemas that are known before ranges are read."""
+    """Fetch the schemas that can be known before the ranges are read."""
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     return fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
 
 
 @contextmanager
 def prepared(
-    run: Run, table: TableConfig, last: LedgerEntry | None, ranges: TopicRanges, written: PayloadSchemas
+    run: Run, table: TableConfig, last: LedgerEntry | None, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
-    """Read ranges, decode and fold them, and fit them to the table: all but writing."""
-    run.progress(table.name, f"reading {ranges.span:,} offsets")
-    batch = read_batch(run.spark, run.settings.kafka, ranges)
-    with folded(batch, table, run.registry, written, standing(run, table, last)) as found:
-        yield found
+    """Read ranges, decode them and fit them to the table: everything but the commit."""
+    run.enter(table, f"reading {ranges.span:,} offsets")
+    batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
+    with decoded_batch(batch, run.registry, schemas) as result:
+        yield result
 
 
-def standing(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
-    """Return the table as it stands."""
+def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
+    """Return the table's current columns and schemas."""
     often = table.target.delete == "soft" or DIALECTS[table.dialect].sends_partial_updates
     partial = often or bool(last and last.counters.get(PARTIALS))
     return TableState(present_types(run.spark, run.path(table)), known_ids(last), partial)
 
 
 def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
-    """Return the schemas that the table has met; commits of older versions name only their own."""
+    """Return the schemas of all commits so far; commits of older versions name only their own."""
     return (last.known_ids or last.schema_ids) if last else ()
 
 
-def rows_to_write(run: Run, found: PreparedBatch) -> tuple[DataFrame, int]:
-    """Return a batch's rows as the table takes them, and how many lack values that nobody has.
+def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[DataFrame, int]:
+    """Return a batch's rows as the table takes them, and the number of rows with a value that is lost.
 
-    Raises `EvolutionError` and others for what must not be written.
+    Raises `EvolutionError` and others for rows that must not be written.
     """
-    table, evolution, present = found.compiled.table, found.evolution, found.standing.columns
+    table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns
     evolution.check()
-    check_keys(table, evolution.keys, evolution.columns, present or {})
-    stored = _stored(run, found) if present else None
-    lost = count_lost(found.changes, stored, evolution, found.counts)
-    rows = build_rows(found.changes, found.compiled, evolution, found.counts, stored)
+    check_keys(table, evolution.keys, evolution.columns, columns or {})
+    stored = _stored(run, batch) if columns else None
+    lost = count_lost(batch.changes, stored, evolution, batch.counts)
+    rows = build_rows(batch.changes, batch.compiled, evolution, batch.counts, stored)
     refuse_folders(rows, table, evolution.keys)
     return rows, lost
 
 
-def _stored(run: Run, found: PreparedBatch) -> DataFrame | None:
-    """Return the table as it stands, where partial rows, deleted ones or a truncate look back at it."""
-    if not found.counts.looks_back:
+def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
+    """Return the stored rows if the batch depends on them: partial rows, soft deletes, a truncate."""
+    if not batch.counts.looks_back:
         return None
-    path = run.path(found.compiled.table)
-    if found.compiled.marks_deleted:  # rows that stay keep all that they have
+    path = run.path(batch.compiled.table)
+    if batch.compiled.marks_deleted:  # a soft-deleted row keeps all its values
         return read_all(run.spark, path)
-    return read_columns(run.spark, path, stored_columns(found.compiled, found.evolution))
+    return read_columns(run.spark, path, stored_columns(batch.compiled, batch.evolution))
 
 
-def commit_rows(run: Run, found: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> Instant:
-    """Commit rows with their account; the whole table where one of its columns cannot be widened in place.
+def commit_rows(run: Run, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> Instant:
+    """Commit rows with their ledger entry; rewrite the table where a column cannot be widened in place.
 
-    The catalog, where there is one, learns of it.
+    Registers the table in the catalog, if there is one.
     """
-    table = found.compiled.table
-    path, first = run.path(table), found.standing.columns is None
-    if found.rewrites:
-        run.progress(table.name, f"writing all of it anew, for {', '.join(found.rewrites)}")
-        rows = merge(read_all(run.spark, path), rows, found.compiled)
-    rewrites = bool(found.rewrites)
-    instant = write(rows, table, path, found.key_names, entry, first=first, rewrites=rewrites)
+    table = batch.compiled.table
+    path, first = run.path(table), batch.state.columns is None
+    if batch.rewrites:
+        run.enter(table, f"rewriting the table, for {', '.join(batch.rewrites)}")
+        rows = merge(read_all(run.spark, path), rows, batch.compiled)
+    rewrites = bool(batch.rewrites)
+    instant = write(rows, table, path, batch.key_names, entry, first=first, rewrites=rewrites)
     if run.settings.lake.database:
         register(run.spark, run.settings.lake.database, table.name, path)
     return instant
 
 
-def account(run: Run, last: LedgerEntry | None, found: PreparedBatch) -> LedgerEntry:
-    """Return the account of a commit: what a batch brought, at the offsets of the table's last one."""
-    table, counts = found.compiled.table, found.counts
-    ids = tuple(one for one in counts.schema_ids if one > 0)
-    moments = [one for one in (last.max_source_ms if last else None, counts.max_source_ms) if one is not None]
+def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:
+    """Return the ledger entry of a commit: the batch's counts, at the offsets of the table's last commit."""
+    table, counts = batch.compiled.table, batch.counts
+    ids = tuple(schema_id for schema_id in counts.schema_ids if schema_id > 0)
+    newest_ms = (last.max_source_ms if last else None, counts.max_source_ms)
     return LedgerEntry(
         run_id=run.run_id,
         topic=table.topic,
@@ -126,7 +126,7 @@ def account(run: Run, last: LedgerEntry | None, found: PreparedBatch) -> LedgerE
         high_offsets=last.high_offsets if last else {},
         schema_ids=ids,
         counters=counts.counters(),
-        max_source_ms=max(moments, default=None),
+        max_source_ms=max((ms for ms in newest_ms if ms is not None), default=None),
         known_ids=tuple(sorted({*known_ids(last), *ids})),
         topic_id=last.topic_id if last else "",
     )

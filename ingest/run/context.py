@@ -1,4 +1,4 @@
-"""What the tables of one run share."""
+"""Values that the tables of one run share."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -15,15 +15,15 @@ from ingest.tables import TableConfig
 
 
 class Progress(Protocol):
-    """Hears which step a table has come to."""
+    """A listener for the steps of each table."""
 
     def __call__(self, table: str, step: str) -> None:
-        """Note the step; called from the thread that runs the table."""
+        """Note a step; called from the table's thread."""
 
 
 @attrs.frozen
 class Run:
-    """What the tables of one run share."""
+    """Settings, Spark session, registry and stop of one run, shared by its tables."""
 
     run_id: str
     settings: Settings
@@ -33,14 +33,19 @@ class Run:
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
     last: dict[str, LedgerEntry | None] = attrs.Factory(dict)
-    """The newest commit of each table that was looked at."""
+    """The newest commit of each table read so far."""
+
+    def enter(self, table: TableConfig, step: str) -> None:
+        """Enter a table's next step, unless the table has to stop: then raise the reason."""
+        self.stop.check(table.name)
+        self.progress(table.name, step)
 
     def path(self, table: TableConfig) -> str:
-        """Return where the table lies."""
+        """Return the table's path."""
         return self.settings.lake.table_path(table.name)
 
     def rejects_path(self, table: TableConfig) -> str:
-        """Return where the records that it set aside lie."""
+        """Return the path of its rejects table."""
         return self.settings.lake.rejects_path(table.name)
 
     def locked(self, table: TableConfig) -> AbstractContextManager[LockHandle]:

@@ -1,4 +1,7 @@
-"""Rejected messages are set aside, before the commit that accounts for their offsets."""
+"""Rejected messages go to the rejects table, before the commit that accounts for their offsets.
+
+Rejects are what other systems call dead letters.
+"""
 
 from datetime import UTC, datetime
 
@@ -18,52 +21,54 @@ from ingest.tables import TableConfig
 def write_rejects(
     spark: SparkSession,
     path: str,
-    found: PreparedBatch,
+    batch: PreparedBatch,
     ranges: TopicRanges,
     *,
     last: LedgerEntry | None,
     run_id: str,
 ) -> None:
-    """Put the rejects of a range into their table at `path`; nothing else of the range's offsets stays there.
+    """Replace the rows of a range in the rejects table at `path` by the rejects of this batch.
 
-    They count once the data's commit holds these offsets (`last` is the one before).  A run that died before
-    its own has left rows that do not: they go.  A move back reads again what counts: it is `reread`.  Without
-    rejects, now or ever, this is one look at storage.
+    Rows take effect with the data commit that holds their offsets (`last` is the commit before).  Rows left
+    by a crashed run are deleted; rows of offsets that are read again become `reread`.  A table that never had
+    rejects costs one look at storage.
     """
     before = read_ledger(spark, path)
-    held = before.high_offsets if before else {}
-    is_behind = any(start < held.get(partition, 0) for partition, start in ranges.start_offsets().items())
-    if found.rejects is None and not is_behind:
+    high = before.high_offsets if before else {}
+    is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
+    if batch.rejects is None and not is_behind:
         return
-    table = found.compiled.table
-    rows = spark.createDataFrame([], _DDL) if found.rejects is None else to_rows(found.rejects, found, run_id)
+    table = batch.compiled.table
+    rows = spark.createDataFrame([], _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
     if is_behind:
-        high = last.high_offsets if last else {}
-        void = outdated(read_rejects(spark, path), ranges.start_offsets(), high)
+        applied = last.high_offsets if last else {}
+        void = outdated(read_rejects(spark, path), ranges.start_offsets(), applied)
         rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
-    commit_rejects(rows, table, path, _entry(table, found, ranges, before, run_id))
+    commit_rejects(rows, table, path, _entry(table, batch, ranges, before, run_id))
 
 
 _DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
 
 
-def to_rows(rejects: DataFrame, found: PreparedBatch, run_id: str) -> DataFrame:
-    """Make rows of rejected messages, open ones."""
-    made = {
-        "topic": F.lit(found.compiled.table.topic),
-        "timestamp": F.expr("if(timestamp < timestamp_seconds(0), null, timestamp)"),  # Kafka's -1: none
+def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
+    """Return rejected messages as open rows of the rejects table."""
+    columns = {
+        "topic": F.lit(batch.compiled.table.topic),
+        "timestamp": F.expr(
+            "if(timestamp < timestamp_seconds(0), null, timestamp)"
+        ),  # Kafka's -1: no timestamp
         "run_id": F.lit(run_id),
         "rejected_at": F.lit(datetime.now(UTC)),
         "resolved": F.lit(None).cast("string"),
         "resolved_at": F.lit(None).cast("timestamp"),
     }
-    return explain(rejects, found.compiled).withColumns(made).select(*COLUMNS)
+    return explain(rejects, batch.compiled).withColumns(columns).select(*COLUMNS)
 
 
 def _entry(
-    table: TableConfig, found: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
+    table: TableConfig, batch: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
 ) -> LedgerEntry:
-    """Return the account of a write: all rows before `high_offsets` are from here or before."""
+    """Return the ledger entry of a write; `high_offsets` bounds all rows written so far."""
     ends = ranges.end_offsets()
     entry = before or LedgerEntry(run_id, table.topic, {}, {})
     return attrs.evolve(
@@ -72,7 +77,7 @@ def _entry(
         topic=table.topic,
         next_offsets={**entry.next_offsets, **ends},
         high_offsets={**entry.high_offsets, **ends},
-        counters={"rejected": found.counts.rejected},
+        counters={"rejected": batch.counts.rejected},
         kind="run",
         note="",
         instant=None,
