@@ -1,11 +1,12 @@
 """A live registry, Confluent's or one that speaks its API (Apicurio), over one or several servers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import TypeVar
 
+from confluent_kafka.schema_registry import RegisteredSchema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry import Schema as ClientSchema
-from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
 
 from ingest.errors import RegistryUnreachableError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
@@ -19,6 +20,7 @@ from ingest.registry.answer import (
 )
 from ingest.registry.connection import FAILURES, Question, connect
 from ingest.registry.lookup import texts_in_order
+from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, every_page
 from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema, literal_prefix
 from ingest.registry.verdict import Against, ask_verdict
 from ingest.settings import RegistrySettings
@@ -44,17 +46,52 @@ class LiveRegistry:
     def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
         """Return the subjects that match a glob; Apicurio ignores the prefix, so all are checked."""
         prefix = literal_prefix(pattern) or None
-        names = self._ask(
-            Question("list subjects"), lambda client: read_subjects(client.get_subjects(prefix))
-        )
-        return tuple(sorted(Subject(name) for name in names if fnmatchcase(name, pattern)))
+        question = Question("list subjects")
+
+        def page(offset: int) -> tuple[Subject, ...]:
+            return self._ask(
+                question, lambda client: read_subjects(client.get_subjects(prefix, offset=offset, limit=PAGE))
+            )
+
+        return tuple(sorted(name for name in every_page(page) if fnmatchcase(name, pattern)))
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions."""
-        return self._ask(
-            Question(f"versions of {subject}", f"subject {subject}"),
-            lambda client: read_versions(client.get_versions(subject, deleted=deleted)),
+        """Return a subject's versions, those that the server's list lacks included."""
+        question = Question(f"versions of {subject}", f"subject {subject}")
+
+        def page(offset: int) -> tuple[int, ...]:
+            return self._ask(
+                question,
+                lambda client: read_versions(
+                    client.get_versions(subject, deleted=deleted, offset=offset, limit=PAGE)
+                ),
+            )
+
+        listed = every_page(page, smallest_page=SMALLEST_PAGE)
+        unlisted = (
+            self._unlisted(subject, max(listed), deleted=deleted) if len(listed) >= CUT_VERSIONS else ()
         )
+        return tuple(sorted((*listed, *unlisted)))
+
+    def _unlisted(self, subject: Subject, last: int, *, deleted: bool) -> Iterator[int]:
+        """Yield the versions behind the end of a list that may be cut, by asking for each number."""
+        try:
+            newest = self.latest(subject).version
+        except SchemaNotFoundError:  # all are deleted
+            newest = last
+        for number in count(last + 1):
+            if self._exists(subject, number, deleted=deleted):
+                yield number
+            elif number > newest:
+                return
+
+    def _exists(self, subject: Subject, number: int, *, deleted: bool) -> bool:
+        question = Question(f"read subject {subject} version {number}", "the version")
+        try:
+            self._ask(question, lambda client: _fetch_version(client, subject, number, deleted=deleted))
+        except SchemaNotFoundError:
+            return False
+        return True
 
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""
@@ -139,9 +176,9 @@ class LiveRegistry:
 
     def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
         """Put a question to the servers in turn; only one that is out of reach is passed over."""
-        count = len(self._connections)
+        servers = len(self._connections)
         failed: list[RegistryUnreachableError] = []
-        for index in ((self._first + step) % count for step in range(count)):
+        for index in ((self._first + step) % servers for step in range(servers)):
             connection = self._connections[index]
             try:
                 answer = ask(connection.client)
@@ -153,10 +190,18 @@ class LiveRegistry:
             else:
                 self._first = index
                 return answer
-        if count == 1:
+        if servers == 1:
             raise failed[0]
         problems = "; ".join(f"{reason.url}: {reason.problem}" for reason in failed)
         raise RegistryUnreachableError(self.url, problems)
+
+
+def _fetch_version(
+    client: SchemaRegistryClient, subject: Subject, number: int, *, deleted: bool
+) -> RegisteredSchema:
+    """Fetch a version from the server: the client's cache holds deleted versions among the others."""
+    client.clear_caches()  # type: ignore[no-untyped-call]  # theirs
+    return client.get_version(subject, number, deleted=deleted)
 
 
 def _client_schema(schema_text: str, references: tuple[Reference, ...]) -> ClientSchema:

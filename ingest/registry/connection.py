@@ -5,14 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import httpx2  # the client's HTTP library: its exceptions come through
 from authlib.integrations.httpx_client import (  # type: ignore[import-untyped] # ships no types
     OAuth2Client,
     OAuthError,
 )
 from confluent_kafka.schema_registry import SchemaRegistryClient
-
-# The HTTP library that the client chose: its exceptions come through.
-from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ingest.errors import (
@@ -31,7 +29,7 @@ LONGEST_ANSWER = 300
 FAILURES = (
     IngestError,
     SchemaRegistryError,
-    httpx.RequestError,
+    httpx2.RequestError,
     ValueError,
     TypeError,
     KeyError,
@@ -73,12 +71,12 @@ class Connection:
                 return error
             case SchemaRegistryError():
                 return self._refusal(error, question)
-            case httpx.TimeoutException():
+            case httpx2.TimeoutException():
                 problem = f"{question.request}: no answer within {self.settings.timeout_s:g} s"
                 return RegistryUnreachableError(self.url, problem)
-            case httpx.RequestError() if "CERTIFICATE" in str(error):
+            case httpx2.RequestError() if "CERTIFICATE" in str(error):
                 return _certificate_trouble(self.url, error)
-            case httpx.RequestError():
+            case httpx2.RequestError():
                 return RegistryUnreachableError(self.url, f"{question.request}: {self._clean(error)}")
             case _:
                 problem = (
@@ -114,12 +112,12 @@ def connect(url: str, settings: RegistrySettings) -> Connection:
         problem = f"{shown!r} is neither http://…, https://… nor a folder"
         raise SettingsError("settings", "registry.url", problem)
     try:
-        httpx.URL(url)
+        httpx2.URL(url)
         return Connection(shown, SchemaRegistryClient(_client_properties(url, settings)), settings)
     except (OSError, ssl.SSLError) as error:
         problem = f"cannot be read: {error}"
         raise SettingsError("settings", "registry.ca, certificate, key", problem) from None
-    except (ValueError, httpx.InvalidURL) as error:
+    except (ValueError, httpx2.InvalidURL) as error:
         raise SettingsError("settings", "registry", str(error).replace(url, shown)) from None
 
 
@@ -189,12 +187,12 @@ def _fetch_token(session: OAuth2Client, url: str) -> Any:
         token = session.fetch_token(url=url, grant_type="client_credentials")
     except OAuthError as error:
         raise RegistryRefusedError(shown, request, 401, str(error)) from None
-    except httpx.RequestError as error:
+    except httpx2.RequestError as error:
         if "CERTIFICATE" in str(error):
             raise _certificate_trouble(shown, error) from None
         problem = f"{request}: {str(error) or type(error).__name__}"
         raise RegistryUnreachableError(shown, problem) from None
-    except httpx.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:
         problem = f"{request}: HTTP {error.response.status_code}"
         raise RegistryUnreachableError(shown, problem) from None
     except ValueError:

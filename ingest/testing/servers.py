@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 import attrs
@@ -43,9 +44,8 @@ class LocalServers:
         if name in admin.list_topics(timeout=ANSWER_S).topics:
             admin.delete_topics([name])[name].result(timeout=ANSWER_S)
             with self._registry() as client:
-                for subject in {f"{name}-key", f"{name}-value"} & set(client.get_subjects()):
-                    client.delete_subject(subject)
-                    client.delete_subject(subject, permanent=True)
+                for subject in (f"{name}-key", f"{name}-value"):
+                    _delete(client, subject)
         _create(admin, NewTopic(name, partitions, 1))
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
@@ -107,6 +107,16 @@ class Memory:
         """Keep messages, of one topic and partition."""
         del topic, partition, headers
         self.messages.extend(messages)
+
+
+def _delete(client: SchemaRegistryClient, subject: str) -> None:
+    """Delete a subject for good, if it exists."""
+    try:
+        client.delete_subject(subject)
+        client.delete_subject(subject, permanent=True)
+    except SchemaRegistryError as error:
+        if error.http_status_code != HTTPStatus.NOT_FOUND:
+            raise
 
 
 def _create(admin: AdminClient, topic: NewTopic) -> None:

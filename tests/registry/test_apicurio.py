@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,11 @@ def test_a_url_without_the_apis_path_is_explained(servers: Any) -> None:
     root = servers.registry_url.partition("/apis")[0]
     with pytest.raises(RegistryRefusedError, match="no such path"):
         open_registry(RegistrySettings(url=root)).subjects()
+
+
+def test_more_subjects_than_a_page_are_all_listed(registry: Registry, name: str) -> None:
+    """Apicurio answers with 1,000 names where no limit is given: of 1,000 topics 444 were onboarded."""
+    subjects = [Subject(f"{name}.{number:04d}-value") for number in range(1_010)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda subject: registry.register(subject, '"string"'), subjects))
+    assert registry.subjects(f"{name}.*") == tuple(subjects)
