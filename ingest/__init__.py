@@ -6,6 +6,7 @@ Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hud
                               (writer's schema, by id)                          (rows + offsets)
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ingest.errors import IngestError, PermanentError, RetryableError, UserError
@@ -17,13 +18,9 @@ __all__ = ["IngestError", "PermanentError", "RetryableError", "Session", "UserEr
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use what `ingest --help` has no time for."""
+    """Import on first use: `ingest --help` needs neither the session nor the package's metadata."""
     if name == "Session":
-        from ingest.session import Session  # noqa: PLC0415
-
-        return Session
+        return import_module("ingest.session").Session
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415
-
-        return version("hudi-cdc-ingest")
+        return import_module("importlib.metadata").version("hudi-cdc-ingest")
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

@@ -1,28 +1,38 @@
 """The only place that configures logging: lines for people on a terminal, JSON lines elsewhere.
 
-Everything goes to stderr, so that stdout stays for what commands print.  structlog takes 0.1 s to
-import, most commands never log: so it is imported where it is needed; call `logger` in a function.
+Everything goes to stderr, so that stdout stays for the output of commands.
 """
 
 import logging
 import sys
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, Final, TextIO
 
-if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger, Processor
+import structlog
+from structlog.stdlib import ProcessorFormatter
+from structlog.typing import FilteringBoundLogger, Processor
 
-# They tell every request, token or gateway call at INFO.
-_CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "authlib", "py4j", "typed_settings")
+_CHATTY: Final = ("httpx", "httpx2", "httpcore", "httpcore2", "authlib", "py4j")
+"""Loggers that report every request, token or gateway call at INFO."""
 
 
-def logger(name: str) -> "FilteringBoundLogger":
+class StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to the current `sys.stderr`: a spinner replaces that, to keep lines apart from itself."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def logger(name: str) -> FilteringBoundLogger:
     """Return the logger of a module: `logger(__name__).info("committed", table=…)`.
 
     Used as a library, without `configure`, it writes to the application's own `logging`.
     """
-    import structlog  # noqa: PLC0415 - see the module's docstring
-
     if not structlog.is_configured():
         structlog.configure(
             processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
@@ -34,9 +44,6 @@ def logger(name: str) -> "FilteringBoundLogger":
 
 def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: TextIO | None = None) -> None:
     """Set up the process's logging; `secrets` (see `Settings.secrets`) show as `***` everywhere."""
-    import structlog  # noqa: PLC0415 - see the module's docstring
-    from structlog.stdlib import ProcessorFormatter  # noqa: PLC0415 - same
-
     out = sys.stderr if stream is None else stream
     first: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -58,13 +65,13 @@ def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: 
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.make_filtering_bound_logger(level),
     )
-    handler = logging.StreamHandler(out)
+    handler = StderrHandler() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(ProcessorFormatter(processors=last, foreign_pre_chain=first))
     _install(handler, level)
 
 
 def _install(handler: logging.Handler, level: str) -> None:
-    """Put one handler of ours at the root, whatever was configured before."""
+    """Put one handler of ours at the root, in place of an earlier one of ours."""
     root = logging.getLogger()
     for old in [h for h in root.handlers if type(h.formatter) is type(handler.formatter)]:
         root.removeHandler(old)
@@ -75,7 +82,7 @@ def _install(handler: logging.Handler, level: str) -> None:
 
 
 def masked(value: Any, secrets: Collection[str]) -> Any:
-    """Replace secrets in texts, however deep; what is neither text nor number becomes text first."""
+    """Replace secrets in texts at any depth; other values than texts and numbers become text first."""
     match value:
         case None | bool() | int() | float():
             return value

@@ -11,6 +11,7 @@ from ingest import avro
 from ingest.artifacts import spark_jars
 from ingest.compile.describe import Description, describe
 from ingest.errors import SettingsError
+from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.registry import Registered, Registry, open_registry
 from ingest.run.schemas import label
@@ -19,17 +20,40 @@ from ingest.stop import Stop
 from ingest.tables import Format, TableConfig, read_all
 
 if TYPE_CHECKING:
+    from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
+    from ingest.hudi import catalog, ledger
+    from ingest.hudi import present as hudi_present
+    from ingest.kafka import signal as kafka_signal
+    from ingest.onboard import onboard as onboarding
     from ingest.onboard.onboard import Onboarded
+    from ingest.operations import offsets, versions
+    from ingest.operations import plan as planning
+    from ingest.operations import rejects as dead_letters
+    from ingest.operations import replay as replaying
+    from ingest.operations import signal as signals
     from ingest.operations.offsets import TableStatus
     from ingest.operations.plan import TablePlan
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
+    from ingest.run import context, fleet
+    from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
+    from ingest.spark import session as spark_session
+else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
+    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
+    catalog, ledger = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.ledger")
+    hudi_present, kafka_signal = LazyModule("ingest.hudi.present"), LazyModule("ingest.kafka.signal")
+    onboarding = LazyModule("ingest.onboard.onboard")
+    offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
+    planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
+    replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
+    context, fleet = LazyModule("ingest.run.context"), LazyModule("ingest.run.fleet")
+    following = LazyModule("ingest.run.follow")
 
 
 def silent(table: str, step: str) -> None:
@@ -91,29 +115,25 @@ class Session:
     @cached_property
     def spark(self) -> "SparkSession":
         """The Spark session of this deployment, in UTC."""
-        from ingest.hudi.catalog import check_catalog  # noqa: PLC0415  pyspark is an extra
-
         if self.settings.lake.database:
-            check_catalog(self._session)
+            catalog.check_catalog(self._session)
         return self._session
 
     @cached_property
     def _session(self) -> "SparkSession":
         """Start a session, or take the one that is there."""
-        from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
-
-        from ingest.spark.session import LASTING_CATALOG, session_of, start_session, submitted  # noqa: PLC0415  same
-
         if self._given is not None:
-            return session_of(self._given)
+            return spark_session.session_of(self._given)
         spark = self.settings.spark
-        if submitted():  # they are the submitter's; and a package in an archive could not hold ours
+        if (
+            spark_session.submitted()
+        ):  # they are the submitter's; and a package in an archive could not hold ours
             jars: tuple[Path, ...] = ()
         else:
             jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
-        self._started = SparkSession.getActiveSession() is None
-        conf = {**LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
-        return start_session("ingest", spark.master, conf, jars)
+        self._started = pyspark_sql.SparkSession.getActiveSession() is None
+        conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        return spark_session.start_session("ingest", spark.master, conf, jars)
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the table files, all or the named ones."""
@@ -128,42 +148,33 @@ class Session:
 
     def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
         """Compare two versions of a table's value subject, or of any subject: by default the last two."""
-        from ingest.operations.versions import compare  # noqa: PLC0415  light start
-
         table = self._find_table(name)
         subject = table.subjects.value if table and table.subjects.value else Subject(name)
-        return compare(self.registry, subject, table, old, new)
+        return versions.compare(self.registry, subject, table, old, new)
 
     def history(self, name: str) -> "tuple[SubjectVersion, ...]":
         """Return the versions of a table's value subject, and the commits that met them."""
-        from ingest.hudi.ledger import history as read_history  # noqa: PLC0415  pyspark is an extra
-        from ingest.operations.versions import history, value_subject  # noqa: PLC0415  same
-
         (table,) = self.tables([name])
-        subject = value_subject(table)
+        subject = versions.value_subject(table)
         path = self.settings.lake.table_path(table.name)
-        return history(self.registry, subject, read_history(self.spark, path, sys.maxsize))
+        return versions.history(self.registry, subject, ledger.history(self.spark, path, sys.maxsize))
 
     def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "CompatibilityReport":
         """Ask whether a schema could be the next version of a table's value subject.
 
         With `registry_only` the table is what the registered versions make of it: without lake and Spark.
         """
-        from ingest.operations.versions import check  # noqa: PLC0415  light start
-
         (table,) = self.tables([name])
         present = None
         if not registry_only:
-            from ingest.hudi.present import present_types  # noqa: PLC0415  pyspark is an extra
-
-            present = present_types(self.spark, self.settings.lake.table_path(table.name))
-        return check(self.registry, table, Path(file), present)
+            present = hudi_present.present_types(self.spark, self.settings.lake.table_path(table.name))
+        return versions.check(self.registry, table, Path(file), present)
 
     def _find_table(self, name: str) -> TableConfig | None:
         """Return the table of that name, if there is one."""
         if not self.settings.tables_dir.is_dir():
             return None
-        return next((one for one in read_all(self.settings.tables_dir) if one.name == name), None)
+        return next((table for table in read_all(self.settings.tables_dir) if table.name == name), None)
 
     def onboard(
         self,
@@ -180,10 +191,8 @@ class Session:
         `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
         with `append` every change becomes a row of its own, and any topic of records a table.
         """
-        from ingest.onboard.onboard import OnboardOptions, onboard  # noqa: PLC0415  needs the Kafka client
-
-        wish = OnboardOptions(name, format, None if schema is None else Path(schema), append)
-        return onboard(self.settings, self.registry, patterns, wish, dry_run=dry_run)
+        options = onboarding.OnboardOptions(name, format, None if schema is None else Path(schema), append)
+        return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
 
     def plan(
         self,
@@ -193,11 +202,9 @@ class Session:
         progress: "Progress" = silent,
     ) -> "tuple[TablePlan, ...]":
         """Say what a run would do to tables, all or the named ones; nothing is written."""
-        from ingest.operations.plan import plan_tables  # noqa: PLC0415  pyspark is an extra
-
         tables = self.tables(names)
         progress("", "starting Spark")
-        return plan_tables(
+        return planning.plan_tables(
             self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets
         )
 
@@ -214,11 +221,9 @@ class Session:
         In the main thread a SIGTERM or SIGINT ends the run in order; then it is raised again, or with
         a `stop` told by that and the report alone.
         """
-        from ingest.run.fleet import run_tables  # noqa: PLC0415  pyspark is an extra
-
         tables = self.tables(names)
         progress("", "starting Spark")
-        return run_tables(
+        return fleet.run_tables(
             self.settings, self.spark, self.registry, tables, progress,
             max_offsets=max_offsets, stop=stop,
         )  # fmt: skip
@@ -232,39 +237,30 @@ class Session:
         progress: "Progress" = silent,
     ) -> "Generator[RunReport, None, None]":
         """Run again and again, and give each run's report, until stopped (see `ingest.run.follow`)."""
-        from ingest.run.follow import follow  # noqa: PLC0415  light start
 
         def run_once(stop: Stop) -> "RunReport":
             return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
 
-        return follow(run_once, interval_s)
+        return following.follow(run_once, interval_s)
 
     def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
         """Return what each table holds and how far behind it is."""
-        from ingest.operations.offsets import read_status  # noqa: PLC0415  pyspark is an extra
-
-        return read_status(self.settings, self.spark, self.registry, self.tables(names))
+        return offsets.read_status(self.settings, self.spark, self.registry, self.tables(names))
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""
-        from ingest.operations.offsets import move_offsets  # noqa: PLC0415  pyspark is an extra
-
         (table,) = self.tables([name])
-        return move_offsets(self.settings, self.spark, table, to)
+        return offsets.move_offsets(self.settings, self.spark, table, to)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
         """Return what a table set aside: open records or (`resolved`) all, the first by their place."""
-        from ingest.operations.rejects import list_rejects  # noqa: PLC0415  pyspark is an extra
-
         (table,) = self.tables([name])
-        return list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
+        return dead_letters.list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
 
     def reject(self, name: str, partition: int, offset: int) -> "Reject":
         """Return one record that a table set aside, with its bytes."""
-        from ingest.operations.rejects import show_reject  # noqa: PLC0415  pyspark is an extra
-
         (table,) = self.tables([name])
-        return show_reject(self.settings, self.spark, table, partition, offset)
+        return dead_letters.show_reject(self.settings, self.spark, table, partition, offset)
 
     def replay(
         self,
@@ -275,36 +271,29 @@ class Session:
         progress: "Progress" = silent,
     ) -> "Replayed":
         """Put a table's open rejects through again, all or those at a place (see `operations.replay`)."""
-        from ingest.operations.replay import replay  # noqa: PLC0415  pyspark is an extra
-        from ingest.run.context import Run  # noqa: PLC0415  same
-
         (table,) = self.tables([name])
         progress("", "starting Spark")
-        run = Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
-        return replay(run, table, partition, offset)
+        run = context.Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
+        return replaying.replay(run, table, partition, offset)
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
     ) -> int:
         """Delete a table's rejects, all or the resolved ones; return how many there are."""
-        from ingest.operations.rejects import purge  # noqa: PLC0415  pyspark is an extra
-
         (table,) = self.tables([name])
-        return purge(
+        return dead_letters.purge(
             self.settings, self.spark, table,
             older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
         )  # fmt: skip
 
-    def signal(self, asked: "SignalRequest", topic: str | None = None) -> "Signal":
+    def signal(self, request: "SignalRequest", topic: str | None = None) -> "Signal":
         """Make a Debezium signal (`operations.signal`), and produce it if a signal topic is given."""
-        from ingest.kafka.signal import send_signal  # noqa: PLC0415  needs the Kafka client
-        from ingest.operations.signal import make_signal  # noqa: PLC0415  light start
-
-        made = make_signal(self.tables(asked.tables), asked, str(uuid.uuid4()))
+        signal = signals.make_signal(self.tables(request.tables), request, str(uuid.uuid4()))
         if topic is not None:
-            kafka, key = self.settings.kafka, made.connector.prefix
+            kafka, key = self.settings.kafka, signal.connector.prefix
             if not kafka.bootstrap_servers:
                 raise SettingsError(self.settings.source, "kafka.bootstrap_servers", "is not set")
-            place = (kafka.bootstrap_servers, kafka.properties, Topic(topic))
-            send_signal(*place, key=key, value=made.message())
-        return made
+            kafka_signal.send_signal(
+                kafka.bootstrap_servers, kafka.properties, Topic(topic), key=key, value=signal.message()
+            )
+        return signal

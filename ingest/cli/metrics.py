@@ -1,51 +1,72 @@
-"""The metrics of a run go where the settings say; that they cannot does not fail the run."""
+"""Where the metrics of a run go; a failure to write them does not fail the run."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.cli.output import print_error
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
+from ingest.lazy import LazyModule
+from ingest.session import Session
 from ingest.settings import mask_url
 
 if TYPE_CHECKING:
+    from ingest.run import openmetrics, report
     from ingest.run.report import RunReport
-    from ingest.session import Session
+else:
+    openmetrics, report = LazyModule("ingest.run.openmetrics"), LazyModule("ingest.run.report")
 
 
 def check_target(target: str) -> None:
-    """Refuse what is no place for metrics, before anything is done that could not be told."""
-    if target:
-        from ingest.run.openmetrics import is_gateway, parse_gateway  # noqa: PLC0415  light start
+    """Refuse a target that cannot take metrics, before a run whose metrics would be lost.
 
-        if is_gateway(target):
-            parse_gateway(target)
-
-
-def publish_or_warn(target: str, report: "RunReport") -> None:
-    """Write or send a run's metrics, or say in a line why not."""
+    A folder must exist, and that of a file too: metrics in a folder made for a misspelled path are read by
+    no collector.
+    """
     if not target:
         return
-    from ingest.run.openmetrics import publish  # noqa: PLC0415  light start
+    if openmetrics.is_gateway(target):
+        openmetrics.parse_gateway(target)
+    elif "://" in target:
+        raise UsageError(
+            f"metrics {mask_url(target)}: not a path and not an http(s) URL",
+            "Name a file, an existing folder, or a Pushgateway's group: http://HOST:9091/metrics/job/NAME",
+        )
+    else:
+        _check_folder(target)
 
+
+def _check_folder(target: str) -> None:
+    folder = Path(target) if target.endswith("/") or Path(target).is_dir() else Path(target).parent
+    if not folder.is_dir():
+        problem = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"metrics {target}: the folder {folder} {problem}", "Create it, or correct the path")
+
+
+def publish_or_warn(target: str, run_report: "RunReport") -> None:
+    """Write or send a run's metrics, or print one line that says why not."""
+    if not target:
+        return
     try:
-        publish(report, target)
+        openmetrics.publish(run_report, target)
     except (OSError, IngestError) as error:
         print_error(f"warning: metrics were not written to {mask_url(target)}: {error}")
 
 
 @contextmanager
-def failure_told(target: str, session: "Session", names: Sequence[str]) -> Iterator[None]:
-    """Tell of a run that failed as a whole, and so has no report, by the metrics of its tables."""
+def publish_failure(target: str, session: Session, names: Sequence[str]) -> Iterator[None]:
+    """Publish a failed outcome for each table of a run that raises, and so has no report."""
     started = datetime.now(UTC)
     try:
         yield
     except IngestError as error:
         if target:
-            from ingest.run.report import RunReport, failed  # noqa: PLC0415  light start
-
-            seconds = (datetime.now(UTC) - started).total_seconds()
-            outcomes = (failed(one.name, one.topic, error, seconds) for one in session.tables(names))
-            publish_or_warn(target, RunReport("", started, datetime.now(UTC), tuple(outcomes)))
+            finished = datetime.now(UTC)
+            seconds = (finished - started).total_seconds()
+            outcomes = [
+                report.failed(table.name, table.topic, error, seconds) for table in session.tables(names)
+            ]
+            publish_or_warn(target, report.RunReport("", started, finished, tuple(outcomes)))
         raise

@@ -1,16 +1,19 @@
-"""`ingest offsets`: what a table has read, and deliberate moves."""
+"""`ingest offsets`: the offsets that a table has read, and deliberate moves."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from ingest.cli.options import Deployment, Json
+from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_table, print_text
+from ingest.cli.page import Json
 
 if TYPE_CHECKING:
     from ingest.operations.offsets import TableStatus
 
-app = App(name="offsets", sort_key=5, help="The Kafka offsets that a table's last commit holds.")
+app = App(
+    name="offsets", help_format="markdown", help="Show or move the Kafka offsets of a table's last commit."
+)
 
 
 @app.command
@@ -27,8 +30,8 @@ def show(
     """
     claim_stdout()
     with deployment.open() as session:
-        (found,) = session.status([table])
-    _print(found, as_json=json)
+        (status,) = session.status([table])
+    _print(status, as_json=json)
     return 0
 
 
@@ -41,30 +44,33 @@ def set_(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Move a table's offsets; the move is a commit in the table's own history, its rows stay.
+    """Move a table's offsets; the move is a commit in the table's own history, the rows stay.
 
-    After a move back, the next run replays at least up to where the table stood, in one commit.
+    After a move back, the next run replays in one commit at least up to the offsets read before.
 
     Example: `ingest offsets set server1_dbo_customers --to earliest`
     """
     claim_stdout()
     with deployment.open() as session:
-        moved = session.move_offsets(table, to)
-    _print(moved, as_json=json)
+        status = session.move_offsets(table, to)
+    _print(status, as_json=json)
     return 0
 
 
-def _print(found: "TableStatus", *, as_json: bool) -> None:
+def _print(status: "TableStatus", *, as_json: bool) -> None:
     if as_json:
-        print_json(found.to_json())
+        print_json(status.to_json())
         return
-    last = found.last
+    last = status.last
     if last is None:
-        print_text(f"{found.table} has no commit yet: its first run starts at the topic's beginning")
+        print_text(f"{status.table} has no commit yet: its first run starts at the topic's beginning")
         return
-    lag = "unknown" if found.lag is None else f"{found.lag:,}"
-    print_text(f"{found.table} from topic {found.topic}: commit {last.instant}, lag {lag}")
+    lag = "unknown" if status.lag is None else f"{status.lag:,}"
+    print_text(f"{status.table} from topic {status.topic}: commit {last.instant}, lag {lag}")
     print_text()
     headings = ("partition", "next offset", "applied up to")
-    rows = [(p, offset, last.high_offsets.get(p)) for p, offset in sorted(last.next_offsets.items())]
+    rows = [
+        (partition, offset, last.high_offsets.get(partition))
+        for partition, offset in sorted(last.next_offsets.items())
+    ]
     print_table(headings, rows, right=headings)

@@ -1,18 +1,16 @@
-"""What every command takes."""
+"""The options that every command takes."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import attrs
 from cyclopts import Group, Parameter
 
-if TYPE_CHECKING:
-    from ingest.session import Session
+from ingest.log import configure
+from ingest.session import Session
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
-
-Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Print JSON, not text.")]
 
 
 def _option(text: str) -> Parameter:
@@ -22,24 +20,22 @@ def _option(text: str) -> Parameter:
 @Parameter(name="*")
 @attrs.frozen
 class Deployment:
-    """Where the settings are; a flag wins over an environment variable, that over the file."""
+    """Where the settings are; a flag wins over an environment variable, which wins over the file."""
 
     settings: Annotated[Path | None, _option("Settings file (INGEST_SETTINGS, else ./ingest.toml).")] = None
-    tables: Annotated[Path | None, _option("Folder of table files (else tables/ beside the settings).")] = (
-        None
-    )
+    tables: Annotated[
+        Path | None, _option("Folder of table files (else tables/ next to the settings file).")
+    ] = None
     registry: Annotated[str | None, _option("Registry URL, or a folder of schemas.")] = None
     bootstrap_servers: Annotated[str | None, _option("Kafka brokers, host:port, comma separated.")] = None
     lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
     debug: Annotated[bool, _option("Log everything; show a traceback with an error.")] = False
 
-    def open(self, more: Mapping[str, object] | None = None) -> "Session":
-        """Open the deployment, with its secrets masked in the log."""
-        from ingest.log import configure  # noqa: PLC0415  `ingest --help` must answer at once
-        from ingest.session import Session  # noqa: PLC0415  same
-
-        flags = {**self.overrides(), **(more or {})}
-        session = Session.open(self.settings, tables=self.tables, overrides=flags)
+    def open(self, flags: Mapping[str, object] | None = None) -> Session:
+        """Open the deployment, with its secrets masked in the log; `flags` are further settings by key."""
+        configure()  # reading the settings may log warnings
+        overrides = {**self.overrides(), **(flags or {})}
+        session = Session.open(self.settings, tables=self.tables, overrides=overrides)
         level = "debug" if self.debug else session.settings.run.log_level
         configure(level, secrets=session.settings.secrets())
         return session

@@ -4,79 +4,80 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
+from io import StringIO, TextIOWrapper
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
+from ingest.lazy import LazyModule
+
 if TYPE_CHECKING:
+    from rich import box as rich_box
+    from rich import console as rich_console
+    from rich import table as rich_table
+    from rich import text as rich_text
+
     from ingest.run.context import Progress
+else:  # an error message needs no rich
+    rich_box, rich_console = LazyModule("rich.box"), LazyModule("rich.console")
+    rich_table, rich_text = LazyModule("rich.table"), LazyModule("rich.text")
 
 WIDTH: Final = 100
-"""Columns of plain text where there is no terminal to ask."""
+"""Columns of plain text when stdout is not a terminal."""
 GAP: Final = 2
 """Spaces between columns."""
 ELASTIC_MIN: Final = 18
-"""What an elastic column keeps, however long the names beside it are."""
+"""The narrowest that an elastic column gets in a table."""
+_ENDED: Final = ("committed", "idle", "failed", "temporary")
+
+# --- streams -----------------------------------------------------------------------------------
+
+
+def adapt_streams() -> None:
+    """Escape the characters that the locale's encoding lacks, in place of a UnicodeEncodeError."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def claim_stdout() -> None:
-    """Keep standard output for ourselves: the JVM started later gets none.
+    """Keep standard output for ourselves: the JVM that starts later inherits /dev/null.
 
     Hudi's memory estimator prints warnings there, whatever the log level, and would mix them into JSON.
     """
     sys.stdout.flush()
+    encoding = sys.stdout.encoding
     ours = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
-    sys.stdout = os.fdopen(ours, "w", encoding="utf-8")
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.close(devnull)
+    sys.stdout = os.fdopen(ours, "w", encoding=encoding, errors="backslashreplace")
 
 
-def print_json(value: Any) -> None:
-    """Print a value as one JSON document."""
-    _print(json.dumps(value, indent=2, ensure_ascii=False))
+def width() -> int:
+    """Return the columns of plain text: the terminal's, if stdout is one."""
+    return get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
 
 
-def print_table(
-    headings: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    *,
-    right: Sequence[str] = (),
-    elastic: Sequence[str] = (),
-) -> None:
-    """Print rows in columns; those in `right` align to the right, as numbers do.
-
-    Only the columns in `elastic` fold to fit the width: a name stays whole, if need be beyond the width.  A
-    column without any content is left out.  None shows as `-`, an empty text as nothing.
-    """
-    for line in lay_out(headings, rows, width(), right=right, elastic=elastic):
-        _print(line)
+def _speaks_unicode(stream: Any) -> bool:
+    return str(stream.encoding or "").lower().startswith("utf")
 
 
-def lay_out(
-    headings: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    width: int,
-    *,
-    right: Sequence[str] = (),
-    elastic: Sequence[str] = (),
-) -> list[str]:
-    """Return the lines of `print_table` for a width."""
-    cells = [[_plain(_cell(value)) for value in row] for row in rows]
-    kept = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
-    columns = [[headings[i], *(row[i] for row in cells)] for i in kept]
-    folding = [headings[i] in elastic for i in kept]
-    widths = _squeeze([max(map(len, column)) for column in columns], folding, width)
-    to_right = [headings[i] in right for i in kept]
-    heading, *body = (_lines(row, widths, to_right) for row in zip(*columns, strict=True))
-    rule = "─" * (sum(widths) + GAP * (len(widths) - 1))
-    return [*heading, rule, *(line for row in body for line in row)]
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+# --- JSON, paragraphs, errors ------------------------------------------------------------------
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print a value as one JSON document, escaped where stdout cannot carry Unicode."""
+    _print(json.dumps(value, indent=indent, ensure_ascii=not _speaks_unicode(sys.stdout)))
 
 
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
-    """Print a paragraph, folded at spaces; `hanging` indents its further lines by so much more."""
+    """Print a paragraph, folded at spaces; `hanging` indents its further lines by that much more."""
     folded = textwrap.wrap(
         _plain(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
@@ -90,44 +91,117 @@ def print_page(text: str) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print one line on standard error, whatever lines a cause from elsewhere has."""
+    """Print one line on standard error, even if a quoted cause has several."""
     sys.stderr.write(f"ingest: {_plain(' '.join(text.split()))}\n")
 
 
-def some(names: Sequence[str], limit: int = 4) -> str:
+def first_few(names: Sequence[str], limit: int = 4) -> str:
     """Return names for a person, the first few of many."""
-    more = len(names) - limit
-    return ", ".join(names) if more <= 1 else f"{', '.join(names[:limit])} and {more} more"
-
-
-@contextmanager
-def show_progress() -> Iterator["Progress"]:
-    """Show each table's step while it works, on a terminal; elsewhere stay silent."""
-    if not sys.stderr.isatty():
-        yield lambda _table, _step: None
-        return
-    from rich.console import Console  # noqa: PLC0415  light start
-
-    status = Console(stderr=True, highlight=False).status("starting")
-    steps: dict[str, str] = {}
-
-    def note(table: str, step: str) -> None:
-        steps.pop("", None)  # what concerned no table is over
-        steps[table] = step
-        if step in ("committed", "idle", "failed", "temporary"):
-            steps.pop(table)
-        status.update(some([f"{name} {what}".strip() for name, what in steps.items()]) or "finishing")
-
-    with status:
-        yield note
+    rest = len(names) - limit
+    return ", ".join(names) if rest <= 1 else f"{', '.join(names[:limit])} and {rest} more"
 
 
 def _plain(text: str) -> str:
-    """Spell control characters out: names come from registries and brokers, and a terminal obeys them."""
-    return text.translate(_SPELLED)
+    """Escape control characters: names come from registries and brokers, and a terminal obeys them."""
+    return text.translate(_ESCAPES)
 
 
-_SPELLED: Final = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
+_ESCAPES: Final = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    right: Sequence[str] = (),
+    elastic: Sequence[str] = (),
+) -> None:
+    """Print rows in columns; those in `right` align to the right, as numbers do.
+
+    The columns in `elastic` fold to fit the width, the last one first.  Where that does not suffice, each row
+    becomes a block of lines, one line per column.  A column without content is left out.  None shows as `-`,
+    an empty text as nothing.
+    """
+    for line in lay_out(headings, rows, width(), right=right, elastic=elastic):
+        _print(line)
+
+
+def lay_out(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    limit: int,
+    *,
+    right: Sequence[str] = (),
+    elastic: Sequence[str] = (),
+    show_header: bool = True,
+) -> list[str]:
+    """Return the lines of `print_table` for a width; no line is longer than `limit`."""
+    cells = [[_plain(_cell(value)) for value in row] for row in rows]
+    used = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
+    names = [headings[i] for i in used]
+    cells = [[row[i] for i in used] for row in cells]
+    widths = _column_widths(names, cells, limit, elastic)
+    if sum(widths) + GAP * (len(widths) - 1) > limit:
+        return _render(_blocks(names, cells), limit)
+    grid = rich_table.Table(
+        box=_box(), show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_header=show_header
+    )
+    for name, column_width in zip(names, widths, strict=True):
+        grid.add_column(
+            rich_text.Text(name),
+            width=column_width,
+            justify="right" if name in right else "left",
+            overflow="fold",
+        )
+    for row in cells:
+        grid.add_row(*map(rich_text.Text, row))
+    return _render(grid, limit)
+
+
+def _column_widths(
+    names: Sequence[str], cells: Sequence[Sequence[str]], limit: int, elastic: Sequence[str]
+) -> list[int]:
+    """Shrink the elastic columns, the last one first, until all fit or each is at its minimum."""
+    columns = zip(names, *cells, strict=True)
+    widths = [max(rich_text.Text(cell).cell_len for cell in column) for column in columns]
+    excess = sum(widths) + GAP * (len(widths) - 1) - limit
+    for i in reversed([i for i, name in enumerate(names) if name in elastic]):
+        shrinkage = max(0, min(excess, widths[i] - ELASTIC_MIN))
+        widths[i] -= shrinkage
+        excess -= shrinkage
+    return widths
+
+
+def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> "rich_table.Table":
+    """Lay each row out as lines of heading and cell, with an empty line between rows."""
+    grid = rich_table.Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold")
+    for number, row in enumerate(cells):
+        if number:
+            grid.add_row()
+        for name, cell in zip(names, row, strict=True):
+            if cell:
+                grid.add_row(rich_text.Text(name), rich_text.Text(cell))
+    return grid
+
+
+def _box() -> "rich_box.Box":
+    """Return a box that draws one rule, below the headings."""
+    rule = "────" if _speaks_unicode(sys.stdout) else "----"
+    return rich_box.Box("\n".join(("    ", "    ", rule, *("    ",) * 5)))
+
+
+def _render(grid: "rich_table.Table", limit: int) -> list[str]:
+    console = rich_console.Console(
+        file=StringIO(), width=limit, color_system=None, legacy_windows=False, safe_box=False, emoji=False
+    )
+    with console.capture() as capture:
+        console.print(grid)
+    return [line.rstrip() for line in capture.get().splitlines()]
 
 
 def _cell(value: Any) -> str:
@@ -142,32 +216,38 @@ def _cell(value: Any) -> str:
             return str(value)
 
 
-def _squeeze(widths: Sequence[int], folding: Sequence[bool], width: int) -> list[int]:
-    """Take from the folding columns, the last one first, until all fit or nothing can be taken."""
-    squeezed = list(widths)
-    excess = sum(widths) + GAP * (len(widths) - 1) - width
-    for i in reversed([i for i, folds in enumerate(folding) if folds]):
-        taken = max(0, min(excess, squeezed[i] - ELASTIC_MIN))
-        squeezed[i] -= taken
-        excess -= taken
-    return squeezed
+# --- progress ----------------------------------------------------------------------------------
 
 
-def _lines(row: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) -> list[str]:
-    folded = [textwrap.wrap(text, width) for text, width in zip(row, widths, strict=True)]
-    return [
-        (" " * GAP).join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(line, widths, to_right, strict=True)
-        ).rstrip()
-        for line in zip_longest(*folded, fillvalue="")
-    ]  # fmt: skip
+@contextmanager
+def spin(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with a text, on a terminal only; yields the function that changes the text.
+
+    rich moves lines that are written to `sys.stderr` meanwhile above the spinner.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    console = rich_console.Console(stderr=True, highlight=False)
+    with console.status(_markup(text), spinner="dots" if _speaks_unicode(sys.stderr) else "line") as status:
+        yield lambda changed: status.update(_markup(changed))
 
 
-def width() -> int:
-    """Return the columns of plain text: the terminal's, if there is one."""
-    return get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+@contextmanager
+def show_progress() -> Iterator["Progress"]:
+    """Show each table's step while it works, on a terminal; elsewhere stay silent."""
+    steps: dict[str, str] = {}
+    with spin("starting") as show:
+
+        def note(table: str, step: str) -> None:
+            steps.pop("", None)  # a step of no table ends when the next one begins
+            steps[table] = step
+            if step in _ENDED:
+                steps.pop(table)
+            show(first_few([f"{name} {step}".strip() for name, step in steps.items()]) or "finishing")
+
+        yield note
 
 
-def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
+def _markup(text: str) -> "rich_text.Text":
+    return rich_text.Text(_plain(text))

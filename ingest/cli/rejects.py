@@ -1,4 +1,4 @@
-"""`ingest rejects`: the records that a table set aside."""
+"""`ingest rejects`: the records that a table rejected, its dead letters."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from ingest.cli.options import Deployment, Json
+from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text, show_progress
+from ingest.cli.page import Json
+from ingest.errors import UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
 
-app = App(name="rejects", sort_key=4, help="The records that a table set aside: look, replay, purge.")
+app = App(
+    name="rejects",
+    help_format="markdown",
+    help="List, show, replay or purge the records that a table rejected.",
+)
 
 _SHORT = 200
 _Table = Annotated[str, Parameter(help="The table.")]
@@ -27,22 +33,22 @@ def list_(
     table: _Table,
     /,
     *,
-    limit: Annotated[int, Parameter(help="Records to show at the most.", validator=Number(gte=1))] = 50,
-    resolved: Annotated[bool, Parameter(negative=(), help="Show resolved ones too.")] = False,
+    limit: Annotated[int, Parameter(help="Records to show at most.", validator=Number(gte=1))] = 50,
+    resolved: Annotated[bool, Parameter(negative=(), help="Show resolved rejects too.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """List the open rejects of a table, by their place in the topic, and count them by reason.
+    """List the open rejects of a table, by partition and offset, and count them by reason.
 
     Example: `ingest rejects list server1_dbo_customers`
     """
     claim_stdout()
     with deployment.open() as session:
-        found = session.rejects(table, limit=limit, resolved=resolved)
+        rejects = session.rejects(table, limit=limit, resolved=resolved)
     if json:
-        print_json(found.to_json())
+        print_json(rejects.to_json())
     else:
-        print_list(found)
+        print_list(rejects)
     return 0
 
 
@@ -56,17 +62,17 @@ def show(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show one reject with all that is known of it: reason, headers, and the bytes of key and value.
+    """Show one reject in full: reason, headers, and the bytes of key and value.
 
     Example: `ingest rejects show server1_dbo_customers 0 4711`
     """
     claim_stdout()
     with deployment.open() as session:
-        found = session.reject(table, partition, offset)
+        reject = session.reject(table, partition, offset)
     if json:
-        print_json(found.to_json(whole=True))
+        print_json(reject.to_json(whole=True))
     else:
-        print_whole(found)
+        print_whole(reject)
     return 0
 
 
@@ -75,30 +81,28 @@ def replay(
     table: _Table,
     /,
     *,
-    partition: Annotated[int | None, Parameter(help="Of this partition alone.", validator=_Natural)] = None,
-    offset: Annotated[int | None, Parameter(help="Of this offset alone.", validator=_Natural)] = None,
+    partition: Annotated[int | None, Parameter(help="Only this partition.", validator=_Natural)] = None,
+    offset: Annotated[int | None, Parameter(help="Only this offset.", validator=_Natural)] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Put open rejects through again, by the schemas and the table file as they are now.
+    """Apply open rejects again, with the current schemas and the current table file.
 
-    Each takes its own place in the order: a newer row in the table stays. Those that still cannot be applied
-    stay open, with the reason that they have now. Exit code 1 if there are any.
+    Each keeps its position in the order of changes: a newer row in the table stays. Rejects that still
+    cannot be applied stay open, with their current reason. Exit code 1 if any stays open.
 
     Example: `ingest rejects replay server1_dbo_customers --partition 0 --offset 4711`
     """
-    from ingest.errors import UsageError  # noqa: PLC0415  light start
-
     if offset is not None and partition is None:
-        raise UsageError("--offset needs --partition", "Offsets count within a partition")
+        raise UsageError("--offset needs --partition", "An offset is unique only within its partition")
     claim_stdout()
     with deployment.open() as session, show_progress() as progress:
-        done = session.replay(table, partition=partition, offset=offset, progress=progress)
+        replayed = session.replay(table, partition=partition, offset=offset, progress=progress)
     if json:
-        print_json(done.to_json())
+        print_json(replayed.to_json())
     else:
-        print_replayed(done)
-    return 1 if done.counts.rejected else 0
+        print_replayed(replayed)
+    return 1 if replayed.counts.rejected else 0
 
 
 @app.command
@@ -106,15 +110,15 @@ def purge(
     table: _Table,
     /,
     *,
-    all: Annotated[bool, Parameter(negative=(), help="Open ones too.")] = False,  # noqa: A002  the flag's name
+    all: Annotated[bool, Parameter(negative=(), help="Open rejects too.")] = False,  # noqa: A002  the flag's name
     older_than: Annotated[
-        float, Parameter(help="Only those set aside so many days ago.", validator=Number(gte=0))
+        float, Parameter(help="Only rejects at least this many days old.", validator=Number(gte=0))
     ] = 0,
     yes: Annotated[bool, Parameter(negative=(), help="Do not ask.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Delete rejects for good: the resolved ones or, with --all, open ones too.
+    """Delete rejects permanently: the resolved ones or, with --all, open ones too.
 
     Example: `ingest rejects purge server1_dbo_customers --all --older-than 30 --yes`
     """
@@ -133,58 +137,65 @@ def purge(
 
 
 def _agreed(table: str, count: int) -> bool:
-    """Ask a person; a script has to say it beforehand."""
-    from ingest.errors import UsageError  # noqa: PLC0415  light start
-
+    """Ask for confirmation on a terminal; a script has to pass --yes."""
     if not sys.stdin.isatty():
-        raise UsageError(f"{count:,} rejects of {table} would be deleted for good", "Say --yes")
-    sys.stderr.write(f"Delete {count:,} rejects of {table} for good? [y/N] ")
+        raise UsageError(f"{count:,} rejects of {table} would be deleted permanently", "Confirm with --yes")
+    sys.stderr.write(f"Delete {count:,} rejects of {table} permanently? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def print_list(found: "Rejects") -> None:
+def print_list(rejects: "Rejects") -> None:
     """Print how many rejects are open, for which reasons, and the first of them."""
-    if not found.open and not found.records:
-        resolved = f", {found.resolved:,} resolved" if found.resolved else ""
-        print_text(f"{found.table} has no open rejects{resolved}")
+    if not rejects.open and not rejects.records:
+        resolved = f", {rejects.resolved:,} resolved" if rejects.resolved else ""
+        print_text(f"{rejects.table} has no open rejects{resolved}")
         return
-    print_text(f"{found.table}: {found.open:,} open, {found.resolved:,} resolved, in {found.path}", hanging=2)
-    if found.reasons:
+    counts = f"{rejects.open:,} open, {rejects.resolved:,} resolved"
+    print_text(f"{rejects.table}: {counts}, in {rejects.path}", hanging=2)
+    if rejects.reasons:
         print_text()
-        print_table(("reason", "open"), list(found.reasons.items()), right=("open",))
-    if found.records:
+        print_table(("reason", "open"), list(rejects.reasons.items()), right=("open",))
+    if rejects.records:
         print_text()
         headings = ("partition", "offset", "time", "schema id", "resolved", "reason", "error")
-        print_table(headings, [_row(one) for one in found.records], right=headings[:2], elastic=("error",))
-    more = found.open - len(found.records)
-    if more > 0:
-        print_text(f"and {more:,} more: --limit")
+        rows = [_row(reject) for reject in rejects.records]
+        print_table(headings, rows, right=headings[:2], elastic=("error",))
+    hidden = rejects.open - len(rejects.records)
+    if hidden > 0:
+        print_text(f"and {hidden:,} more: --limit")
 
 
-def _row(one: "Reject") -> tuple[object, ...]:
-    error = one.error if len(one.error) <= _SHORT else f"{one.error[:_SHORT]}…"
-    schema_id = None if one.schema_id is None else str(one.schema_id)
-    return (one.partition, str(one.offset), _time(one.timestamp), schema_id, one.resolved, one.reason, error)
+def _row(reject: "Reject") -> tuple[object, ...]:
+    error = reject.error if len(reject.error) <= _SHORT else f"{reject.error[:_SHORT]}…"
+    return (
+        reject.partition,
+        str(reject.offset),
+        _time(reject.timestamp),
+        _id(reject),
+        reject.resolved,
+        reject.reason,
+        error,
+    )
 
 
-def print_whole(one: "Reject") -> None:
-    """Print all that is known of one reject."""
-    told = {
-        "place": f"{one.topic}-{one.partition}-{one.offset}",
-        "time": _time(one.timestamp),
-        "schema id": None if one.schema_id is None else str(one.schema_id),
-        "reason": one.reason,
-        "error": one.error,
-        "run": one.run_id,
-        "set aside": _time(one.rejected_at),
-        "resolved": f"{one.resolved} {_time(one.resolved_at)}" if one.resolved else None,
+def print_whole(reject: "Reject") -> None:
+    """Print every field of one reject, and the bytes of its headers, key and value."""
+    fields = {
+        "message": f"{reject.topic}-{reject.partition}-{reject.offset}",
+        "time": _time(reject.timestamp),
+        "schema id": _id(reject),
+        "reason": reject.reason,
+        "error": reject.error,
+        "run": reject.run_id,
+        "rejected": _time(reject.rejected_at),
+        "resolved": f"{reject.resolved} {_time(reject.resolved_at)}" if reject.resolved else None,
     }
-    for name, text in told.items():
+    for name, text in fields.items():
         if text is not None:
             print_text(f"{name}: {text}", hanging=2)
-    parts = {f"header {name}": value for name, value in one.headers}
-    for name, value in {**parts, "key": one.key, "value": one.value}.items():
+    headers = {f"header {name}": value for name, value in reject.headers}
+    for name, value in {**headers, "key": reject.key, "value": reject.value}.items():
         print_text()
         print_text(f"{name}: null" if value is None else f"{name}: {len(value):,} bytes")
         if value:
@@ -192,27 +203,31 @@ def print_whole(one: "Reject") -> None:
 
 
 def _dump(value: bytes) -> str:
-    """Write bytes as lines of sixteen: place, hexadecimal digits, text."""
+    """Write bytes as lines of sixteen: position, hexadecimal digits, text."""
     lines = []
     for start in range(0, len(value), 16):
         part = value[start : start + 16]
-        text = "".join(chr(one) if 0x20 <= one < 0x7F else "." for one in part)  # noqa: PLR2004  ASCII
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)  # noqa: PLR2004  ASCII
         lines.append(f"  {start:06x}  {part.hex(' '):47}  {text}")
     return "\n".join(lines)
 
 
-def print_replayed(done: "Replayed") -> None:
-    """Print what a replay did."""
-    counts = done.counts
+def print_replayed(replayed: "Replayed") -> None:
+    """Print the result of a replay."""
+    counts = replayed.counts
     if not counts.read:
-        print_text(f"{done.table} has no open rejects there")
+        print_text(f"{replayed.table} has no matching open rejects")
         return
     print_text(
-        f"{done.table}: {done.resolved:,} of {counts.read:,} rejects resolved ({counts.upserted:,} upserts, "
-        f"{counts.deleted:,} deletes, each in its place in the order)"
+        f"{replayed.table}: {replayed.resolved:,} of {counts.read:,} rejects resolved ({counts.upserted:,} "
+        f"upserts, {counts.deleted:,} deletes, each at its position in the order of changes)"
     )
     if counts.rejected:
-        print_text(f"{counts.rejected:,} stay open: `ingest rejects list {done.table}` tells why")
+        print_text(f"{counts.rejected:,} stay open: `ingest rejects list {replayed.table}` shows why")
+
+
+def _id(reject: "Reject") -> str | None:
+    return None if reject.schema_id is None else str(reject.schema_id)
 
 
 def _time(moment: "datetime | None") -> str | None:

@@ -1,25 +1,26 @@
 """`ingest schema`: the schemas of a registry, as ingest reads them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import attrs
 from cyclopts import App, Parameter
 
-from ingest.cli.options import Deployment, Json
+from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
+from ingest.cli.page import Json
+from ingest.dialects import DIALECTS
+from ingest.operations.versions import CompatibilityReport, PlannedChange, SubjectVersion
+from ingest.typemap.page import type_lines, type_page
 
-if TYPE_CHECKING:
-    from ingest.operations.versions import PlannedChange
-
-app = App(name="schema", sort_key=4, help="The schemas of a registry, as ingest reads them.")
+app = App(name="schema", help_format="markdown", help="Show, compare and check the schemas of a registry.")
 
 
 @app.command
 def types(
     connector: Annotated[
         Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl"],
-        Parameter(help="The connector, by its name in table files."),
+        Parameter(help="The connector, as table files name it."),
     ],
     /,
     *,
@@ -28,13 +29,10 @@ def types(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Show what each type of a connector becomes: by its meaning, how it is carried, and the policy.
+    """Show the Spark type of each type of a connector: by semantic name, physical type and policy.
 
     Example: `ingest schema types postgres`
     """
-    from ingest.dialects import DIALECTS  # noqa: PLC0415  same
-    from ingest.typemap.page import type_lines, type_page  # noqa: PLC0415  light start
-
     dialect = DIALECTS[connector]
     lines = type_lines(dialect)
     if markdown:
@@ -56,13 +54,13 @@ def show(
     subject: Annotated[str, Parameter(help="Registry subject, such as server1.dbo.customers-value.")],
     /,
     *,
-    version: Annotated[int | None, Parameter(help="Version of the subject; the latest without it.")] = None,
+    version: Annotated[int | None, Parameter(help="Version of the subject; the latest by default.")] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show a subject column by column: Avro type, meaning, Spark type, unit, and what is lost.
+    """Show a subject column by column: Avro type, meaning, Spark type, unit, and any loss.
 
-    Exit code 1 if a column has a type that ingest does not know.
+    Exit code 1 if ingest does not know a column's type.
 
     Example: `ingest schema show server1.dbo.customers-value --version 2`
     """
@@ -91,32 +89,30 @@ def show(
 def diff(
     name: Annotated[str, Parameter(help="A table, or a registry subject.")],
     old: Annotated[
-        int | None, Parameter(help="The older version; the one before the other without it.")
+        int | None, Parameter(help="The older version; by default the one before the newer.")
     ] = None,
-    new: Annotated[int | None, Parameter(help="The newer version; the latest without it.")] = None,
+    new: Annotated[int | None, Parameter(help="The newer version; the latest by default.")] = None,
     /,
     *,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show what one version of a subject changes about another, and what a table's policies do about it.
+    """Show the differences between two versions of a subject, and how a table's policies treat them.
 
     Example: `ingest schema diff server1_dbo_customers 1 3`
     """
     with deployment.open() as session:
-        found = session.compare(name, old, new)
+        comparison = session.compare(name, old, new)
     if json:
-        print_json(found.to_json())
+        print_json(comparison.to_json())
         return 0
-    print_text(
-        f"{found.new.subject}: version {found.old.version} (id {found.old.id}) "
-        f"to version {found.new.version} (id {found.new.id})"
-    )
+    before, after = (f"version {side.version} (id {side.id})" for side in (comparison.old, comparison.new))
+    print_text(f"{comparison.new.subject}: {before} to {after}")
     print_text()
-    if not found.changes:
+    if not comparison.changes:
         print_text("No difference.")
         return 0
-    print_changes(found.changes)
+    print_changes(comparison.changes)
     return 0
 
 
@@ -128,36 +124,32 @@ def history(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show the versions of a table's value subject, their ids, and the commits that met them.
+    """Show the versions of a table's value subject, their ids, and the commits that read them.
 
     Example: `ingest schema history server1_dbo_customers`
     """
     claim_stdout()
     with deployment.open() as session:
-        found = session.history(table)
+        versions = session.history(table)
     if json:
-        print_json([one.to_json() for one in found])
+        print_json([version.to_json() for version in versions])
         return 0
-    rows = [
-        (
-            one.version or None,
-            one.schema_id,
-            one.first or "not met yet",
-            one.last,
-            one.commits,
-            "no version of the subject" if not one.version else "deleted" if one.deleted else "",
-        )
-        for one in found
-    ]
     numbers = ("version", "id", "commits")
-    print_table(("version", "id", "first commit", "last commit", "commits", "note"), rows, right=numbers)
+    headings = ("version", "id", "first commit", "last commit", "commits", "note")
+    print_table(headings, [_version_row(version) for version in versions], right=numbers)
     return 0
+
+
+def _version_row(version: SubjectVersion) -> tuple[object, ...]:
+    note = "not a version of the subject" if not version.version else "deleted" if version.deleted else ""
+    first = version.first or "not read yet"
+    return (version.version or None, version.schema_id, first, version.last, version.commits, note)
 
 
 @app.command
 def check(
     table: Annotated[str, Parameter(help="A table.")],
-    file: Annotated[Path, Parameter(help="The new version's schema, not registered yet: Avro as JSON.")],
+    file: Annotated[Path, Parameter(help="Schema of the new version, not registered yet: Avro as JSON.")],
     /,
     *,
     registry_only: Annotated[
@@ -165,46 +157,52 @@ def check(
         Parameter(
             negative=(),
             show_default=False,
-            help="Take the table to be what the registered versions make of it: needs no lake and no Spark.",
+            help="Derive the table from the registered versions: needs neither lake nor Spark.",
         ),
     ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Ask whether a schema could be the next version: would the registry take it, and the table.
+    """Check whether a schema could be the next version: would the registry and the table accept it.
 
-    For a producer's CI. Nothing is registered. Exit code 1 if either says no.
+    For a producer's CI. Registers nothing. Exit code 1 if either refuses.
 
     Example: `ingest schema check server1_dbo_customers customers.avsc --registry-only`
     """
     claim_stdout()
     with deployment.open() as session:
-        found = session.check(table, file, registry_only=registry_only)
+        result = session.check(table, file, registry_only=registry_only)
     if json:
-        print_json(found.to_json())
-        return 0 if found.passes else 1
-    print_text(f"{file} against {found.subject} version {found.against.version} (id {found.against.id})")
+        print_json(result.to_json())
+    else:
+        _print_check(file, result)
+    return 0 if result.passes else 1
+
+
+def _print_check(file: Path, result: CompatibilityReport) -> None:
+    against = result.against
+    print_text(f"{file} against {result.subject} version {against.version} (id {against.id})")
     print_text()
-    if found.changes:
-        print_changes(found.changes)
+    if result.changes:
+        print_changes(result.changes)
         print_text()
-    answer = "compatible" if found.verdict.compatible else "NOT compatible"
-    print_text(f"registry ({found.level}): {answer}")
-    for message in found.verdict.messages:
+    answer = "compatible" if result.verdict.compatible else "NOT compatible"
+    print_text(f"registry ({result.level}): {answer}")
+    for message in result.verdict.messages:
         print_text(message, indent=2)
-    print_text("table: stops" if found.failures else "table: takes it")
-    for name in found.rewrites:
-        print_text(f"{name} cannot be widened in place: the whole table is written anew", indent=2)
-    for failure in found.failures:
+    print_text("table: stops" if result.failures else "table: accepts it")
+    for name in result.rewrites:
+        print_text(f"{name} cannot be widened in place: the whole table is rewritten", indent=2)
+    for failure in result.failures:
         print_error(str(failure))
-    return 0 if found.passes else 1
 
 
-def print_changes(changes: "tuple[PlannedChange, ...]") -> None:
-    """Print differences, with what the policies do about them."""
+def print_changes(changes: tuple[PlannedChange, ...]) -> None:
+    """Print differences, each with its policy and the effect."""
     rows = [
-        (one.change.column, one.change.kind, one.change.was, one.change.type, f"{one.policy}: {one.effect}")
-        for one in changes
-    ]
+        (change.change.column, change.change.kind, change.change.was, change.change.type,
+         f"{change.policy}: {change.effect}")
+        for change in changes
+    ]  # fmt: skip
     headings = ("column", "change", "was", "is", "policy")
     print_table(headings, rows, elastic=("was", "is", "policy"))

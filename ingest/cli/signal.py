@@ -1,21 +1,22 @@
 """`ingest signal`: ask a Debezium connector for a snapshot."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import attrs
 from cyclopts import App, Group, Parameter
 
-from ingest.cli.options import Deployment, Json
+from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_text
+from ingest.cli.page import Json
+from ingest.errors import UsageError
+from ingest.operations.signal import Signal, SignalRequest
+from ingest.operations.statement import statement
 
-if TYPE_CHECKING:
-    from ingest.operations.signal import Signal, SignalRequest
-
-app = App(name="signal", sort_key=5, help="Ask a Debezium connector for a snapshot.")
+app = App(name="signal", help_format="markdown", help="Ask a Debezium connector for a snapshot.")
 
 _CHANNEL = Group("Channel", sort_key=80)
-_NAMES = Group("Names that the topics do not tell", sort_key=85)
+_NAMES = Group("Names that the topics do not contain", sort_key=85)
 
 
 def _option(group: Group, text: str) -> Parameter:
@@ -25,7 +26,7 @@ def _option(group: Group, text: str) -> Parameter:
 @Parameter(name="*")
 @attrs.frozen
 class Channel:
-    """How the signal goes to the connector."""
+    """The way of the signal to the connector."""
 
     sql: Annotated[bool, _option(_CHANNEL, "Print the statement to run in the source; the default.")] = False
     signal_table: Annotated[
@@ -35,22 +36,20 @@ class Channel:
     dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would produce.")] = False
 
     def check(self) -> None:
-        """Refuse what contradicts itself."""
-        from ingest.errors import UsageError  # noqa: PLC0415  light start
-
+        """Refuse options that contradict each other; raises UsageError."""
         if self.kafka is None and self.signal_table is None:
             todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"
-            raise UsageError("there is no place for the signal", todo)
+            raise UsageError("the signal has no destination", todo)
         if self.kafka is not None and (self.sql or self.signal_table is not None):
-            raise UsageError("--kafka stands against --sql and --signal-table", "Give one of them")
+            raise UsageError("--kafka excludes --sql and --signal-table", "Give only one of them")
         if self.kafka is None and self.dry_run:
-            raise UsageError("--dry-run is for --kafka", "A statement is printed, and run by you")
+            raise UsageError("--dry-run needs --kafka", "Without --kafka the statement is only printed")
 
 
 @Parameter(name="*")
 @attrs.frozen
 class Names:
-    """What the topics do not tell."""
+    """Names that the topics do not contain."""
 
     collection: Annotated[
         tuple[str, ...],
@@ -70,75 +69,69 @@ class Names:
 def execute_snapshot(
     *tables: Annotated[str, Parameter(help="Tables to read again, all of one connector.")],
     type: Annotated[  # noqa: A002  Debezium's word, and the flag's
-        Literal["incremental", "blocking"], Parameter(help="In chunks beside the stream, or instead of it.")
+        Literal["incremental", "blocking"], Parameter(help="In chunks next to the stream, or in its stead.")
     ] = "incremental",
     condition: Annotated[
         str | None,
-        Parameter(help="Rows to read, as SQL behind WHERE; of a blocking snapshot the whole SELECT."),
+        Parameter(help="Rows to read, as SQL after WHERE; for a blocking snapshot the whole SELECT."),
     ] = None,
     channel: Channel = Channel(),
     names: Names = Names(),
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Ask for a snapshot of tables: their rows come once more, as events of their topics.
+    """Ask for a snapshot of tables: the connector sends their rows again, as events of their topics.
 
-    Prints the statement, and nothing else, to run in the source; with --kafka produces the signal.  A table
-    name with other characters than letters, digits, '_' and '-' needs --collection: topics replace them.
+    Prints only the statement to run in the source; with --kafka produces the signal.  A table name with
+    other characters than letters, digits, '_' and '-' needs --collection: topics replace them.
 
     Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`
     """
-    from ingest.operations.signal import SignalRequest  # noqa: PLC0415  light start
-
-    asked = SignalRequest(
+    request = SignalRequest(
         kind="execute-snapshot", tables=tables, type=type, condition=condition, collections=names.collection,
         database=names.database, prefix=names.prefix,
     )  # fmt: skip
-    return _signal(asked, channel, deployment, as_json=json)
+    return _signal(request, channel, deployment, as_json=json)
 
 
 @app.command
 def stop_snapshot(
-    *tables: Annotated[str, Parameter(help="Tables to read no further; all of the connector without any.")],
+    *tables: Annotated[str, Parameter(help="Tables to stop reading; by default all of the connector.")],
     channel: Channel = Channel(),
     names: Names = Names(),
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Stop an incremental snapshot, whole or for tables of it.
+    """Stop an incremental snapshot, entirely or for some of its tables.
 
     Example: `ingest signal stop-snapshot --kafka server1-signal --prefix server1`
     """
-    from ingest.operations.signal import SignalRequest  # noqa: PLC0415  light start
-
-    asked = SignalRequest(
+    request = SignalRequest(
         kind="stop-snapshot", tables=tables, collections=names.collection, database=names.database,
         prefix=names.prefix,
     )  # fmt: skip
-    return _signal(asked, channel, deployment, as_json=json)
+    return _signal(request, channel, deployment, as_json=json)
 
 
-def _signal(asked: "SignalRequest", channel: Channel, deployment: Deployment, *, as_json: bool) -> int:
-    from ingest.operations.statement import statement  # noqa: PLC0415  light start
-
+def _signal(request: SignalRequest, channel: Channel, deployment: Deployment, *, as_json: bool) -> int:
     channel.check()
     with deployment.open() as session:
-        made = session.signal(asked, None if channel.dry_run else channel.kafka)
+        signal = session.signal(request, None if channel.dry_run else channel.kafka)
     if channel.kafka is not None:
-        _show_message(made, channel.kafka, sent=not channel.dry_run, as_json=as_json)
+        _show_message(signal, channel.kafka, sent=not channel.dry_run, as_json=as_json)
         return 0
-    text = statement(made, channel.signal_table or "")
+    text = statement(signal, channel.signal_table or "")
     if as_json:
-        print_json({"id": made.id, "type": made.kind, "data": made.data, "statement": text})
+        print_json({"id": signal.id, "type": signal.kind, "data": signal.data, "statement": text})
     else:
-        sys.stdout.write(f"{text}\n")  # never folded: it goes into a database's client
+        sys.stdout.write(f"{text}\n")  # not folded: it is pasted into a database client
     return 0
 
 
-def _show_message(made: "Signal", topic: str, *, sent: bool, as_json: bool) -> None:
-    key, value = made.connector.prefix, made.message()
+def _show_message(signal: Signal, topic: str, *, sent: bool, as_json: bool) -> None:
+    key, value = signal.connector.prefix, signal.message()
     if as_json:
-        print_json({"id": made.id, "topic": topic, "key": key, "value": value, "sent": sent})
+        print_json({"id": signal.id, "topic": topic, "key": key, "value": value, "sent": sent})
         return
     print_text(f"{'Sent' if sent else 'Would send'} to topic {topic}, key {key}:")
     sys.stdout.write(f"{value}\n")

@@ -4,73 +4,75 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ingest.cli.options import Deployment, Json
+from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.page import CommandPage, Json
+from ingest.operations.health import Bound, health, parse_bound
 
 if TYPE_CHECKING:
     from ingest.operations.offsets import TableStatus
 
+app = CommandPage(name="status", help_format="markdown")
 
+
+@app.default
 def status(
-    *tables: Annotated[str, Parameter(help="Tables to show; all of them without any.")],
+    *tables: Annotated[str, Parameter(help="Tables to show; all tables by default.")],
     max_lag: Annotated[
-        str | None, Parameter(help="Exit with 1 past it: offsets (1000), or source time (15m).")
+        str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
     ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
     """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
 
-    Exit code 1 where a run would fail, and for a table that is further behind than `--max-lag`.
+    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`.
 
     Example: `ingest status --max-lag 15m`
     """
-    from ingest.operations.health import health, parse_bound  # noqa: PLC0415  light start
-
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
     with deployment.open() as session:
-        found = session.status(tables)
+        statuses = session.status(tables)
     if json:
-        print_json([{**one.to_json(), "health": health(one, bound)} for one in found])
+        print_json([{**status.to_json(), "health": health(status, bound)} for status in statuses])
     else:
-        rows = [
-            (
-                one.table,
-                _unless_ok(health(one, bound)),
-                one.last and one.last.instant,
-                one.rows,
-                one.rejects or None,
-                one.lag,
-                _duration(one.source_lag_s),
-                ", ".join(str(i) for i in one.last.schema_ids) if one.last else None,
-                one.last and one.last.note,
-            )
-            for one in found
-        ]
         numbers = ("rows", "rejects", "lag", "behind")
         headings = ("table", "health", "last commit", *numbers, "schema ids", "note")
+        rows = [_row(status, bound) for status in statuses]
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
-        _show_changes(found)
-    for one in found:
-        if one.error:
-            print_error(one.error)
-        elif bound is not None and (problem := bound.problem(one)):
-            print_error(f"table {one.table}: {problem}")
-    return int(any(health(one, bound) in ("failing", "behind") for one in found))
+        _show_changes(statuses)
+    for status in statuses:
+        if status.error:
+            print_error(status.error)
+        elif bound is not None and (problem := bound.problem(status)):
+            print_error(f"table {status.table}: {problem}")
+    return int(any(health(status, bound) in ("failing", "behind") for status in statuses))
 
 
-def _unless_ok(word: str) -> str:
-    """Leave the usual out: where all tables are well, the column is."""
-    return "" if word == "ok" else word
+def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
+    """Return a table's line; the usual health is left out, and so the column where all tables are well."""
+    word = health(status, bound)
+    last = status.last
+    return (
+        status.table,
+        "" if word == "ok" else word,
+        last and last.instant,
+        status.rows,
+        status.rejects or None,
+        status.lag,
+        _duration(status.source_lag_s),
+        ", ".join(map(str, last.schema_ids)) if last else None,
+        last and last.note,
+    )
 
 
-def _show_changes(found: "tuple[TableStatus, ...]") -> None:
-    """Print the schema changes at the source, of tables whose files name their topic."""
+def _show_changes(statuses: "tuple[TableStatus, ...]") -> None:
+    """Print the schema changes at the source, of tables whose files name that topic."""
     changes = [
-        (one.table, f"{change.at:%Y-%m-%d %H:%M}", change.kind, change.ddl or ", ".join(change.columns))
-        for one in found
-        for change in one.changes
+        (status.table, f"{change.at:%Y-%m-%d %H:%M}", change.kind, change.ddl or ", ".join(change.columns))
+        for status in statuses
+        for change in status.changes
     ]
     if changes:
         print_text()

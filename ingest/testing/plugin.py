@@ -10,23 +10,32 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ingest.lazy import LazyModule
+
 if TYPE_CHECKING:
+    from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
+    from ingest import artifacts
+    from ingest.local import servers
     from ingest.local.servers import Addresses
+    from ingest.spark import session as spark_session
+    from ingest.testing import deployment
     from ingest.testing.deployment import Deployment
+else:
+    artifacts, servers = LazyModule("ingest.artifacts"), LazyModule("ingest.local.servers")
+    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
+    deployment = LazyModule("ingest.testing.deployment")
 
 
 @pytest.fixture(scope="session")
 def ingest_servers(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Addresses]":
     """Run a real broker and a real registry for the session; they stop with it, whatever happens."""
-    from ingest.local.servers import down, up  # noqa: PLC0415  see above
-
     data = tmp_path_factory.mktemp("ingest-servers")
     try:
-        yield up(data)
+        yield servers.up(data)
     finally:
-        down(data)
+        servers.down(data)
 
 
 @pytest.fixture(scope="session")
@@ -38,13 +47,8 @@ def ingest_spark_conf() -> Mapping[str, str]:
 @pytest.fixture(scope="session")
 def ingest_spark(ingest_spark_conf: Mapping[str, str]) -> "Iterator[SparkSession]":
     """Start Spark with the jars and settings that Hudi needs, or take the session that there is."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  see above
-
-    from ingest.artifacts import spark_jars  # noqa: PLC0415  same
-    from ingest.spark.session import start_session  # noqa: PLC0415  same
-
-    is_ours = SparkSession.getActiveSession() is None
-    spark = start_session("ingest-tests", "local[2]", ingest_spark_conf, spark_jars())
+    is_ours = pyspark_sql.SparkSession.getActiveSession() is None
+    spark = spark_session.start_session("ingest-tests", "local[2]", ingest_spark_conf, artifacts.spark_jars())
     yield spark
     if is_ours:
         spark.stop()
@@ -58,10 +62,8 @@ def ingest_deployment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> "Deployment":
     """Make a deployment in the test's folder; what the environment says of ingest does not reach it."""
-    from ingest.testing.deployment import Deployment  # noqa: PLC0415  see above
-
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     root = tmp_path / "ingest"
     root.mkdir()
-    return Deployment(root, ingest_servers, ingest_spark)
+    return deployment.Deployment(root, ingest_servers, ingest_spark)

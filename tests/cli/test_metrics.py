@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingest.cli.app import call
-from ingest.cli.metrics import failure_told, publish_or_warn
-from ingest.errors import BrokerUnreachableError
+from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
+from ingest.errors import BrokerUnreachableError, UsageError
 from ingest.run.report import RunReport
 from ingest.session import Session
 from ingest.settings import Settings
@@ -21,7 +21,7 @@ def test_a_run_that_fails_as_a_whole_is_told_for_each_of_its_tables(tmp_path: Pa
         (tmp_path / f"{name}.toml").write_text(TABLE.format(name))
     target = tmp_path / "m.prom"
     session = Session(Settings(tables_dir=tmp_path))
-    with pytest.raises(BrokerUnreachableError), failure_told(str(target), session, ["orders"]):
+    with pytest.raises(BrokerUnreachableError), publish_failure(str(target), session, ["orders"]):
         raise BrokerUnreachableError("b:9092", "gone")
 
     found = values(target.read_text())
@@ -61,3 +61,30 @@ def test_a_url_that_is_no_group_is_refused_before_the_run(
     assert "metrics http://***@gateway:9091/: is no group of a Pushgateway" in told
     assert "--max-lag soon: is no lag" in told
     assert "s3cret" not in told
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("no/such/ingest.prom", "the folder no/such does not exist"),
+        ("no/such/", "the folder no/such does not exist"),
+        ("file/ingest.prom", "the folder file is not a folder"),
+        ("htp://gateway:9091/metrics/job/a", "not a path and not an http(s) URL"),
+    ],
+)
+def test_a_misspelled_target_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, problem: str
+) -> None:
+    """Exit code 2; a folder that no collector reads would not be missed for weeks."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError) as caught:
+        check_target(target)
+    assert problem in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_target_whose_folder_exists_is_accepted(tmp_path: Path) -> None:
+    """A file of that folder, the folder itself, an empty target, and a Pushgateway's group."""
+    for target in (f"{tmp_path}/m.prom", str(tmp_path), f"{tmp_path}/", "", "http://g:9091/metrics/job/a"):
+        check_target(target)

@@ -1,16 +1,61 @@
-"""Plain text fits its width, and never at the cost of a name."""
+"""Plain text fits its width, whatever the terminal's width and the locale's encoding are."""
+
+import json
+import os
+import subprocess
+import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
 
-from ingest.cli.output import WIDTH, lay_out, print_error, print_table, print_text, some
+from ingest.cli.output import WIDTH, first_few, lay_out, print_error, print_table, print_text
 
 NAME = "server1_salesdb_dbo_customer_addresses"
 
 
-def test_a_name_stays_whole_however_narrow_the_width() -> None:
-    """What one copies into the next command is never folded or cut."""
-    lines = lay_out(("table", "note"), [(NAME, "moved to earliest; was 0=125")], 40, elastic=("note",))
-    assert lines[2].split("  ")[0] == NAME
+def test_a_row_too_wide_for_the_terminal_becomes_a_block_of_lines() -> None:
+    """A name that is copied into the next command stays whole as long as one line can hold it."""
+    rows = [(NAME, "moved to earliest; was 0=125", None), ("orders", "", 7)]
+    assert lay_out(("table", "note", "lag"), rows, 50, elastic=("note",)) == [
+        f"table  {NAME}",
+        "note   moved to earliest; was 0=125",
+        "lag    -",
+        "",
+        "table  orders",
+        "lag    7",
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60), st.integers()), min_size=1, max_size=4),
+    st.integers(20, 120),
+)
+def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, int]], width: int) -> None:
+    """Whatever the cells hold; and no character of a cell gets lost, only spaces at folds."""
+    lines = lay_out(("table", "note", "n"), rows, width, right=("n",), elastic=("note",))
+    assert all(Text(line).cell_len <= width for line in lines)
+
+
+def test_a_locale_without_unicode_gets_escapes_and_ascii_rules() -> None:
+    """A command that has done its work does not end in a UnicodeEncodeError; JSON stays JSON."""
+    script = (
+        "from ingest.cli.output import *\n"
+        "adapt_streams(); claim_stdout()\n"
+        "print_table(('table', 'unit'), [('größe', 'µs')]); print_text('1 µs'); print_error('größe')\n"
+        "print_json({'größe': 'µs'}, indent=None)\n"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    *table, paragraph, document = process.stdout.splitlines()
+    assert table[1].strip("-") == ""
+    assert table[2].split() == ["gr\\xf6\\xdfe", "\\xb5s"]
+    assert paragraph == "1 \\xb5s"
+    assert json.loads(document) == {"größe": "µs"}
+    assert process.stderr == "ingest: gr\\xf6\\xdfe\n"
 
 
 def test_a_folding_column_takes_what_the_names_leave() -> None:
@@ -55,10 +100,10 @@ def test_a_paragraph_folds_at_spaces_and_hangs(capsys: pytest.CaptureFixture[str
     assert second.startswith("    varchar/nvarchar/varbinary(max)")
 
 
-def test_many_names_are_told_by_the_first_few() -> None:
+def test_many_names_are_shortened_to_the_first_few() -> None:
     """A hundred tables do not fill the screen, and one more is not worth counting."""
-    assert some("abcde") == "a, b, c, d, e"
-    assert some("abcdef") == "a, b, c, d and 2 more"
+    assert first_few("abcde") == "a, b, c, d, e"
+    assert first_few("abcdef") == "a, b, c, d and 2 more"
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

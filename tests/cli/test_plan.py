@@ -59,7 +59,7 @@ def test_a_plan_reads_from_the_table_to_the_column(capsys: pytest.CaptureFixture
     ]
 
 
-def test_a_plan_tells_what_is_not_used_yet_and_what_is_set_aside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_shows_unused_versions_and_rejected_records(capsys: pytest.CaptureFixture[str]) -> None:
     """Also a version that the registry's level would refuse today, or that was deleted."""
     unused = VersionPlan(4, SchemaId(13), waiting=False, level="BACKWARD", refusal="READER_FIELD_MISSING")
     deleted = VersionPlan(5, SchemaId(14), waiting=True, deleted=True)
@@ -72,8 +72,8 @@ def test_a_plan_tells_what_is_not_used_yet_and_what_is_set_aside(capsys: pytest.
         "~ orders: 1,204 offsets waiting",
         "    version 4 (id 13): registered, not used yet, BACKWARD refuses it",
         "    version 5 (id 14): records waiting, deleted",
-        "    records of id 14 are set aside: column-added phone string, and [evolution] says reject",
-        "    the whole table is written anew, for amount",
+        "    records of schema id 14 are rejected: column-added phone string, and [evolution] says reject",
+        "    the whole table is rewritten, for amount",
         "    1 to upsert, 0 to delete, 3 rejected",
     ]
 

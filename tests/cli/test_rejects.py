@@ -43,7 +43,7 @@ def test_one_reject_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
     """Bytes as hexadecimal digits and text, headers too."""
     print_whole(ONE)
     text = capsys.readouterr().out
-    assert "place: srv.dbo.t-0-4711" in text
+    assert "message: srv.dbo.t-0-4711" in text
     assert "x" * 300 in text
     assert "header trace: 1 bytes\n  000000  01 " in text
     assert "header none: null" in text
@@ -55,4 +55,4 @@ def test_a_replay_tells_what_stays_open(capsys: pytest.CaptureFixture[str]) -> N
     print_replayed(Replayed("t", BatchCounts(upserted=2, rejected=1)))
     text = " ".join(capsys.readouterr().out.split())
     assert "t: 2 of 3 rejects resolved (2 upserts, 0 deletes" in text
-    assert "1 stay open: `ingest rejects list t` tells why" in text
+    assert "1 stay open: `ingest rejects list t` shows why" in text

@@ -87,10 +87,10 @@ def test_names_for_several_tables_are_one_flag_each(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("execute-snapshot orders", "there is no place for the signal"),
-        ("execute-snapshot orders --kafka t --sql", "--kafka stands against --sql"),
-        ("execute-snapshot orders --kafka t --signal-table s", "--kafka stands against --sql"),
-        ("execute-snapshot orders --signal-table s --dry-run", "--dry-run is for --kafka"),
+        ("execute-snapshot orders", "the signal has no destination"),
+        ("execute-snapshot orders --kafka t --sql", "--kafka excludes --sql"),
+        ("execute-snapshot orders --kafka t --signal-table s", "--kafka excludes --sql"),
+        ("execute-snapshot orders --signal-table s --dry-run", "--dry-run needs --kafka"),
         ("execute-snapshot --signal-table s", "needs a table"),
         ("execute-snapshot nobody --signal-table s", "there is no table 'nobody'"),
         ("execute-snapshot orders --kafka t", "kafka.bootstrap_servers: is not set"),

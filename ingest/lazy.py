@@ -1,0 +1,22 @@
+"""Modules imported at their first use, for rooms that `ingest --help` and the base package do without.
+
+Under `TYPE_CHECKING` the module is imported as usual, so that mypy and import-linter see it:
+
+    if TYPE_CHECKING:
+        from ingest.run import fleet
+    else:
+        fleet = LazyModule("ingest.run.fleet")
+"""
+
+from importlib import import_module
+from typing import Any
+
+
+class LazyModule:
+    """Stands for a module: the first attribute asked of it imports it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
