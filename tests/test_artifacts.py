@@ -1,6 +1,8 @@
 """Where the JVM artifacts are."""
 
-import shutil
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -8,6 +10,8 @@ import pytest
 
 from ingest.artifacts import Artifacts, find_artifacts, spark_jars
 from ingest.errors import LocalServerError
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_a_checkouts_jars_are_its_own() -> None:
@@ -22,17 +26,17 @@ def test_a_complete_folder_needs_no_maven(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", "")
     (tmp_path / "broker").mkdir()
     (tmp_path / "broker" / ".stamp").touch()
-    assert Artifacts(tmp_path / "pom.xml", tmp_path, tmp_path).folder("broker", "broker").name == "broker"
+    assert _artifacts(tmp_path).folder("broker", "broker").name == "broker"
 
 
 def test_missing_maven_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a stack trace of a process that could not start."""
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LocalServerError, match=r"`mvn` is not on PATH\. Install Maven"):
-        Artifacts(tmp_path / "pom.xml", tmp_path, tmp_path).folder("broker", "broker")
+        _artifacts(tmp_path).folder("broker", "broker")
 
 
-def test_what_maven_says_reaches_the_user_and_nothing_half_done_stays(
+def test_maven_errors_reach_the_user_and_no_partial_folder_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Maven that fails, as it does without a network."""
@@ -42,67 +46,97 @@ def test_what_maven_says_reaches_the_user_and_nothing_half_done_stays(
     maven.chmod(0o755)
     monkeypatch.setenv("PATH", f"{maven.parent}:/usr/bin:/bin")
     with pytest.raises(LocalServerError, match="package` failed: no route to host"):
-        Artifacts(tmp_path / "pom.xml", tmp_path / "jars", tmp_path).folder("broker", "broker")
+        _artifacts(tmp_path, tmp_path / "jars").folder("broker", "broker")
     assert [path.name for path in (tmp_path / "jars").iterdir()] == [".lock"]
 
 
 @pytest.mark.servers
-def test_maven_fills_a_cache_from_the_pom_alone(tmp_path: Path) -> None:
-    """As an installed package does on its first start: the pom elsewhere, the jars in a cache."""
+def test_maven_fills_a_cache_from_the_pom_only(tmp_path: Path) -> None:
+    """An installed package does so on its first start: the pom in site-packages, the jars in a cache."""
     pom = tmp_path / "site-packages" / "pom.xml"
     pom.parent.mkdir()
     pom.write_text(find_artifacts().pom.read_text())
-    made = Artifacts(pom, tmp_path / "cache", find_artifacts().sources)
-    functions = made.functions()
-    assert {jar.name for jar in functions.parent.glob("*.jar")} == {jar.name for jar in spark_jars()}
+    lib = Artifacts(pom, tmp_path / "cache", find_artifacts().functions_jar).folder("lib", "spark")
+    own = find_artifacts().functions_jar.name
+    assert {jar.name for jar in lib.glob("*.jar")} == {jar.name for jar in spark_jars()} - {own}
     assert [path.name for path in pom.parent.iterdir()] == ["pom.xml"]
 
 
-def test_our_functions_are_among_a_jobs_jars() -> None:
-    """Beside what the pom pins, as one jar."""
-    jars = [jar for jar in spark_jars() if jar.name.startswith("ingest-functions-")]
+@pytest.mark.spark
+def test_a_job_gets_the_jar_of_our_functions() -> None:
+    """Spark jobs get the pinned jars and exactly one jar of our own."""
+    jars = [jar for jar in spark_jars() if jar.name.startswith("ingest-functions")]
     assert len(jars) == 1
-    assert "ingest/PlainDecimal.class" in zipfile.ZipFile(jars[0]).namelist()
+    assert "io/hudicdc/ingest/PlainDecimal.class" in zipfile.ZipFile(jars[0]).namelist()
 
 
-@pytest.mark.spark
-def test_a_changed_source_is_compiled_and_nothing_is_fetched(tmp_path: Path) -> None:
-    """The same sources give the same jar, without a compiler; changed ones take its place."""
-    artifacts = _with_sources(tmp_path)
-    first = artifacts.functions()
-    made = first.stat().st_mtime_ns
-    assert artifacts.functions() == first
-    assert first.stat().st_mtime_ns == made
-
-    source = artifacts.sources / "ingest" / "PlainDecimal.java"
-    source.write_text(source.read_text() + "// changed\n")
-    second = artifacts.functions()
-    assert second != first
-    assert sorted(path.name for path in second.parent.iterdir()) == [".stamp", second.name]
+def test_a_jar_that_was_not_built_is_named(tmp_path: Path) -> None:
+    """The error of a checkout names the command that builds it."""
+    with pytest.raises(LocalServerError, match=r"own\.jar does not exist\. Run `make functions`"):
+        _artifacts(tmp_path).functions()
 
 
-@pytest.mark.spark
-def test_what_javac_says_reaches_the_user(tmp_path: Path) -> None:
-    """And the jar before it stays."""
-    artifacts = _with_sources(tmp_path)
-    before = artifacts.functions()
-    (artifacts.sources / "ingest" / "Broken.java").write_text("package ingest; class Broken {")
-    with pytest.raises(LocalServerError, match=r"could not compile our functions: .*reached end of file"):
-        artifacts.functions()
-    assert before.exists()
-
-
-def test_a_missing_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A JRE runs Spark, but has no `javac`."""
-    artifacts = _with_sources(tmp_path)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(LocalServerError, match=r"`javac` is not on PATH\. Install a JDK, 11 or newer"):
+def test_a_jar_that_is_older_than_its_sources_is_refused(tmp_path: Path) -> None:
+    """A checkout never runs functions that differ from its sources."""
+    artifacts = _artifacts(tmp_path)
+    artifacts.functions_jar.touch()
+    os.utime(artifacts.functions_jar, (1, 1))
+    (tmp_path / "PlainDecimal.java").touch()
+    with pytest.raises(LocalServerError, match=r"own\.jar is older than its sources"):
         artifacts.functions()
 
 
-def _with_sources(folder: Path) -> Artifacts:
-    """Give artifacts whose pom was fetched already, and a copy of our sources."""
-    (folder / "lib").mkdir()
-    (folder / "lib" / ".stamp").touch()
-    shutil.copytree(find_artifacts().sources, folder / "java")
-    return Artifacts(folder / "pom.xml", folder, folder / "java")
+STARTED_FROM_A_WHEEL = """
+import ingest
+from ingest.artifacts import spark_jars
+from ingest.spark.session import session_of, start_session
+spark = session_of(start_session("wheel", "local[1]", {}, spark_jars()))
+print("package:", ingest.__file__)
+print("key:", spark.sql("select ingest_document_key(' 1 ')").collect()[0][0])
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+def test_an_installed_wheel_needs_neither_a_compiler_nor_maven(tmp_path: Path) -> None:
+    """The wheel holds the jar: with `java` only on PATH, a session knows our functions."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "ingest/ingest-functions.jar" in names
+    assert not [name for name in names if name.endswith(".java")]
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    environment = {
+        "PYTHONPATH": str(site),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PATH": os.environ["PATH"],
+    }
+    fetch = [sys.executable, "-c", "from ingest.artifacts import spark_jars; spark_jars()"]
+    subprocess.run(fetch, env=environment, cwd=tmp_path, check=True)
+
+    environment["PATH"] = str(_programs_without(tmp_path / "bin", {"javac", "mvn"}))
+    start = [sys.executable, "-c", STARTED_FROM_A_WHEEL]
+    process = subprocess.run(
+        start, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+
+    assert f"package: {site}" in process.stdout, process.stderr
+    assert "key: 1" in process.stdout
+
+
+def _programs_without(folder: Path, unwanted: set[str]) -> Path:
+    """Return a folder that has all programs of PATH except some."""
+    folder.mkdir()
+    for path in reversed(os.environ["PATH"].split(os.pathsep)):
+        for program in Path(path).iterdir() if Path(path).is_dir() else ():
+            if program.name not in unwanted:
+                (folder / program.name).unlink(missing_ok=True)
+                (folder / program.name).symlink_to(program)
+    return folder
+
+
+def _artifacts(folder: Path, root: Path | None = None) -> Artifacts:
+    """Return artifacts whose pom, jar and sources are in one folder."""
+    return Artifacts(folder / "pom.xml", root or folder, folder / "own.jar", folder)

@@ -17,7 +17,9 @@ def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str
     writers = {writer.schema_id: writer.wire for writer in payload.writers if writer.wire}
     jvm: Any = messages.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our expression)
     octets = F.col(column)._jc  # noqa: SLF001  same
-    decoded = jvm.ingest.DecodeAvro.column(octets, payload.reader, list(writers), list(writers.values()))
+    decoded = jvm.io.hudicdc.ingest.DecodeAvro.column(
+        octets, payload.reader, list(writers), list(writers.values())
+    )
     return messages.withColumn(name, Column(decoded))
 
 

@@ -8,7 +8,6 @@ import threading
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructField, StructType
 
 from ingest.errors import SettingsError
 from ingest.hudi.java_errors import root_cause
@@ -20,8 +19,6 @@ from ingest.typemap.sparktype import quote
 LASTING: Final = "hive"
 IMPLEMENTATION: Final = "spark.sql.catalogImplementation"
 
-_FIELDS: Final = 20
-"""Those of Spark 3.5's CatalogTable."""
 _GUARD: Final = threading.Lock()
 """Tables of one run would make their database at the same moment, which metastores answer with an error."""
 
@@ -73,27 +70,19 @@ def _register(spark: SparkSession, database: str, table: str, path: str) -> str:
 
 
 def _entry(spark: SparkSession, database: str, table: str, place: Any) -> Any:
-    """Make an entry as Spark has them for its sources: where, and which one reads it.
+    """Return an entry as Spark has them for its data sources: the location, and the source that reads it.
 
-    Hudi's own CREATE TABLE makes one that Hive could read too, and fails for timestamps without a zone.
+    Hudi's own CREATE TABLE writes an entry that Hive could read too, and fails for timestamps without a zone
+    (Hudi 1.2.0).
     """
-    catalyst = jvm_of(spark).org.apache.spark.sql.catalyst
-    kinds, scala = catalyst.catalog, jvm_of(spark).scala
-    storage = kinds.CatalogStorageFormat.empty()
-    rest = [getattr(storage, f"copy$default${number}")() for number in range(2, storage.productArity() + 1)]
-    located = storage.copy(scala.Some(place.toUri()), *rest)
-    whole = kinds.CatalogTable
-    name = catalyst.TableIdentifier(table, scala.Some(database))
-    schema = _schema(spark, place.toString())
-    later = [getattr(whole, f"apply$default${number}")() for number in range(6, _FIELDS + 1)]
-    return whole.apply(name, kinds.CatalogTableType.EXTERNAL(), located, schema, scala.Some("hudi"), *later)
+    entries = jvm_of(spark).io.hudicdc.ingest.CatalogEntries
+    return entries.of(database, table, place.toUri(), _schema(spark, place.toString()))
 
 
 def _schema(spark: SparkSession, path: str) -> Any:
-    """Return the table's columns, Hudi's own among them, for the JVM."""
-    columns = spark.read.format("hudi").load(path).schema
-    plain = StructType([StructField(one.name, one.dataType) for one in columns])
-    return jvm_of(spark).org.apache.spark.sql.types.DataType.fromJson(plain.json())
+    """Return the columns of the table, Hudi's own among them, as an entry has them."""
+    stored = spark.read.format("hudi").load(path)._jdf.schema()  # noqa: SLF001  (pyspark has no way there)
+    return jvm_of(spark).io.hudicdc.ingest.CatalogEntries.columns(stored)
 
 
 def _place(spark: SparkSession, path: str) -> Any:

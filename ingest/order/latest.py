@@ -59,7 +59,7 @@ def _newest(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     flat = events.selectExpr(*_named(groups), *_EVENT, *_named(counted))
     jvm: Any = events.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our function)
     ways = {name: way for name, (_, way) in counters.items()}
-    folded = jvm.ingest.Fold.newest(flat._jdf, len(groups), _ORDER, ways)  # noqa: SLF001  same
+    folded = jvm.io.hudicdc.ingest.LatestByKey.of(flat._jdf, len(groups), _ORDER, ways)  # noqa: SLF001  same
     names = [name for name in counters if name != "newest_ms"]
     return DataFrame(folded, events.sparkSession).selectExpr(
         *groups, f"struct({', '.join(_EVENT)}) as newest", "newest_ms as source_ms", *names

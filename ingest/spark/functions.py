@@ -11,10 +11,10 @@ from ingest.errors import SettingsError
 from ingest.hudi.metaclient import jvm_of
 
 FUNCTIONS: Final[Mapping[str, str]] = {
-    "ingest_plain_decimal": "ingest.PlainDecimal",
-    "ingest_document_key": "ingest.DocumentKey",
-    "ingest_document_update": "ingest.DocumentUpdate",
-    "ingest_document_value": "ingest.DocumentValue",
+    "ingest_plain_decimal": "io.hudicdc.ingest.PlainDecimal",
+    "ingest_document_key": "io.hudicdc.ingest.DocumentKey",
+    "ingest_document_update": "io.hudicdc.ingest.DocumentUpdate",
+    "ingest_document_value": "io.hudicdc.ingest.DocumentValue",
 }
 """Name in SQL -> Java class.  All give text; what they take is said by the classes."""
 
@@ -33,4 +33,4 @@ def register_functions(spark: SparkSession) -> None:
             ) from missing
     # What generated code calls without a detour over Java objects registers itself.
     session = spark._jsparkSession  # noqa: SLF001  (pyspark has no public way there)
-    jvm_of(spark).ingest.Expressions.register(session)
+    jvm_of(spark).io.hudicdc.ingest.Expressions.register(session)

@@ -34,7 +34,7 @@ class TypeRow:
 
 
 # A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
-# hold, without a sign: the last two digits tell by how many times 2^64 (jvm/src/main/java/ingest/Ticks.java,
+# hold, without a sign: the last two digits tell by how many times 2^64 (`Ticks.java` in jvm/,
 # which gives the microseconds).
 _WRAP = 1 << 64
 _WRAPS_BY_REMAINDER = {-16 * k % 100: k for k in range(-10, 15)}  # remainders are the multiples of 4

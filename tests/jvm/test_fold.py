@@ -37,7 +37,7 @@ def _rows(spark: SparkSession, key: str, text: str) -> DataFrame:
 
 def _newest(rows: DataFrame) -> DataFrame:
     spark = rows.sparkSession
-    folded = spark._jvm.ingest.Fold.newest(rows._jdf, 2, 1, COUNTERS)  # type: ignore[union-attr] # noqa: SLF001  no other way
+    folded = spark._jvm.io.hudicdc.ingest.LatestByKey.of(rows._jdf, 2, 1, COUNTERS)  # type: ignore[union-attr] # noqa: SLF001  no other way
     return DataFrame(folded, spark)
 
 

@@ -41,7 +41,7 @@ def _different(spark: SparkSession, texts: Sequence[str | None]) -> list[tuple[o
 @pytest.fixture(scope="module")
 def knowing(spark: SparkSession) -> SparkSession:
     """Give a session that knows the function."""
-    spark._jvm.ingest.Expressions.register(spark._jsparkSession)  # type: ignore[union-attr] # noqa: SLF001  no other way
+    spark._jvm.io.hudicdc.ingest.Expressions.register(spark._jsparkSession)  # type: ignore[union-attr] # noqa: SLF001  no other way
     return spark
 
 

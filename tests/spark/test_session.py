@@ -130,5 +130,8 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    assert "refused: Spark session: spark.jars: the class ingest.PlainDecimal is not among" in done.stdout
+    assert (
+        "refused: Spark session: spark.jars: the class io.hudicdc.ingest.PlainDecimal is not among"
+        in done.stdout
+    )
     assert "Start the session with all of `ingest.artifacts.spark_jars()`" in done.stdout

@@ -1,0 +1,126 @@
+package io.hudicdc.ingest;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Readers of values with parts. */
+final class AvroStructures {
+    /** Elements that take no bytes; a count of them proves nothing, so that it must not be believed for ever. */
+    private static final int MOST_EMPTY = 1 << 16;
+
+    private AvroStructures() {}
+
+    static final class Union extends AvroReader {
+        private final AvroReader[] branches;
+
+        Union(AvroReader[] branches) {
+            this.branches = branches;
+        }
+
+        @Override
+        Object read(AvroInput in) {
+            return branch(in).read(in);
+        }
+
+        @Override
+        void readInto(AvroInput in, DecodedRow row, int at) {
+            branch(in).readInto(in, row, at);
+        }
+
+        private AvroReader branch(AvroInput in) {
+            int index = in.readInt();
+            if (index < 0 || index >= branches.length) {
+                throw MalformedAvro.FOUND;
+            }
+            return branches[index];
+        }
+    }
+
+    static final class Record extends AvroReader {
+        private final AvroReader[] fields;
+        private final int[] places;
+        private final int width;
+
+        /** Take the writer's fields in its order, and the place of each in the reader's row (unused if skipped). */
+        Record(AvroReader[] fields, int[] places, int width) {
+            this.fields = fields;
+            this.places = places;
+            this.width = width;
+        }
+
+        @Override
+        DecodedRow read(AvroInput in) {
+            DecodedRow row = new DecodedRow(width);
+            for (int i = 0; i < fields.length; i++) {
+                fields[i].readInto(in, row, places[i]);
+            }
+            return row;
+        }
+    }
+
+    static final class Array extends AvroReader {
+        private final AvroReader element;
+        private final boolean mayBeEmpty;
+
+        Array(AvroReader element, boolean mayBeEmpty) {
+            this.element = element;
+            this.mayBeEmpty = mayBeEmpty;
+        }
+
+        @Override
+        Object read(AvroInput in) {
+            Object[] elements = {};
+            for (int count = readCount(in, mayBeEmpty); count > 0; count = readCount(in, mayBeEmpty)) {
+                int from = elements.length;
+                if (from + count > MOST_EMPTY && mayBeEmpty) {
+                    throw MalformedAvro.FOUND;
+                }
+                elements = Arrays.copyOf(elements, from + count);
+                for (int i = from; i < elements.length; i++) {
+                    elements[i] = element.read(in);
+                }
+            }
+            return new GenericArrayData(elements);
+        }
+    }
+
+    static final class Entries extends AvroReader {
+        private final AvroReader value;
+
+        Entries(AvroReader value) {
+            this.value = value;
+        }
+
+        /** Let the last of several equal keys win, as Avro's own maps do. */
+        @Override
+        Object read(AvroInput in) {
+            Map<UTF8String, Object> entries = new LinkedHashMap<>();
+            for (int count = readCount(in, false); count > 0; count = readCount(in, false)) {
+                for (int i = 0; i < count; i++) {
+                    entries.put(in.readString(), value.read(in));
+                }
+            }
+            Object[] keys = entries.keySet().toArray();
+            return new ArrayBasedMapData(
+                    new GenericArrayData(keys),
+                    new GenericArrayData(entries.values().toArray()));
+        }
+    }
+
+    /** Read how many elements a block has; a negative count is followed by the block's bytes, which a reader ignores. */
+    private static int readCount(AvroInput in, boolean mayBeEmpty) {
+        long count = in.readLong();
+        if (count < 0) {
+            in.readLong();
+            count = -count;
+        }
+        if (count < 0 || count > (mayBeEmpty ? MOST_EMPTY : in.left())) {
+            throw MalformedAvro.FOUND;
+        }
+        return (int) count;
+    }
+}

@@ -1,0 +1,64 @@
+package io.hudicdc.ingest;
+
+import org.apache.spark.unsafe.Platform;
+
+/** Tells whether bytes are text: Spark believes every writer, and shows what is none as something else. */
+final class Utf8 {
+    private static final long HIGH_BITS = 0x8080808080808080L;
+    private static final int FIRST_OF_TWO = 0xc2;
+    private static final int FIRST_OF_THREE = 0xe0;
+    private static final int FIRST_OF_FOUR = 0xf0;
+    private static final int BEYOND_FOUR = 0xf5;
+    private static final int LOW = 0x80;
+    private static final int HIGH = 0xbf;
+
+    private Utf8() {}
+
+    /** Tell of the bytes from a place to before another; most text is ASCII, which is seen by eight bytes. */
+    static boolean isValid(byte[] bytes, int from, int to) {
+        int at = from;
+        while (at < to) {
+            if (at + Long.BYTES <= to && (Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + at) & HIGH_BITS) == 0) {
+                at += Long.BYTES;
+            } else if (bytes[at] >= 0) {
+                at++;
+            } else {
+                int size = size(bytes, at, to);
+                if (size == 0) {
+                    return false;
+                }
+                at += size;
+            }
+        }
+        return true;
+    }
+
+    /** Return how many bytes the character of several has; 0 where it is none. */
+    private static int size(byte[] bytes, int at, int to) {
+        int first = bytes[at] & 0xff;
+        int size = first < FIRST_OF_THREE ? 2 : first < FIRST_OF_FOUR ? 3 : 4;
+        if (first < FIRST_OF_TWO || first >= BEYOND_FOUR || at + size > to) {
+            return 0;
+        }
+        int second = bytes[at + 1] & 0xff;
+        if (second < lowest(first) || second > highest(first)) {
+            return 0;
+        }
+        for (int next = at + 2; next < at + size; next++) {
+            if ((bytes[next] & 0xc0) != LOW) {
+                return 0;
+            }
+        }
+        return size;
+    }
+
+    /** No character is written longer than it needs. */
+    private static int lowest(int first) {
+        return first == FIRST_OF_THREE ? 0xa0 : first == FIRST_OF_FOUR ? 0x90 : LOW;
+    }
+
+    /** Halves of surrogates are no characters, and none is beyond U+10FFFF. */
+    private static int highest(int first) {
+        return first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : HIGH;
+    }
+}
