@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
 from ingest.local.servers import Addresses
-from ingest.spark.session import launch_conf, session_of
+from ingest.spark.session import class_path, launch_conf, session_of
 
 ASKED_FOR = ("live", "pairs")
 """Markers of tests that run only when -m speaks of them."""
@@ -45,12 +45,14 @@ def ingest_spark() -> Iterator[SparkSession]:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
         # In twenty minutes G1 would look through the whole heap hundreds of times: a tenth of the time.
-        conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}, spark_jars())
+        options = f"-XX:+UseParallelGC -Duser.timezone={PROCESS_ZONE}"
+        conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": options}, spark_jars())
         conf["spark.sql.session.timeZone"] = OUTER_ZONE
         builder = SparkSession.builder.appName(f"tests-{os.getpid()}")
         for key, value in conf.items():
             builder = builder.config(key, value)
-        spark = builder.getOrCreate()
+        with class_path(spark_jars()):
+            spark = builder.getOrCreate()
         yield spark
         spark.stop()
     time.tzset()

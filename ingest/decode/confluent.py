@@ -1,11 +1,10 @@
 """Avro payloads, each decoded with the schema that wrote it, in one pass, by our own function on the JVM."""
 
-from typing import Any
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.payload import Payload
+from ingest.java import java_column, jvm_of
 
 
 def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
@@ -15,11 +14,9 @@ def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str
     record of its schema, see `is_whole`.
     """
     writers = {writer.schema_id: writer.wire for writer in payload.writers if writer.wire}
-    jvm: Any = messages.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our expression)
-    octets = F.col(column)._jc  # noqa: SLF001  same
-    decoded = jvm.io.hudicdc.ingest.DecodeAvro.column(
-        octets, payload.reader, list(writers), list(writers.values())
-    )
+    octets = java_column(F.col(column))
+    decode = jvm_of(messages.sparkSession).io.hudicdc.ingest.DecodeAvro.column
+    decoded = decode(octets, payload.reader, list(writers), list(writers.values()))
     return messages.withColumn(name, Column(decoded))
 
 

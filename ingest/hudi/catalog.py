@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.hudi.java_errors import root_cause
-from ingest.hudi.metaclient import jvm_of
 from ingest.hudi.present import present
+from ingest.java import hadoop_of, java_session, jvm_of
 from ingest.log import logger
 from ingest.typemap.sparktype import quote
 
@@ -49,7 +49,7 @@ def register(spark: SparkSession, database: str, table: str, path: str) -> None:
 
 def _register(spark: SparkSession, database: str, table: str, path: str) -> str:
     """Make an entry, or mend the one there is; say what is wrong with it, if anything is."""
-    catalog = spark._jsparkSession.sharedState().externalCatalog()  # noqa: SLF001  (pyspark has no way there)
+    catalog = java_session(spark).sharedState().externalCatalog()
     with _GUARD:
         if not catalog.databaseExists(database):
             spark.sql(f"create database if not exists {quote(database)}")
@@ -88,5 +88,4 @@ def _schema(spark: SparkSession, path: str) -> Any:
 def _place(spark: SparkSession, path: str) -> Any:
     """Write a path in full, as two spellings of it become the same."""
     place = jvm_of(spark).org.apache.hadoop.fs.Path(path)
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (same)
-    return place.getFileSystem(hadoop).makeQualified(place)
+    return place.getFileSystem(hadoop_of(spark)).makeQualified(place)

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from ingest.errors import IngestError, LakeUnreachableError, SettingsError, TableLockedError, WriteError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.lock_providers import LockProvider, OsLock, ProviderLock, StorageLock
-from ingest.hudi.metaclient import jvm_of
+from ingest.java import hadoop_of, jvm_of
 from ingest.settings import LakeSettings
 
 _RETRY_S: Final = 0.2
@@ -75,7 +75,7 @@ def locked(
 def way_of(spark: SparkSession, folder: str) -> LockProvider:
     """Choose what guards a table by what Hudi says of the storage.  Takes nothing yet."""
     jvm = jvm_of(spark)
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
+    hadoop = hadoop_of(spark)
     place = jvm.org.apache.hadoop.fs.Path(folder)
     files = place.getFileSystem(hadoop)
     scheme, schemes = files.getUri().getScheme(), jvm.org.apache.hudi.storage.StorageSchemes

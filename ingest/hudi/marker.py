@@ -8,8 +8,9 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.java_errors import root_cause
-from ingest.hudi.metaclient import jvm_of, open_table
+from ingest.hudi.metaclient import open_table
 from ingest.hudi.options import MARKER
+from ingest.java import jvm_of
 
 PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """Hudi goes by this one, and passes over the option of a write that says otherwise."""

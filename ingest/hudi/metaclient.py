@@ -7,14 +7,10 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError, SettingsError
 from ingest.hudi.java_errors import root_cause
+from ingest.java import hadoop_of, jvm_of
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 """Where Hudi keeps a table's properties; the backup stands alone while they are written anew."""
-
-
-def jvm_of(spark: SparkSession) -> Any:
-    """Give the driver's JVM."""
-    return spark.sparkContext._jvm  # noqa: SLF001  (pyspark has no public way there)
 
 
 def open_table(spark: SparkSession, path: str) -> Any | None:
@@ -23,7 +19,7 @@ def open_table(spark: SparkSession, path: str) -> Any | None:
     Raise LakeError for a folder that holds something else, LakeUnreachableError when storage does not answer.
     """
     jvm = jvm_of(spark)
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (same)
+    hadoop = hadoop_of(spark)
     try:
         if not _is_table(jvm.org.apache.hadoop.fs.Path(path), hadoop):
             return None
@@ -56,7 +52,7 @@ def remove_incomplete_table(spark: SparkSession, path: str) -> None:
 
     For who is about to write; to a reader it may be a table that another process creates just now.
     """
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
+    hadoop = hadoop_of(spark)
     try:
         home = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie")
         storage = home.getFileSystem(hadoop)

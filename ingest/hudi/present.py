@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.compile.event import DELETED
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.java_errors import root_cause
-from ingest.hudi.metaclient import jvm_of, open_table
+from ingest.hudi.metaclient import open_table
+from ingest.java import jvm_of
 from ingest.typemap.sparktype import SparkType, parse_ddl
 
 

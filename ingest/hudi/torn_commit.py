@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from ingest.hudi.metaclient import jvm_of
+from ingest.java import jvm_of
 from ingest.log import logger
 
 _INSTANT: Final = re.compile(r"\d{17}(_\d{17})?\.[a-z.]+")

@@ -5,7 +5,6 @@ schemas wrote them, and the place of every rejected record.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -13,6 +12,7 @@ from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE
 from ingest.compile.table import CompiledTable
+from ingest.java import java_rows, jvm_of
 from ingest.typemap.sparktype import has_map, quote
 
 REJECTED = "rejected"
@@ -57,9 +57,9 @@ def _newest(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     }
     counted = {name: sql for name, (sql, _) in counters.items()}
     flat = events.selectExpr(*_named(groups), *_EVENT, *_named(counted))
-    jvm: Any = events.sparkSession._jvm  # noqa: SLF001  (pyspark has no public way to our function)
     ways = {name: way for name, (_, way) in counters.items()}
-    folded = jvm.io.hudicdc.ingest.LatestByKey.of(flat._jdf, len(groups), _ORDER, ways)  # noqa: SLF001  same
+    latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
+    folded = latest.of(java_rows(flat), len(groups), _ORDER, ways)
     names = [name for name in counters if name != "newest_ms"]
     return DataFrame(folded, events.sparkSession).selectExpr(
         *groups, f"struct({', '.join(_EVENT)}) as newest", "newest_ms as source_ms", *names

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType
 
 from ingest.errors import SettingsError
-from ingest.hudi.metaclient import jvm_of
+from ingest.java import java_session, jvm_of
 
 FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_plain_decimal": "io.hudicdc.ingest.PlainDecimal",
@@ -32,5 +32,4 @@ def register_functions(spark: SparkSession) -> None:
                 "Start the session with all of `ingest.artifacts.spark_jars()`, or add them to --jars",
             ) from missing
     # What generated code calls without a detour over Java objects registers itself.
-    session = spark._jsparkSession  # noqa: SLF001  (pyspark has no public way there)
-    jvm_of(spark).io.hudicdc.ingest.Expressions.register(session)
+    jvm_of(spark).io.hudicdc.ingest.Expressions.register(java_session(spark))

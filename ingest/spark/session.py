@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.hudi.catalog import IMPLEMENTATION, LASTING
+from ingest.java import hadoop_of
 from ingest.settings.secret import MASKED_NAMES
 from ingest.spark.functions import register_functions
 
@@ -49,6 +50,10 @@ JOINED: Final[Mapping[str, str]] = {
 
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
+TIME_ZONE: Final = "-Duser.timezone=UTC"
+"""Hudi names commits after the time in the JVM's zone, unless the table says UTC."""
+CLASS_PATH: Final = "SPARK_DIST_CLASSPATH"
+"""Spark's launcher appends this environment variable to the class path of the JVM that it starts."""
 HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
 """HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
 interpreted, they are four times slower.  A JVM that we start is told to compile them."""
@@ -91,17 +96,37 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
     active = SparkSession.getActiveSession()
     if active is not None:
         return session_of(active)
-    settled = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
+    settings = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
     builder = SparkSession.builder.appName(app_name)
-    for key, value in settled.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    with _without_interruption():
+    with _without_interruption(), class_path(jars):
         spark = builder.getOrCreate()
     _check(spark)
     for key, value in _split_methods(spark).items():
         spark.conf.set(key, value)
     register_functions(spark)
     return spark
+
+
+@contextmanager
+def class_path(jars: Sequence[Path]) -> Iterator[None]:
+    """Let a JVM that is started meanwhile have the jars on its class path, behind Spark's own.
+
+    `spark.jars` gives them a class loader of their own.  Hudi's bundle has classes in Parquet's packages that
+    use Parquet's package-private methods (`org.apache.parquet.schema.SchemaRepair` in 1.2.0, of PR 14161 of
+    apache/hudi), and these packages are one only in one loader: the second commit to a file with a nested
+    `timestamp_ntz` failed with an IllegalAccessError.
+    """
+    before = os.environ.get(CLASS_PATH)
+    os.environ[CLASS_PATH] = os.pathsep.join([*filter(None, [before]), *(str(jar.resolve()) for jar in jars)])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[CLASS_PATH]
+        else:
+            os.environ[CLASS_PATH] = before
 
 
 @contextmanager
@@ -139,8 +164,7 @@ def session_of(spark: SparkSession) -> SparkSession:
     One Hadoop setting can only lie in the shared context, and is set there; Spark's own Parquet ignores it.
     """
     _check(spark)
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  (pyspark has no public way there)
-    hadoop.set(LIST_STRUCTURE, "false")
+    hadoop_of(spark).set(LIST_STRUCTURE, "false")
     own = spark.newSession()
     for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
@@ -172,17 +196,22 @@ def session_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
-    """Give all settings of a JVM still to be started: `session_conf` with master, jars and logging."""
+    """Return all settings of a JVM still to be started: `session_conf` with master, jars and logging.
+
+    Executors of a cluster fetch the jars; those of a local master are the driver, see `class_path`.
+    """
     local = master.startswith("local")
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
         **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
     }
+    to_fetch = [] if local else [str(jar.resolve()) for jar in jars]
+    own_jars = _joined(conf.get("spark.jars", ""), *to_fetch)
     fixed = {
         "spark.master": master,
-        "spark.jars": _joined(conf.get("spark.jars", ""), *(str(jar.resolve()) for jar in jars)),
+        **({"spark.jars": own_jars} if own_jars else {}),
         DRIVER_OPTIONS: _java_options(conf.get(DRIVER_OPTIONS, "")),
-        EXECUTOR_OPTIONS: _compiled(conf.get(EXECUTOR_OPTIONS, "")),
+        EXECUTOR_OPTIONS: _in_utc(_compiled(conf.get(EXECUTOR_OPTIONS, ""))),
     }
     return {**defaults, **session_conf(conf), **fixed}
 
@@ -196,7 +225,12 @@ def _threads(master: str) -> int:
 def _java_options(options: str) -> str:
     """Add our log configuration, unless the user names one."""
     logging = "" if "log4j" in options else f"-Dlog4j2.configurationFile={LOG4J.as_uri()} "
-    return _compiled(f"{logging}{options}".strip())
+    return _in_utc(_compiled(f"{logging}{options}".strip()))
+
+
+def _in_utc(options: str) -> str:
+    """Set the JVM's zone, unless the user names one."""
+    return options if "-Duser.timezone" in options else f"{TIME_ZONE} {options}".strip()
 
 
 def _compiled(options: str) -> str:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from ingest.errors import TableLockedError, WriteError
 from ingest.hudi.lock import locked
 from ingest.hudi.lock_providers import EXPIRY_MIN, ProviderLock
-from ingest.hudi.metaclient import jvm_of
+from ingest.java import hadoop_of, jvm_of
 from ingest.settings import LakeSettings
 
 pytestmark = pytest.mark.spark
@@ -121,8 +121,7 @@ def test_a_lake_that_locks_nothing_or_cannot_be(spark: SparkSession, tmp_path: P
 
 def test_hudis_provider_is_beaten_named_and_taken_over(spark: SparkSession, tmp_path: Path) -> None:
     """What guards a table on HDFS, on local files: a dead holder is one whose file has grown old."""
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  no public way
-    first, second = (ProviderLock(jvm_of(spark), hadoop, str(tmp_path)) for _ in range(2))
+    first, second = (ProviderLock(jvm_of(spark), hadoop_of(spark), str(tmp_path)) for _ in range(2))
     assert first.take("1")
     assert not second.take("2")
     assert second.note() == "1"

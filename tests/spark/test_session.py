@@ -1,5 +1,6 @@
 """The session has what Hudi needs, what the user wants, and nothing of the caller's is changed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.spark.functions import FUNCTIONS
-from ingest.spark.session import launch_conf, session_conf, session_of, submitted
+from ingest.spark.session import class_path, launch_conf, session_conf, session_of, submitted
 
 
 @pytest.mark.parametrize(
@@ -50,10 +51,23 @@ def test_a_local_master_has_as_many_shuffle_partitions_as_threads() -> None:
 
 
 def test_jars_are_added_by_absolute_path_to_the_users(tmp_path: Path) -> None:
-    """Spark does not look for relative ones where the user stands."""
-    conf = launch_conf("local", {"spark.jars": "/own.jar"}, [tmp_path / "x" / ".." / "a.jar"])
+    """A cluster's executors fetch them; a local master has ours on its class path instead."""
+    jars = [tmp_path / "x" / ".." / "a.jar"]
+    conf = launch_conf("spark://host:7077", {"spark.jars": "/own.jar"}, jars)
 
     assert conf["spark.jars"] == f"/own.jar,{tmp_path.resolve()}/a.jar"
+    assert "spark.jars" not in launch_conf("local", {}, jars)
+    with class_path(jars):
+        assert os.environ["SPARK_DIST_CLASSPATH"].endswith(f"{tmp_path.resolve()}/a.jar")
+
+
+def test_a_jvm_started_here_runs_in_utc_unless_the_user_says_otherwise() -> None:
+    """Hudi names commits after the JVM's zone."""
+    keys = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+
+    assert all("-Duser.timezone=UTC" in launch_conf("local", {}, [])[key] for key in keys)
+    own = launch_conf("local", dict.fromkeys(keys, "-Duser.timezone=Asia/Tokyo"), [])
+    assert all(own[key].count("user.timezone") == 1 for key in keys)
 
 
 def test_the_users_log_configuration_stays() -> None:
