@@ -32,3 +32,14 @@ def position_sql(terms: Sequence[Term], epoch: int, place: str) -> str:
     texts = [term.text.replace("{c}", f"{place}.p{index}") for index, term in enumerate(terms, start=1)]
     offset = f"lpad(cast({place}.p{len(texts) + 1} as string), {_OFFSET_DIGITS}, '0')"
     return f"concat_ws('.', '{epoch:0{_EPOCH_DIGITS}d}', {place}.p0, {', '.join([*texts, offset])})"
+
+
+def without_partition_terms(terms: Sequence[Term], position: str) -> str:
+    """Return SQL for a position without the terms that compare only within one partition.
+
+    A truncate says of the rows of every partition whether they are older.
+    """
+    for index, term in enumerate(terms):
+        if term.within_partition:
+            position = f"regexp_replace({position}, '^((?:[^.]*[.]){{{index + 2}}})[^.]*', '$1')"
+    return position

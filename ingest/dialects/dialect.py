@@ -25,6 +25,8 @@ class Term:
     sort: str
     text: str
     fault: str
+    within_partition: bool = False
+    """Whether the values compare only within one partition: a truncate is compared without this term."""
 
 
 def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:

@@ -5,11 +5,22 @@ from ingest.dialects.dialect import Dialect, Guard, Term, number_term
 _SCN_WIDTH = 20  # an SCN is an unsigned number of up to 64 bits, written as decimal text of any length
 _LCR_WIDTH = 80
 
-# Up to 2.4 only the last event of a transaction carries its own commit SCN, the others that of the commit
-# before: there the SCN of the change says nothing more, and Kafka's order decides.  From 2.5 on every event
-# has its own (debezium: AbstractLogMinerEventProcessor.handleCommit, v1.9.7 … v2.5.0).
-_EARLY = " or ".join(
-    f"startswith({{s.version}}, '{version}.')" for version in ("1", "2.0", "2.1", "2.2", "2.3", "2.4")
+# Up to 2.4 an event has the last commit SCN of its redo thread: its own only where it ends a transaction,
+# null from a snapshot to the thread's first commit, an old one on a RAC thread that was idle.  A transaction
+# that was open at the snapshot has an SCN below the snapshot's.  No value of such an event orders it: the
+# order is Kafka's.  From 2.5 on every event has its own commit SCN (debezium: CommitScn.store,
+# AbstractLogMinerEventProcessor.handleCommit, v1.9.7 to v2.5.0).  Without a version the older is assumed.
+_BY_KAFKA = "coalesce({early}, true)".format(
+    early=" or ".join(
+        f"startswith({{s.version}}, '{version}.')" for version in ("1", "2.0", "2.1", "2.2", "2.3", "2.4")
+    )
+)
+
+# XStream sends no commit SCN before 3.3.  The LCR position begins with it: commit SCN and SCN, eight bytes
+# each, each with eight more, then the version (Oracle: XStreamUtility.getCommitSCNFromPosition).
+_LCR_DIGITS = 66
+_LCR_COMMIT = (
+    f"if(length({{s.lcr_position}}) = {_LCR_DIGITS}, conv(left({{s.lcr_position}}, 16), 16, 10), null)"
 )
 
 
@@ -36,13 +47,21 @@ ORACLE = Dialect(
     terms=(
         Term(
             name="commit_scn",
-            sort=_padded("coalesce({s.commit_scn}, {s.scn}, '')"),
+            sort=_padded(f"if({_BY_KAFKA}, '', coalesce({{s.commit_scn}}, {_LCR_COMMIT}, {{s.scn}}, ''))"),
             text="{c}",
             fault=f"coalesce({{s.commit_scn}}, {{s.scn}}) is null or {_no_number('commit_scn')}",
         ),
         Term(
+            name="offset",
+            sort=f"if({_BY_KAFKA} and coalesce({{op}} != 't', true), offset, 0L)",
+            text="lpad(cast({c} as string), 19, '0')",
+            fault="false",
+            within_partition=True,
+        ),
+        # Of rows in other partitions only the SCN says that they are older than a truncate.
+        Term(
             name="scn",
-            sort=_padded(f"if({_EARLY}, '', coalesce({{s.scn}}, ''))"),
+            sort=_padded("coalesce({s.scn}, '')"),
             text="{c}",
             fault=_no_number("scn"),
         ),
@@ -55,7 +74,7 @@ ORACLE = Dialect(
             fault=f"length({{s.lcr_position}}) > {_LCR_WIDTH}",
         ),
     ),
-    rank="'1'",
+    rank="'2'",  # '1' is in tables of an earlier ingest, whose positions lose against all others
     topic_parts=(("server", "schema", "table"),),
     flattened_fields=("commit_scn", "scn"),
     other_ops={"t": "truncate"},
@@ -63,6 +82,10 @@ ORACLE = Dialect(
     has_infinity=True,
     caveats=(
         Guard("Oracle stores '' as null"),
+        Guard(
+            "events of Debezium before 2.5 are ordered by Kafka's offsets: after a restart of the connector "
+            "rows may show an earlier state until all events that it sends again are read"
+        ),
         Guard("Debezium 2.1 sends RAW as null"),
         Guard(
             "months of an interval are counted as 30.4375 days; interval.handling.mode = string keeps them",

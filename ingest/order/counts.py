@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, TRUNCATE
-from ingest.compile.position import position_sql
+from ingest.compile.position import position_sql, without_partition_terms
 from ingest.compile.table import CompiledTable
 from ingest.names import SchemaId
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
@@ -98,7 +98,15 @@ def position_of(compiled: CompiledTable, place: str) -> str:
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> str:
     """Return SQL that is true for a folded change that a truncate has swept away."""
-    return f"{position_of(compiled, 'newest.place')} < '{truncated_at}'" if truncated_at else "false"
+    if not truncated_at:
+        return "false"
+    return older_position_sql(compiled, position_of(compiled, "newest.place"), f"'{truncated_at}'")
+
+
+def older_position_sql(compiled: CompiledTable, position: str, truncate: str) -> str:
+    """Return SQL that is true for the position of a row that is older than that of a truncate."""
+    row, end = (without_partition_terms(compiled.terms, sql) for sql in (position, truncate))
+    return f"{row} < {end}"
 
 
 def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:

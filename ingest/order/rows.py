@@ -10,7 +10,7 @@ from ingest.compile.event import CHANGE, DELETED
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql, patch_sql
 from ingest.compile.table import CompiledTable
-from ingest.order.counts import BatchCounts
+from ingest.order.counts import BatchCounts, older_position_sql
 from ingest.order.soft_delete import bookkeeping, mark_swept, newest_truncate, surviving, with_others
 from ingest.typemap.sparktype import SparkType, quote
 
@@ -49,7 +49,7 @@ def build_rows(
         return settled
     if compiled.marks_deleted:
         return settled.unionByName(mark_swept(stored, settled, compiled, evolution, newest_truncate(folded)))
-    return settled.unionByName(_swept(stored, settled, evolution, counts.truncated_at))
+    return settled.unionByName(_swept(stored, settled, compiled, evolution, counts.truncated_at))
 
 
 def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
@@ -177,16 +177,19 @@ def _equal(left: str, right: str, evolution: Evolution) -> Column:
 # --- truncated tables ----------------------------------------------------------------------------
 
 
-def _swept(stored: DataFrame, settled: DataFrame, evolution: Evolution, truncated_at: str) -> DataFrame:
+def _swept(
+    stored: DataFrame, settled: DataFrame, compiled: CompiledTable, evolution: Evolution, truncated_at: str
+) -> DataFrame:
     """Return deletes of the stored rows that are older than a truncate and that no newer change replaces."""
     keys = [column.name for column in evolution.keys]
-    older = stored.where(F.col("_cdc_position") < F.lit(truncated_at)).select(*keys)
+    is_older = older_position_sql(compiled, "_cdc_position", f"'{truncated_at}'")
+    older = stored.where(is_older).select(*keys, "_cdc_position")
     gone = older.join(settled.select(*keys), keys, "left_anti")
     columns = {
         **{field.name: f"cast(null as {field.dataType.simpleString()})" for field in settled.schema},
         **{name: quote(name) for name in keys},
         "_cdc_op": "'d'",
-        "_cdc_position": f"'{truncated_at}'",
+        "_cdc_position": f"greatest(_cdc_position, '{truncated_at}')",
     }
     return gone.selectExpr(*(f"{sql} as {quote(name)}" for name, sql in columns.items()))
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE, DELETED, TRUNCATE
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.table import CompiledTable
-from ingest.order.counts import older_sql, position_of
+from ingest.order.counts import older_position_sql, older_sql, position_of
 from ingest.typemap.sparktype import parse_ddl, quote
 
 _MARK = "mark"
@@ -64,7 +64,8 @@ def surviving(
     if truncated_at is None:
         return changes.withColumn(_MARK, F.col("newest"))
     marked = changes.crossJoin(F.broadcast(newest_truncate(folded)))
-    marked = marked.withColumn(_MARK, F.expr(f"if({older}, swept, newest)"))
+    swept = F.col("swept").withField("place", F.expr("greatest(swept.place, newest.place)"))
+    marked = marked.withColumn(_MARK, F.when(F.expr(older), swept).otherwise(F.col("newest")))
     if stored is None:
         return marked
     # A stored row that is newer is swept itself, with its own values.
@@ -93,10 +94,16 @@ def mark_swept(
     """Return the stored rows that are older than a truncate and that no newer change replaces, as deleted."""
     keys = [column.name for column in evolution.keys]
     swept = stored.crossJoin(F.broadcast(truncate.withColumnRenamed("swept", _MARK)))
-    older = swept.where(f"_cdc_position < {position_of(compiled, f'{_MARK}.place')}")
+    truncated_at = position_of(compiled, f"{_MARK}.place")
+    older = swept.where(older_position_sql(compiled, "_cdc_position", truncated_at))
     gone = older.join(settled.select(*keys), keys, "left_anti")
     held = set(stored.columns)
     own = [one for one in settled.schema if not one.name.startswith(_OURS)]
     values = {one.name: quote(one.name) if one.name in held else "null" for one in own}
     columns = [f"cast({values[f.name]} as {f.dataType.simpleString()}) as {quote(f.name)}" for f in own]
-    return gone.selectExpr(*bookkeeping(compiled), *columns)
+    position = f"greatest(_cdc_position, {truncated_at})"
+    marks = [
+        f"{position} as _cdc_position" if sql.endswith(" as _cdc_position") else sql
+        for sql in bookkeeping(compiled)
+    ]
+    return gone.selectExpr(*marks, *columns)

@@ -212,7 +212,7 @@ def test_oracles_truncate_is_one(spark: SparkSession) -> None:
     ]
     create, truncate = decoded(spark, ORACLE, records)
     assert (create["kind"], truncate["kind"], truncate["rejected"]) == ("change", "truncate", False)
-    assert truncate["place"]["p1"] == "13271102".zfill(20)
+    assert truncate["place"]["p3"] == "13271102".zfill(20)
 
 
 @pytest.mark.spark

@@ -9,6 +9,7 @@ from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import (
     MONGODB,
     ORACLE,
+    ORACLE_RAC,
     POSTGRES,
     POSTGRES_JSON,
     SQLSERVER,
@@ -88,13 +89,15 @@ PLANS: tuple[Plan, ...] = (
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
     (SQLSERVER, slices, "cow"),
+    (ORACLE_RAC, one_run, "cow"),
+    (ORACLE_RAC, small_runs, "mor"),
     (SQLSERVER, repeated_runs, "cow"),
     *product((SQLSERVER, ORACLE, MONGODB), (small_runs,), ("mor",)),
     (SQLSERVER, three_partitions, "mor"),
     (MONGODB, three_partitions_at_once, "cow"),
     (SQLSERVER_JSON, one_run, "mor"),
 }
-RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, MONGODB, POSTGRES_JSON, SQLSERVER_JSON)
+RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, ORACLE_RAC, MONGODB, POSTGRES_JSON, SQLSERVER_JSON)
 CASES = [
     pytest.param(*case, id=f"{case[0].name}-{case[1].__name__}-{case[2]}", marks=marks)
     for case in product(RECORDINGS, PLANS, ("cow", "mor"))

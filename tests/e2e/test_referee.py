@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.e2e.recordings import POSTGRES, RECORDINGS, Recording
+from tests.e2e.recordings import ORACLE_RAC, POSTGRES, RECORDINGS, Recording
 from tests.e2e.referee import differences, read_expected
 from tests.e2e.referee.kind import EXACT, PLAIN, Allowed
 from tests.e2e.referee.mongodb import one_spelling
@@ -14,7 +14,13 @@ from tests.e2e.referee.postgres import kind_of
 from tests.e2e.referee.replay import replay
 from tests.e2e.referee.rows import by_key
 
-TABLES = [(recording, table) for recording in RECORDINGS for table in recording.tables]
+TABLES = [
+    (recording, table)
+    for recording in RECORDINGS
+    for table in recording.tables
+    # Its truncates are in one partition of three: the order of the file is not the connector's there.
+    if (recording, table) != (ORACLE_RAC, "SCRATCH")
+]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_documen
     else:
         after = _row_of(Side(event.shape.fields["after"], event.content["after"]))
         stored = rows.get(place, {})
-        rows[place] = {n: stored[n] if is_unavailable(v) else v for n, v in after.items()}
+        rows[place] = {n: stored.get(n) if is_unavailable(v) else v for n, v in after.items()}
 
 
 def is_unavailable(value: Any) -> bool:
