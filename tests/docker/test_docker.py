@@ -1,4 +1,4 @@
-"""What `docker/` names exists, in the versions that the project pins; no container engine is needed."""
+"""Every name in `docker/` exists, in the versions that the project pins; no container engine is needed."""
 
 import re
 from pathlib import Path
@@ -25,14 +25,14 @@ def pinned(file: Path) -> dict[str, str]:
 
 
 def images() -> set[str]:
-    """Return the images that are taken from elsewhere."""
+    """Return the base images."""
     stages = {name for _, name in STAGES}
     built_on = {image for image, _ in STAGES if image not in stages}
     return built_on | {one["image"] for one in SERVICES.values() if "image" in one}
 
 
-def test_what_is_copied_into_an_image_exists() -> None:
-    """From the checkout, and let through by the ignore file."""
+def test_files_copied_into_an_image_exist() -> None:
+    """In the checkout, and not excluded by the ignore file."""
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
     sources = {path for line in copied for path in line.split()}
     assert {"ingest", "jvm", "jars/pom.xml", "requirements-airflow.lock"} <= sources
@@ -42,8 +42,8 @@ def test_what_is_copied_into_an_image_exists() -> None:
     assert [path for path in sources if path not in let_in and not path.startswith("docker/")] == []
 
 
-def test_what_compose_builds_and_mounts_exists() -> None:
-    """Targets of the Dockerfile, files beside compose.yaml, volumes that are declared."""
+def test_builds_and_mounts_of_compose_exist() -> None:
+    """Targets of the Dockerfile, files next to compose.yaml, declared volumes."""
     built = {one["build"]["target"] for one in SERVICES.values() if "build" in one}
     assert built == TARGETS <= {name for _, name in STAGES}
     assert {one["build"]["dockerfile"] for one in SERVICES.values() if "build" in one} == {
@@ -54,8 +54,8 @@ def test_what_compose_builds_and_mounts_exists() -> None:
     assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
 
 
-def test_what_a_service_waits_for_can_be_told() -> None:
-    """Each condition is one that its service has a sign for."""
+def test_conditions_of_a_service_can_be_met() -> None:
+    """The service that a condition names provides its signal."""
     for name, one in SERVICES.items():
         for other, how in one.get("depends_on", {}).items():
             healthy = how["condition"] == "service_healthy"
@@ -63,7 +63,7 @@ def test_what_a_service_waits_for_can_be_told() -> None:
 
 
 def test_images_have_the_projects_versions() -> None:
-    """Kafka and the registry as jars/pom.xml has them, Python as pyproject; none is a moving tag."""
+    """Kafka and the registry as in jars/pom.xml, Python as in pyproject; all tags are fixed."""
     broker, registry = (re.findall(f"<{name}.version>(.+?)<", POM)[0] for name in ("broker", "registry"))
     assert {f"apache/kafka:{broker}", f"apicurio/apicurio-registry:{registry}"} <= images()
     assert {image for image in images() if image.startswith("python:")} == {"python:3.11-slim-bookworm"}
@@ -72,7 +72,7 @@ def test_images_have_the_projects_versions() -> None:
 
 
 def test_packages_come_from_the_lock_files() -> None:
-    """The job's own is a part of the project's, with a hash for each; so is the tool that installs them."""
+    """The job's packages are part of the project's, each with a hash; so is the tool that installs them."""
     whole, job = pinned(ROOT / "requirements.lock"), pinned(DOCKER / "requirements.lock")
     assert {"pyspark", "fastavro", "confluent-kafka", "attrs"} <= set(job)
     assert job.items() <= whole.items()
@@ -83,7 +83,7 @@ def test_packages_come_from_the_lock_files() -> None:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_no_image_runs_as_root(target: str) -> None:
-    """Its stage, or the one that it stands on, says who."""
+    """Its stage, or the stage it extends, sets the user."""
     parts = re.split(r"^FROM (?=\S+ AS )", DOCKERFILE, flags=re.MULTILINE)[1:]
     users = {part.split()[2]: re.findall(r"^USER (\S+)$", part, re.MULTILINE) for part in parts}
     bases = {name: image for image, name in STAGES}
@@ -91,7 +91,7 @@ def test_no_image_runs_as_root(target: str) -> None:
     assert said[-1] not in {"root", "0"}
 
 
-def test_the_settings_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mounted file, with the addresses of the services."""
     monkeypatch.delenv("INGEST_REGISTRY_URL", raising=False)
     monkeypatch.delenv("INGEST_KAFKA_BOOTSTRAP_SERVERS", raising=False)
@@ -103,7 +103,7 @@ def test_the_settings_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_connect_gets_debeziums_jars_in_one_version() -> None:
-    """Those of the engine that `make test-live` runs, and three of SQL Server's."""
+    """Those of the engine of `make test-live`, and three of SQL Server's."""
     plugins = set((DOCKER / "connect" / "plugins.txt").read_text(encoding="utf-8").split())
     live = set((ROOT / "tests" / "live" / "jars.txt").read_text(encoding="utf-8").split())
     names = {re.sub(r"-\d.*", "", jar) for jar in plugins - live}
@@ -115,7 +115,7 @@ def test_connect_gets_debeziums_jars_in_one_version() -> None:
 
 @pytest.mark.parametrize("source", ["sqlserver", "postgres"])
 def test_connectors_read_the_sample_tables(source: str) -> None:
-    """Each captured table is made by the source's script, and onboarded by its topic."""
+    """The source's script creates each captured table, and its topic is onboarded."""
     lines = (DOCKER / "connect" / f"{source}.properties").read_text(encoding="utf-8").splitlines()
     has = dict(line.split("=", 1) for line in lines if "=" in line)
     script = (DOCKER / "sources" / f"{source}.sql").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Changes of a column's schema, as data: both types, a value of each, and what the table must then hold."""
+"""Changes of a column's schema, as data: both types, a value of each, and the expected table content."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,18 +14,18 @@ from ingest.testing.columns import Json
 NOON: Final = datetime(2023, 11, 14, 22, 13, 20)  # noqa: DTZ001  a wall clock
 NOON_S: Final = 1_700_000_000
 
-Told = tuple[Kind, str]
+Reported = tuple[Kind, str]
 """A change that a run reports: its kind, and the column's path."""
 
 
 @attrs.frozen
 class Case:
-    """One column through two versions; a type of None: the version has no such column.
+    """One column through two versions; a version with the type None lacks the column.
 
-    `old`, `new`: a value that each version writes; `stored_old`, `stored_new`: what the table then holds of
-    them, in its type `spark`.  `told` are the changes that the run reports which meets the new version.
-    `new_name` is the column's name in the new version, which that says by an alias, or a table file by
-    `renamed_by`.  `beside` is a column that the table gets for the new version's values.
+    `old`, `new`: the value that each version writes; `stored_old`, `stored_new`: the same values in the
+    table, in its type `spark`.  `reported`: the changes that the run reports when it first reads the new
+    version.  `new_name`: the column's name in the new version, declared by an alias, or in the table file
+    by `renamed_by`.  `extra_column`: a column that the table adds for the new version's values.
     """
 
     old_type: Json
@@ -33,12 +33,12 @@ class Case:
     old: Any
     new: Any
     spark: str
-    told: tuple[Told, ...]
+    reported: tuple[Reported, ...]
     stored_old: Any = attrs.field()
     stored_new: Any = attrs.field()
     new_name: str = ""
     renamed_by: str = ""
-    beside: str = ""
+    extra_column: str = ""
 
     @stored_old.default
     def _as_old(self) -> Any:
@@ -50,7 +50,7 @@ class Case:
 
 
 def record(name: str, **fields: Json) -> Json:
-    """Make a record of optional fields, without a meaning of its own."""
+    """Return a record of optional fields without a semantic name."""
     return {
         "type": "record",
         "name": name,
@@ -59,12 +59,12 @@ def record(name: str, **fields: Json) -> Json:
 
 
 def array(items: Json) -> Json:
-    """Make an array."""
+    """Return an array type."""
     return {"type": "array", "items": items}
 
 
 def mapping(values: Json) -> Json:
-    """Make a map."""
+    """Return a map type."""
     return {"type": "map", "values": values}
 
 
@@ -167,14 +167,14 @@ IN_PLACE: Final[Mapping[str, Case]] = {
     ),
     "clash": Case(
         nullable("int"), nullable("string"), 7, "seven", "int", (("column-changed", "clash"),),
-        stored_new=None, beside="clash_v2",
+        stored_new=None, extra_column="clash_v2",
     ),
     "added_last": Case(
         None, nullable(array(nullable("string"))), None, ["n"], "array<string>",
         (("column-added", "added_last"),),
     ),
 }  # fmt: skip
-"""Changes that the table follows while its stored files stay as they are."""
+"""Changes that the table follows without rewriting stored files."""
 
 REWRITTEN: Final[Mapping[str, Case]] = {
     "int_decimal": Case(
@@ -194,4 +194,4 @@ REWRITTEN: Final[Mapping[str, Case]] = {
     "beside": Case(nullable("string"), None, "o", None, "string", (("column-dropped", "beside"),)),
     "same": Case(nullable(_MAP), nullable(_MAP), {"k": 1}, {"k": 2}, "map<string,int>", ()),
 }  # fmt: skip
-"""Changes for which the table is written anew: Hudi does not widen whole numbers to decimals."""
+"""Changes that rewrite the table: Hudi does not widen integers to decimals."""

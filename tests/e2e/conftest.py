@@ -18,7 +18,7 @@ _NUMBERS = count(1)
 def make_deployment(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> Callable[..., Deployment]:
-    """Make a deployment with topics of its own, of a recording or, without one, of SQL Server's."""
+    """Return a function that creates a deployment with its own topics, by default SQL Server's."""
 
     def make(recording: Recording = SQLSERVER) -> Deployment:
         return Deployment(tmp_path, servers, outer_spark, f"e{next(_NUMBERS)}", recording)

@@ -1,4 +1,4 @@
-"""A deployment over recorded topics, run by the Python API over the suite's servers and Spark session."""
+"""A deployment over recorded topics, run by the Python API on the suite's servers and Spark session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ LIGHT_JVM = '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLe
 
 @attrs.frozen
 class Deployment(BuiltDeployment):
-    """Topics carry `prefix`, so that no two deployments share any."""
+    """Topics carry `prefix`, so that deployments never share a topic."""
 
     prefix: str
     recording: Recording = SQLSERVER
@@ -23,7 +23,7 @@ class Deployment(BuiltDeployment):
     def load(
         self, *, partitions: int | None = None, limit: int | None = None, versions: int | None = None
     ) -> None:
-        """Produce the recorded messages of the data topics, what is not there yet."""
+        """Produce the recorded messages that the data topics lack."""
         recorded = self.recording
         options = LoadOptions(
             (f"{recorded.prefix}.{recorded.pattern}",),
@@ -35,7 +35,7 @@ class Deployment(BuiltDeployment):
         load(recorded.folder, self.servers.bootstrap_servers, self.servers.registry_url, options)
 
     def onboard(self, patterns: Sequence[str] = (), **target: Any) -> None:
-        """Make the table files of the recording's topics, and change `[target]` as a person would."""
+        """Write the table files of the recording's topics, and edit `[target]` as a user would."""
         chosen = patterns or [f"{self.prefix}.{self.recording.pattern}"]
         BuiltDeployment.onboard(self, chosen, name="{table}", format=self.recording.format)
         for path in self.tables.glob("*.toml"):

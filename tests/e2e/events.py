@@ -1,4 +1,4 @@
-"""SQL Server's change topics on the suite's servers, and changes as data, there before their topic."""
+"""SQL Server's change topics on the suite's servers, and changes as data, independent of their topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from ingest.testing.servers import LocalServers
 
 @attrs.frozen
 class Change:
-    """One event: `at` is its place in the log, `serial` its number there."""
+    """One event: `at` is its position in the log, `serial` its number at that position."""
 
     op: str
     row: Row
@@ -23,15 +23,15 @@ class Change:
 
 
 class Topic(testing.Topic):
-    """A topic that is sent changes."""
+    """A topic that changes are sent to."""
 
     @property
     def last_id(self) -> int:
-        """The id of the newest version."""
+        """Schema id of the newest version."""
         return list(self.versions)[-1]
 
     def add_version(self, columns: Columns, renamed: Mapping[str, str] | None = None) -> int:
-        """Register a version of the value subject, whatever it changes; return its id."""
+        """Register a version of the value subject, without a compatibility check; return its id."""
         return self.version(columns, renamed=renamed)
 
     def register(self, subject: str, node: Any) -> int:
@@ -39,16 +39,16 @@ class Topic(testing.Topic):
         return self.servers.register(subject, node, None)
 
     def record(self, change: Change, schema_id: int | None = None) -> Message:
-        """Make the message of one change."""
+        """Return the message of one change."""
         more = {"at": change.at, "serial": change.serial, "before": change.before}
         return self.change(change.op, change.row, schema_id=schema_id or self.last_id, **more)
 
     def value_bytes(self, change: Change, schema_id: int | None = None) -> bytes | None:
-        """Write a change as a version says, the newest by default."""
+        """Encode a change with a version, the newest by default."""
         return self.record(change, schema_id)[1]
 
     def records(self, changes: Iterable[Change], schema_id: int | None = None) -> list[Message]:
-        """Make the messages of changes; a delete is followed by its tombstone."""
+        """Return the messages of changes; a tombstone follows each delete."""
         made: list[Message] = []
         for change in changes:
             made.append(self.record(change, schema_id))
@@ -68,7 +68,7 @@ def make_topics(
     key: Sequence[str] = ("id",),
     partitions: int = 1,
 ) -> dict[str, Topic]:
-    """Make topics, given by name and columns, with a first version each; result by the name's last part."""
+    """Create topics by name and columns, each with a first version; return them by the name's last part."""
     local = LocalServers(servers)
     topics = {}
     for name, one in columns.items():
@@ -78,5 +78,5 @@ def make_topics(
 
 
 def envelope_schema(topic: str, columns: Columns) -> Any:
-    """Make the schema of SQL Server's change events."""
+    """Return the schema of SQL Server's change events."""
     return testing.envelope_schema(topic, columns, CONNECTORS["sqlserver"])

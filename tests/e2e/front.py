@@ -1,4 +1,4 @@
-"""A server in front of the real registry: it passes questions on, or answers them as a test tells it to."""
+"""A proxy in front of the real registry: it forwards requests, or answers them as the test demands."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ import attrs
 
 @attrs.frozen
 class Answer:
-    """What is said; `is_cut` ends the connection in the middle of the body."""
+    """An HTTP answer; `is_cut` closes the connection in the middle of the body."""
 
     status: int
     body: bytes
@@ -30,24 +30,24 @@ Play = Callable[[str, Answer], Answer | None]
 
 
 def as_it_is(_: str, answer: Answer) -> Answer:
-    """Pass the registry's answer on."""
+    """Return the registry's own answer."""
     return answer
 
 
 def saying(status: int, message: str) -> Play:
-    """Answer every question with a status, in the form that registries have for it."""
+    """Answer every request with a status, in the registry's error format."""
     body = json.dumps({"error_code": status * 100 + 1, "message": message}).encode()
     return lambda _, __: Answer(status, body)
 
 
 def only(part: str, play: Play) -> Play:
-    """Play to the questions with a text in their path, and pass the others on."""
+    """Apply `play` to requests with a text in their path, and forward the others."""
     return lambda path, answer: play(path, answer) if part in path else answer
 
 
 @attrs.define
 class Front:
-    """A running server: `play` says what it does, and can be changed at any time."""
+    """A running proxy: `play` decides its answers, and can be replaced at any time."""
 
     url: str
     play: Play = as_it_is
@@ -57,12 +57,12 @@ class Front:
 
 @contextmanager
 def front_of(registry_url: str, silent_s: float = 1.0) -> Iterator[Front]:
-    """Serve on a free port; a question without an answer is left open for so long."""
+    """Serve on a free port; an unanswered request stays open for `silent_s`."""
     upstream = urlsplit(registry_url)
     front = Front("")
 
     class Handler(BaseHTTPRequestHandler):
-        """Asks the registry, and answers as the play says."""
+        """Forwards requests to the registry, and answers as `play` decides."""
 
         def do_GET(self) -> None:
             """Answer."""
@@ -80,7 +80,7 @@ def front_of(registry_url: str, silent_s: float = 1.0) -> Iterator[Front]:
             self.close_connection = True
 
         def log_message(self, *_: object) -> None:
-            """Stay silent."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -1,4 +1,4 @@
-"""The recordings that end-to-end tests run over: what each folder holds, without its messages."""
+"""The recordings of the end-to-end tests: the content of each folder, without its messages."""
 
 from pathlib import Path
 from typing import Literal

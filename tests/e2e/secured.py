@@ -1,4 +1,4 @@
-"""A real broker and a real registry that want a login: by password, by token, by certificate."""
+"""A real broker and a real registry that require a login: by password, token or certificate."""
 
 import base64
 import http.client
@@ -49,13 +49,13 @@ listener.name.scram.scram-sha-512.sasl.jaas.config={jaas}.scram.ScramLoginModule
 
 @attrs.frozen
 class SecuredBroker:
-    """Where a broker listens, by listener."""
+    """The broker's addresses, by listener."""
 
     addresses: Mapping[str, str]
 
     @property
     def open(self) -> str:
-        """The listener that wants no login."""
+        """The listener without a login."""
         return self.addresses["PLAINTEXT"]
 
 
@@ -96,7 +96,7 @@ def secured_broker(data: Path, certificates: Certificates, plain: str, scram: st
 
 
 def _let_in(broker: SecuredBroker, password: str) -> None:
-    """Tell the broker the user's SCRAM password."""
+    """Register the user's SCRAM password with the broker."""
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     wish = UserScramCredentialUpsertion(USER, info, password.encode())
     admin = AdminClient({"bootstrap.servers": broker.open, "log_level": 0})
@@ -109,26 +109,26 @@ def _let_in(broker: SecuredBroker, password: str) -> None:
 
 @attrs.frozen
 class Gate:
-    """A way into a registry behind TLS: `opens` says whether a request's headers are let through."""
+    """A TLS proxy in front of a registry: `opens` decides by a request's headers."""
 
     opens: Callable[[Mapping[str, str]], bool] = lambda _: True
     mutual: bool = False
 
 
 def by_basic(login: str) -> Gate:
-    """Want a user and a password."""
+    """Require a user and a password."""
     wanted = f"Basic {base64.b64encode(login.encode()).decode()}"
     return Gate(lambda headers: headers.get("Authorization") == wanted)
 
 
 def by_token(token: str) -> Gate:
-    """Want a bearer token."""
+    """Require a bearer token."""
     return Gate(lambda headers: headers.get("Authorization") == f"Bearer {token}")
 
 
 @contextmanager
 def registry_behind(url: str, gate: Gate, certificates: Certificates) -> Iterator[str]:
-    """Put a TLS gate before the registry at `url`; yields the gate's own URL."""
+    """Put a TLS gate in front of the registry at `url`; yield the gate's URL."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
     if gate.mutual:

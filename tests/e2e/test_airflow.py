@@ -1,4 +1,4 @@
-"""Airflow runs the example DAGs from an environment of its own: real broker, registry, Spark and Hudi."""
+"""Airflow runs the example DAGs from its own environment, against a real broker, registry, Spark and Hudi."""
 
 import json
 import os
@@ -36,7 +36,7 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 
 @attrs.frozen
 class Airflow:
-    """An Airflow of a test's own: its home, its metadata database, its command line."""
+    """An Airflow of this module: its home, its metadata database, its command line."""
 
     home: Path
     deployment: Path
@@ -44,7 +44,7 @@ class Airflow:
     dags: Path = EXAMPLES
 
     def environment(self) -> dict[str, str]:
-        """Return what a worker's environment says: nothing of this process's Python or of ingest."""
+        """Return a worker's environment, without variables of this process's Python or of `ingest`."""
         left = {
             k: v for k, v in os.environ.items() if not k.startswith(("INGEST_", "AIRFLOW", "VIRTUAL_ENV"))
         }
@@ -63,7 +63,7 @@ class Airflow:
         }
 
     def start(self, *command: str, log: str | None = None) -> subprocess.Popen[str]:
-        """Start `airflow`; what it logs goes to a file of its home, or is standard output."""
+        """Start `airflow`; its log goes to a file in its home, or is standard output."""
         out = (self.home / log).open("a") if log else subprocess.PIPE
         return subprocess.Popen(
             [str(AIRFLOW), *command], cwd=self.home, env=self.environment(), text=True,
@@ -72,7 +72,7 @@ class Airflow:
         )  # fmt: skip
 
     def run(self, *command: str, code: int = 0) -> str:
-        """Run `airflow`, check its exit code, return what it said."""
+        """Run `airflow`, check its exit code, return its output."""
         with self.start(*command) as process:
             said, _ = process.communicate(timeout=240)
         assert process.returncode == code, said
@@ -80,7 +80,7 @@ class Airflow:
 
     @contextmanager
     def scheduler(self) -> Iterator[None]:
-        """Run Airflow's scheduler and the API that its tasks talk to."""
+        """Run Airflow's scheduler and the API server of its tasks."""
         commands = (("api-server", "--apps", "execution", "--port", str(self.port)), ("scheduler",))
         servers = [self.start(*command, log="servers.log") for command in commands]
         try:
@@ -91,14 +91,14 @@ class Airflow:
                 server.wait()
 
     def wait(self, is_over: Callable[[], object]) -> None:
-        """Wait for something that the scheduler does."""
+        """Wait until the scheduler has acted."""
         end = time.monotonic() + 180
         while not is_over():
             assert time.monotonic() < end, (self.home / "servers.log").read_text()[-3000:]
             time.sleep(0.3)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Ask the metadata database."""
+        """Query the metadata database."""
         with closing(sqlite3.connect(self.home / "airflow.db")) as connection:
             return connection.execute(sql).fetchall()
 
@@ -108,12 +108,12 @@ class Airflow:
             connection.execute(sql)
 
     def reports(self, dag_id: str, key: str = "report") -> list[Any]:
-        """Return the run reports, or what else is among a DAG's XComs."""
+        """Return the XComs of a DAG, such as run reports."""
         rows = self.query(f"select value from xcom where dag_id = '{dag_id}' and key = '{key}'")
         return [json.loads(str(value)) for (value,) in rows]  # SQLite makes a number of one
 
     def states(self, dag_id: str) -> dict[str, tuple[str, int]]:
-        """Return state and number of tries of a DAG's tasks, mapped ones by what the grid calls them."""
+        """Return state and number of tries of a DAG's tasks, mapped ones by their label."""
         rows = self.query(
             "select coalesce(rendered_map_index, task_id), state, try_number from task_instance "
             f"where dag_id = '{dag_id}'"
@@ -123,7 +123,7 @@ class Airflow:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give the folder of servers that this module may stop."""
+    """Return the data folder of servers that this module may stop."""
     data = tmp_path_factory.mktemp("airflow-servers")
     yield data
     down(data)
@@ -131,7 +131,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Airflow:
-    """Set up Airflow's database while broker and registry start; `make test` has made its environment."""
+    """Set up Airflow's database while broker and registry start; `make test` has created its environment."""
     if not AIRFLOW.exists():
         subprocess.run(["make", ".venv-airflow/.stamp"], cwd=ROOT, check=True)
     home, deployment = (tmp_path_factory.mktemp(name) for name in ("airflow", "deployment"))
@@ -144,7 +144,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Airflow:
 
 
 def onboard(deployment: Path, servers: Addresses) -> None:
-    """Onboard a table with changes and one without; add one whose topic is missing, and a broken file."""
+    """Onboard a table with changes and one without; add one with a missing topic, and a broken file."""
     (deployment / "ingest.toml").write_text(
         f'[registry]\nurl = "{servers.registry_url}"\n'
         f'[kafka]\nbootstrap_servers = "{servers.bootstrap_servers}"\n'
@@ -167,7 +167,7 @@ def said(airflow: Airflow) -> str:
 
 
 def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: str) -> None:
-    """New rows, nothing new, a topic that is missing, a broken file: each its state, reason, XCom, event."""
+    """New rows, no new rows, a missing topic, a broken file: each with its state, reason, XCom and event."""
     assert airflow.states(MAPPED) == {
         "customers": ("success", 1),
         "orders": ("success", 1),
@@ -187,8 +187,8 @@ def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: s
 
 
 @pytest.mark.usefixtures("said")
-def test_a_dag_that_waits_for_a_table_is_started_by_it(airflow: Airflow) -> None:
-    """By Airflow's scheduler, with the counts of the run before."""
+def test_a_dag_scheduled_on_a_table_starts_after_its_run(airflow: Airflow) -> None:
+    """By Airflow's scheduler, with the counts of the previous run."""
     airflow.execute(f"update dag set is_paused = (dag_id = '{MAPPED}')")  # hourly: it would start as well
     with airflow.scheduler():
         airflow.wait(lambda: {state for state, _ in airflow.states(WAITING).values()} & set(ENDED))
@@ -199,7 +199,7 @@ def test_a_dag_that_waits_for_a_table_is_started_by_it(airflow: Airflow) -> None
 
 
 @pytest.mark.usefixtures("said")
-def test_a_broker_that_is_down_is_tried_again_and_a_table_file_that_is_gone_is_not(
+def test_an_unreachable_broker_is_retried_and_a_missing_table_file_is_not(
     airflow: Airflow, data: Path
 ) -> None:
     """Exit code 75 is up for retry until the broker is back; 2 fails at once; a summary sees both."""
@@ -244,7 +244,7 @@ with DAG("slow", schedule="@once"):
 
 
 def is_gone(pid: int) -> bool:
-    """Tell whether a process has ended; of a zombie there is no command line."""
+    """Return whether a process has ended; a zombie has no command line."""
     try:
         return not Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -252,8 +252,8 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.pairs
-def test_a_running_task_that_is_marked_failed_ends_its_job_in_order(tmp_path: Path) -> None:
-    """Airflow's supervisor kills its task after 5 s; the job takes longer, and leaves nothing."""
+def test_marking_a_running_task_failed_ends_its_job_cleanly(tmp_path: Path) -> None:
+    """Airflow's supervisor kills its task after 5 s; the job takes longer, and no process remains."""
     (tmp_path / "dags").mkdir()
     executable = tmp_path / "ingest"
     executable.write_text(SLOW.format(python=sys.executable))

@@ -1,6 +1,6 @@
-"""A message that cannot be read is set aside, with all that is known of it; too many stop their table.
+"""A message that cannot be read becomes a reject with its details; too many rejects fail their table.
 
-Later such messages are replayed: mended ones take their place, the others stay.
+A replay later applies fixed messages at their position; the others stay rejects.
 """
 
 import re
@@ -36,7 +36,7 @@ NOTE: Final = {"type": "record", "name": "Note", "fields": [{"name": "text", "ty
 
 @attrs.frozen
 class Case:
-    """A way to spoil a message, its reason, and what the error must say of it."""
+    """A way to corrupt a message, its reason, and the text of its error."""
 
     spoil: Callable[[Topic], Message]
     reason: str
@@ -45,18 +45,18 @@ class Case:
 
 
 def with_value(change: Callable[[bytes], bytes]) -> Callable[[Topic], Message]:
-    """Spoil the bytes of a value."""
+    """Corrupt the bytes of a value."""
     return lambda topic: (topic.key_bytes(BAD.row), change(topic.value_bytes(BAD)))
 
 
 def note_as_value(topic: Topic) -> Message:
-    """Write a value with a schema that the registry has, but that is no change event."""
+    """Write a value with a registered schema that is not a change event."""
     schema_id = topic.register(f"{topic.name}.notes-value", NOTE)
     return topic.key_bytes(BAD.row), framed(schema_id, NOTE, {"text": "x"})
 
 
 def text_as_key(topic: Topic) -> Message:
-    """Write a key with a schema that the registry has, but that is no record."""
+    """Write a key with a registered schema that is not a record."""
     schema_id = topic.register(f"{topic.name}.text-key", "string")
     return framed(schema_id, "string", "3"), topic.value_bytes(BAD)
 
@@ -98,7 +98,7 @@ STRICT: Final = {"strict": "max_rows = 0", "many": "max_share = 0.5"}
 
 @attrs.frozen
 class Seen:
-    """What became of everything: a run over good messages, then one over bad ones too."""
+    """The result: a run over good messages, then one over bad messages too."""
 
     deployment: Deployment
     topics: Mapping[str, Topic]
@@ -110,7 +110,7 @@ class Seen:
     """The id that is no version of its topic's subject."""
 
     def outcome(self, name: str) -> TableOutcome:
-        """Find what the second run did to a table."""
+        """Return the second run's outcome of a table."""
         return next(one for one in self.second.tables if one.table == name)
 
     def names(self, name: str) -> dict[int, str]:
@@ -143,13 +143,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spa
 
 
 def edit(deployment: Deployment, table: str, key: str, line: str) -> None:
-    """Write a line of a table file in place of the one that begins with a key."""
+    """Replace the line of a table file that starts with a key."""
     path = deployment.root / "tables" / f"{table}.toml"
     path.write_text(re.sub(rf"(?m)^{re.escape(key)} .*$|^{re.escape(key)}$", line, path.read_text()))
 
 
 def send_good(topics: Mapping[str, Topic]) -> int:
-    """Send what looks odd and can be read: beside an unused bad version, and by an id of another subject."""
+    """Send unusual but valid messages: next to an unused bad version, and by an id of another subject."""
     topics["fine"].add_version({**COLUMNS, "shape": nullable(UNMAPPED)})
     topics["fine"].send(LAST, schema_id=next(iter(topics["fine"].versions)))
     other, wider = topics["elsewhere"], {**COLUMNS, "more": nullable("long")}
@@ -160,8 +160,8 @@ def send_good(topics: Mapping[str, Topic]) -> int:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_bad_message_is_set_aside_and_its_range_goes_on(seen: Seen, name: str) -> None:
-    """It is named by its place, with reason and error; the good messages around it are rows."""
+def test_a_bad_message_is_rejected_and_its_range_continues(seen: Seen, name: str) -> None:
+    """The reject has coordinates, reason and error; the good messages around it are rows."""
     outcome = seen.outcome(name)
 
     assert outcome.outcome == "committed", outcome.error
@@ -171,7 +171,7 @@ def test_a_bad_message_is_set_aside_and_its_range_goes_on(seen: Seen, name: str)
 
 @pytest.fixture(scope="module")
 def found(seen: Seen) -> dict[str, Row]:
-    """Read every case's table of rejects with plain Spark."""
+    """Read every case's rejects table with plain Spark."""
     lake = seen.deployment.root / "lake" / "_rejects"
     frames = [seen.deployment.spark.read.format("hudi").load(str(lake / name)) for name in CASES]
     told = [frame.select(F.lit(name).alias("table"), "*") for name, frame in zip(CASES, frames, strict=True)]
@@ -181,8 +181,8 @@ def found(seen: Seen) -> dict[str, Row]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_reject_says_where_it_was_and_what_is_wrong(seen: Seen, found: dict[str, Row], name: str) -> None:
-    """Its place, its time, the schema's id, a reason to count by, an error to read, and its run."""
+def test_a_reject_has_coordinates_and_a_reason(seen: Seen, found: dict[str, Row], name: str) -> None:
+    """Coordinates, time, schema id, a reason to count by, an error to read, and its run."""
     row, case = found[name], CASES[name]
 
     assert (row.topic, row.partition, row.offset) == (f"bad.testDB.dbo.{name}", 0, BAD_OFFSET)
@@ -205,7 +205,7 @@ def test_a_reject_keeps_its_bytes_and_headers(seen: Seen, found: dict[str, Row])
 
 @pytest.mark.parametrize("name", STRICT)
 def test_too_many_rejects_stop_the_table_and_nothing_is_committed(seen: Seen, name: str) -> None:
-    """The error names the first one's place and reason; neither rows nor rejects are written."""
+    """The error has the first reject's coordinates and reason; neither rows nor rejects are written."""
     outcome = seen.outcome(name)
 
     assert (outcome.outcome, outcome.instant) == ("failed", None)
@@ -219,14 +219,14 @@ def test_too_many_rejects_stop_the_table_and_nothing_is_committed(seen: Seen, na
     assert not (lake / "_rejects" / name).exists()
 
 
-def test_tables_without_rejects_have_no_table_of_them(seen: Seen) -> None:
-    """Nothing is made where nothing is set aside."""
+def test_tables_without_rejects_have_no_rejects_table(seen: Seen) -> None:
+    """Only a reject creates the rejects table."""
     assert {path.name for path in (seen.deployment.root / "lake" / "_rejects").iterdir()} == {*CASES}
     assert seen.deployment.session.rejects("fine").open == 0
 
 
-def test_the_others_go_on(seen: Seen) -> None:
-    """A version that nobody wrote with stops nothing; the exit code tells of the failures."""
+def test_other_tables_continue(seen: Seen) -> None:
+    """An unused version stops nothing; the exit code reports the failures."""
     fine = seen.outcome("fine")
 
     assert (fine.outcome, fine.counts.read) == ("committed", 1)
@@ -235,7 +235,7 @@ def test_the_others_go_on(seen: Seen) -> None:
 
 
 def test_an_id_of_another_subject_is_looked_up(seen: Seen) -> None:
-    """The registry knows the schema, so the record is read with it, and the column added."""
+    """The registry has the schema, so the record is decoded with it, and the column added."""
     outcome = seen.outcome("elsewhere")
     rows = read_table(seen.deployment.frame("elsewhere"), ["id"])
 
@@ -244,7 +244,7 @@ def test_an_id_of_another_subject_is_looked_up(seen: Seen) -> None:
     assert [rows[(number,)]["more"] for number in (1, 2, 4)] == [None, None, 1 << 40]
 
 
-def test_every_report_accounts_for_what_it_read(seen: Seen) -> None:
+def test_every_report_accounts_for_all_messages_read(seen: Seen) -> None:
     """Messages read are upserted, deleted, superseded, ignored or rejected, in failed tables too."""
     for report in (seen.first, seen.second):
         for table in report.to_json()["tables"]:
@@ -255,8 +255,8 @@ def test_every_report_accounts_for_what_it_read(seen: Seen) -> None:
     assert rejected == {**dict.fromkeys(CASES, 1), "strict": 1, "many": 11, "fine": 0, "elsewhere": 0}
 
 
-def test_a_replay_applies_what_was_mended_and_leaves_the_rest(seen: Seen) -> None:
-    """The new version's odd column is excluded now; a key that is null stays null."""
+def test_a_replay_applies_fixed_records_and_keeps_the_others(seen: Seen) -> None:
+    """The new version's odd column is now excluded; a null key stays null."""
     session = seen.deployment.session
     path = seen.deployment.root / "tables" / "unmapped.toml"
     path.write_text(path.read_text().replace("[hudi]", "[columns.shape]\nexclude = true\n\n[hudi]"))

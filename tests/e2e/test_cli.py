@@ -1,4 +1,4 @@
-"""The command line as a user has it: a process, its output, its exit code, its files."""
+"""The command line as a user runs it: a process, its output, its exit code, its files."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Shell:
         return self.run([sys.executable, "-m", "ingest", *command], code)
 
     def run(self, command: Sequence[str], code: int) -> subprocess.CompletedProcess[str]:
-        """Run any command without what the caller's environment says of ingest."""
+        """Run any command, without `ingest` variables of the caller's environment."""
         environment = {key: text for key, text in os.environ.items() if not key.startswith("INGEST_")}
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"  # as activated
         done = subprocess.run(
@@ -58,7 +58,7 @@ class Shell:
 
 @pytest.fixture
 def ingest(tmp_path: Path) -> Shell:
-    """Give a shell in an empty folder."""
+    """Return a shell in an empty folder."""
     return Shell(tmp_path)
 
 
@@ -67,7 +67,7 @@ def ingest(tmp_path: Path) -> Shell:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in an empty folder, without what the caller's environment says of ingest."""
+    """Change to an empty folder, and remove `ingest` variables of the caller's environment."""
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
@@ -76,7 +76,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_help_shows_an_example_and_fits(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command tells how it is used, in 100 columns."""
+    """Every command's help has a usage line and an example, in 100 columns."""
     assert call([*command, "--help"]) == 0
 
     shown = capsys.readouterr().out
@@ -85,7 +85,7 @@ def test_help_shows_an_example_and_fits(command: list[str], capsys: pytest.Captu
 
 
 def test_the_command_line_starts_light() -> None:
-    """Help and mistakes need neither Spark nor Kafka nor what draws tables."""
+    """Help and usage errors import neither Spark nor Kafka nor rich's tables."""
     script = "import sys, ingest.cli.app; print([m for m in sys.argv[1:] if m in sys.modules])"
     heavy = ["pyspark", "confluent_kafka", "rich", "structlog", "cattrs", "ingest.run", "ingest.session"]
 
@@ -107,7 +107,7 @@ def test_the_command_line_starts_light() -> None:
         ("schema show s-value", "registry.url: is not set"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(
+def test_a_usage_error_is_one_line(
     here: Path, line: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, nothing on standard output, no traceback."""
@@ -132,7 +132,7 @@ def test_a_mistake_is_told_in_one_line(
 def test_wrong_settings_are_named_by_file_and_key(
     here: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, before anything is asked."""
+    """Exit code 2, before any request."""
     (here / "ingest.toml").write_text(text)
 
     assert call(["schema", "show", "s-value"]) == 2
@@ -150,8 +150,8 @@ def test_a_wrong_table_file_is_named_with_its_key(ingest: Shell) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_traceback_is_for_debug(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --debug the same line comes after it; what nobody foresaw is told in a line too."""
+def test_a_traceback_needs_debug(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --debug the same line follows it; an unexpected error is one line too."""
     assert call(["schema", "show", "s-value"]) == 2
     usual = capsys.readouterr().err
     assert call(["schema", "show", "s-value", "--debug"]) == 2
@@ -173,7 +173,7 @@ def test_a_traceback_is_for_debug(here: Path, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.servers
 def test_an_address_out_of_reach_is_temporary(ingest: Shell) -> None:
-    """Exit code 75, one line that names it."""
+    """Exit code 75, and one line that names the address."""
     done = ingest("onboard", "*", "--registry", "http://127.0.0.1:1", code=75)
 
     assert done.stderr.startswith("ingest: registry http://127.0.0.1:1: ")
@@ -204,8 +204,8 @@ def files(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.servers
-def test_onboarding_keeps_what_a_person_wrote(ingest: Shell, topics: dict[str, Topic]) -> None:
-    """A dry run writes nothing, a second time nothing more; schemas are shown as JSON."""
+def test_onboarding_keeps_edits(ingest: Shell, topics: dict[str, Topic]) -> None:
+    """A dry run writes nothing, a second run changes nothing; schemas print as JSON."""
     pattern = topics["customers"].name.replace("customers", "*")
     command = ("onboard", pattern, "--name", "{table}")
 
@@ -232,7 +232,7 @@ def test_onboarding_keeps_what_a_person_wrote(ingest: Shell, topics: dict[str, T
 
 
 def identity(table: dict[str, Any]) -> bool:
-    """Tell whether a report accounts for what was read."""
+    """Return whether the counts of a report add up to the messages read."""
     applied = table["applied"]["upserted"] + table["applied"]["deleted"]
     return bool(
         table["read"] == applied + table["superseded"] + sum(table["ignored"].values()) + table["rejected"]
@@ -241,8 +241,8 @@ def identity(table: dict[str, Any]) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.servers
-def test_a_run_reports_what_it_did(ingest: Shell, topics: dict[str, Topic]) -> None:
-    """Standard output is the report, and the file too; then text until idle, and a status that agrees."""
+def test_a_run_reports_its_result(ingest: Shell, topics: dict[str, Topic]) -> None:
+    """Standard output and the file hold the report; the next run prints text and is idle; status agrees."""
     ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
 
     done = ingest("run", "--max-offsets", "50", "--report", "out/r.json", "--json")
@@ -276,7 +276,7 @@ def test_a_run_reports_what_it_did(ingest: Shell, topics: dict[str, Topic]) -> N
 @pytest.mark.spark
 @pytest.mark.servers
 def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> None:
-    """The application file takes the same arguments; a table that fails gives the same exit code."""
+    """The application file takes the same arguments; a failing table gives the same exit code."""
     ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
     orders_file = ingest.folder / "tables" / "orders.toml"
     orders_file.write_text(orders_file.read_text().replace("max_rows = 10000", "max_rows = 0"))

@@ -33,7 +33,7 @@ UP_S = 60
 
 @attrs.frozen
 class Cluster:
-    """A standalone cluster; its workers keep what executors log below their folders."""
+    """A standalone cluster; executors log below its workers' folders."""
 
     master: str
     workers: tuple[Path, ...]
@@ -55,7 +55,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def _daemon(folder: Path, name: str, log_name: str, *options: str) -> Iterator[Path]:
-    """Run one of Spark's daemons; gives its log."""
+    """Run one of Spark's daemons; yield its log."""
     command = [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
     command += ["--port", "0", "--webui-port", "0", *options]
     environment = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": LIGHT}
@@ -88,7 +88,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 @pytest.fixture
 def driver_python(tmp_path: Path) -> Path:
-    """Make a Python that has what `ingest` depends on, but not `ingest`: that is in the archive alone."""
+    """Create a Python with the dependencies of `ingest` but without `ingest`, which only the archive has."""
     python = tmp_path / "python"
     # -S leaves out the .pth file by which the checkout is installed.
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
@@ -96,16 +96,16 @@ def driver_python(tmp_path: Path) -> Path:
     return python
 
 
-def test_a_cluster_makes_the_sources_tables(
+def test_a_cluster_builds_the_tables(
     cluster: Cluster,
     driver_python: Path,
     make_deployment: Callable[..., Deployment],
     outer_spark: SparkSession,
     tmp_path: Path,
 ) -> None:
-    """Client mode; both workers work, and run no Python; the package comes by --py-files.
+    """Client mode; both workers run tasks without Python; the package comes by --py-files.
 
-    The tables are in Hive's metastore afterwards, under the name that the settings give their database.
+    Afterwards Hive's metastore has the tables, in the database of the settings.
     """
     deployment = make_deployment()
     deployment.load()
@@ -158,7 +158,7 @@ def _conf(settings: Mapping[str, str]) -> list[str]:
 
 
 def _entries(spark: SparkSession, metastore: str) -> set[tuple[str, str]]:
-    """Read databases and tables out of the metastore's own tables."""
+    """Read databases and tables from the metastore's own tables."""
     databases, tables = (spark.read.jdbc(metastore, f"APP.{name}") for name in ("DBS", "TBLS"))
     return {(row.NAME, row.TBL_NAME) for row in tables.join(databases, "DB_ID").collect()}
 

@@ -1,4 +1,4 @@
-"""Deleted rows that stay: on the real Hudi, with late changes, and when the table file changes its mind."""
+"""Soft deletes on the real Hudi: late changes, and table files that switch the mode."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def row(number: int, value: str) -> dict[str, Any]:
 
 
 def held(deployment: Deployment, table: str) -> LockHandle:
-    """Read what a table says of each key."""
+    """Read the `_cdc_` columns and values of each key."""
     frame = deployment.frame(table)
     names = [one for one in ("_cdc_op", "_cdc_deleted", "v") if one in frame.columns]
     rows = [tuple(one) for one in frame.select("id", *names).collect()]
@@ -35,24 +35,24 @@ def held(deployment: Deployment, table: str) -> LockHandle:
 
 
 def set_delete(deployment: Deployment, table: str, delete: str) -> None:
-    """Change a table file as a person does."""
+    """Edit a table file as a user does."""
     path = deployment.tables / f"{table}.toml"
     path.write_text(re.sub(r'^delete = ".*"$', f'delete = "{delete}"', path.read_text(), flags=re.MULTILINE))
 
 
 def run(deployment: Deployment, topic: Topic, *changes: Change) -> None:
-    """Produce changes, and bring all tables up to date."""
+    """Produce changes, and run all tables."""
     topic.send(*changes)
     report = deployment.run()
     assert report.outcome == "done", report.to_json()
 
 
-def test_deleted_rows_stay_and_remember_when_they_were_deleted(
+def test_deleted_rows_stay_with_the_position_of_the_delete(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """On COW and MOR: values kept, late older changes refused, rows revived, the same after a replay.
+    """On COW and MOR: values stay, late older changes lose, inserts revive rows, replays change nothing.
 
-    Beside them a table that removes rows becomes one that marks them, and the other way round.
+    Two more tables switch from removing rows to marking them, and back.
     """
     deployment = make_deployment()
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.cow": COLUMNS})["cow"]

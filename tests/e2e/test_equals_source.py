@@ -1,4 +1,4 @@
-"""Every recording becomes tables that equal the source's own rows, however it arrives."""
+"""Every recording becomes tables that equal the source's rows, whatever the order of arrival."""
 
 from collections.abc import Callable
 from itertools import product
@@ -38,7 +38,7 @@ def small_runs(deployment: Deployment, kind: str) -> None:
 
 
 def repeated_runs(deployment: Deployment, kind: str) -> None:
-    """Every range twice: the offsets are moved back after each run."""
+    """Every range twice: the offsets move back after each run."""
     deployment.load()
     deployment.onboard(type=kind)
     deployment.run(max_offsets=90)
@@ -50,7 +50,7 @@ def repeated_runs(deployment: Deployment, kind: str) -> None:
 
 
 def slices(deployment: Deployment, kind: str) -> None:
-    """Messages, and with them schema versions, that arrive between the runs."""
+    """Messages and schema versions that arrive between runs."""
     deployment.load(limit=40)
     deployment.onboard(type=kind)
     deployment.run()
@@ -109,7 +109,7 @@ CASES = [
 def test_tables_equal_the_source(
     recording: Recording, plan: Plan, kind: str, make_deployment: Callable[[Recording], Deployment]
 ) -> None:
-    """Every cell of every table is the source's, and nothing is left to read."""
+    """Every cell of every table equals the source's, and no offset is pending."""
     deployment = make_deployment(recording)
 
     plan(deployment, kind)

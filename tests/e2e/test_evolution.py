@@ -1,4 +1,4 @@
-"""New schema versions reach the table, as the plan said they would; nothing is lost or falsified."""
+"""New schema versions reach the table as the plan predicted; no value is lost or corrupted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 def deployment(
     tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
 ) -> Deployment:
-    """Make the deployment that all these tests share."""
+    """Create the deployment that all these tests share."""
     return Deployment(tmp_path_factory.mktemp("evolution"), servers, outer_spark, prefix="evo")
 
 
@@ -37,7 +37,7 @@ GOES_ON: Final = dict.fromkeys(("column-narrowed", "decimal-narrowed", "column-c
 
 
 def columns_of(cases: Mapping[str, Case], *, new: bool) -> Columns:
-    """Give the columns of a version."""
+    """Return the columns of a version."""
     kinds = {
         (case.new_name or name) if new else name: case.new_type if new else case.old_type
         for name, case in cases.items()
@@ -46,7 +46,7 @@ def columns_of(cases: Mapping[str, Case], *, new: bool) -> Columns:
 
 
 def row_of(cases: Mapping[str, Case], number: int, *, new: bool) -> Row:
-    """Give a row that a version writes."""
+    """Return a row that a version writes."""
     columns = columns_of(cases, new=new)
     values = {
         (case.new_name or name) if new else name: case.new if new else case.old
@@ -56,7 +56,7 @@ def row_of(cases: Mapping[str, Case], number: int, *, new: bool) -> Row:
 
 
 def send_both_versions(topic: Topic, cases: Mapping[str, Case]) -> None:
-    """Send three rows of the old version, three changes of the new one, then two of the old one again."""
+    """Send three rows of the old version, three changes of the new one, then two of the old one."""
     old_id = topic.last_id
     topic.send(*(Change("c", row_of(cases, n, new=False), at=n) for n in (1, 2, 3)))
     aliases = {case.new_name: name for name, case in cases.items() if case.new_name and not case.renamed_by}
@@ -79,7 +79,7 @@ WRITTEN_NEW: Final = {1: False, 2: True, 3: False, 4: True, 5: False}
 
 @attrs.frozen
 class Followed:
-    """The tables of one kind of storage, run by run: what was planned, what was done, what they hold."""
+    """The tables of one storage type, run by run: plans, outcomes and rows."""
 
     planned: Mapping[str, Sequence[TablePlan]]
     done: Mapping[str, Sequence[TableOutcome]]
@@ -97,7 +97,7 @@ def rows_of(frame: DataFrame) -> dict[int, Row]:
 
 @pytest.fixture(scope="module")
 def topics(deployment: Deployment) -> None:
-    """Make a topic for each group of changes, with both versions in it."""
+    """Create a topic for each group of changes, with both versions."""
     names = {f"evo.db.dbo.{group}": columns_of(cases, new=False) for group, cases in GROUPS.items()}
     made = make_topics(deployment.servers, names)
     deployment.onboard(["evo.db.dbo.*"])
@@ -146,26 +146,26 @@ def test_values_of_both_versions_read_back_right(followed: Followed, group: str,
         if table.startswith(group):
             assert {key: row[name] for key, row in rows.items()} == expected, table
             assert followed.types[table][name] == case.spark, table
-            if case.beside:
+            if case.extra_column:
                 apart = {n: case.new if new else None for n, new in WRITTEN_NEW.items()}
-                assert {key: row[case.beside] for key, row in rows.items()} == apart, table
+                assert {key: row[case.extra_column] for key, row in rows.items()} == apart, table
             assert not case.new_name or case.new_name not in followed.types[table], table
 
 
 @pytest.mark.parametrize(("group", "name"), CELLS)
-def test_a_change_is_told_by_the_run_that_meets_it_and_by_no_other(
+def test_only_the_first_run_with_a_version_reports_its_change(
     followed: Followed, group: str, name: str
 ) -> None:
-    """With its kind and path; a late record of the old version is no change, nor is a first load."""
+    """With kind and path; neither a late record of the old version nor a first load reports a change."""
     for slices in ("stepwise", "mixed"):
         first, second, *later = followed.done[f"{group}_{slices}"]
         told = [(one.kind, one.column) for one in second.schema_changes if is_of(one.column, name)]
-        assert sorted(told) == sorted(GROUPS[group][name].told)
+        assert sorted(told) == sorted(GROUPS[group][name].reported)
         assert not [one for run in (first, *later) for one in run.schema_changes]
 
 
-def test_a_first_load_tells_only_what_needs_a_column_of_its_own(followed: Followed) -> None:
-    """There was no table that the versions could change, but they do not fit into one column."""
+def test_a_first_load_reports_only_columns_for_clashing_types(followed: Followed) -> None:
+    """There was no table to change, but clashing versions do not fit into one column."""
     told = {table: [one.column for one in done[0].schema_changes] for table, done in followed.done.items()}
     assert {table: columns for table, columns in told.items() if columns} in (
         {"in_place_at_once": ["clash"]},
@@ -174,12 +174,12 @@ def test_a_first_load_tells_only_what_needs_a_column_of_its_own(followed: Follow
 
 
 def is_of(path: str, column: str) -> bool:
-    """Tell whether a path is a column's."""
+    """Return whether a path belongs to a column."""
     return path.replace("[", ".").replace("{", ".").split(".")[0] == column
 
 
-def test_every_plan_says_what_the_run_then_does(followed: Followed) -> None:
-    """Changes, counts, schema ids, and that the table is written anew."""
+def test_every_plan_predicts_its_run(followed: Followed) -> None:
+    """Changes, counts, schema ids, and the rewrite of the table."""
     for table, plans in followed.planned.items():
         for plan, done in zip(plans, followed.done[table], strict=True):
             assert (plan.verdict, done.outcome) == ("commit", "committed"), plan.error or done.error
@@ -192,12 +192,12 @@ def test_every_plan_says_what_the_run_then_does(followed: Followed) -> None:
         assert rewrites == ({(), anew} if is_anew else {()})
 
 
-def test_a_plan_tells_the_versions_that_the_table_has_not_met(followed: Followed) -> None:
-    """With every difference from the version before, until the table has met it."""
+def test_a_plan_lists_versions_new_to_the_table(followed: Followed) -> None:
+    """With every difference from the previous version, until the table has read it."""
     first, second, third = followed.planned["in_place_stepwise"]
     assert [one.version for one in first.versions] == [1]  # the table is new: nothing else concerns it
     (version,) = second.versions
     assert (version.version, version.waiting) == (2, True)
     told = {(one.change.kind, one.change.column) for one in version.changes}
-    assert told == {told for case in IN_PLACE.values() for told in case.told}
+    assert told == {change for case in IN_PLACE.values() for change in case.reported}
     assert third.versions == ()

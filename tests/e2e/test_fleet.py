@@ -1,4 +1,4 @@
-"""Many tables in one session: what one of them runs into stays with it."""
+"""Many tables in one session: a failing table does not affect the others."""
 
 import os
 import re
@@ -36,14 +36,14 @@ GOOD_CHANGE: Final = Change("c", {"id": 1, "v": "a"}, at=1)
 
 
 def count_jobs(spark: SparkSession) -> int:
-    """Count the Spark jobs that the process has started so far."""
+    """Return the number of Spark jobs that the process has started."""
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())  # noqa: SLF001  no public way
 
 
 def make_fleet(deployment: Deployment) -> dict[str, Topic]:
-    """Onboard twenty tables and send what they are to read; eight are run at a time.
+    """Onboard twenty tables and send their messages; eight run at a time.
 
-    Good ones get rows of their own, as many as their number, and one more.
+    Healthy tables get their number of rows, and one more.
     """
     with (deployment.root / "ingest.toml").open("a") as settings:
         settings.write("[run]\nparallel_tables = 8\n")
@@ -69,7 +69,7 @@ def make_fleet(deployment: Deployment) -> dict[str, Topic]:
 
 @contextmanager
 def hanging(table: Path) -> Iterator[None]:
-    """Let whoever opens a table wait for its storage: its properties are a pipe that nobody writes to."""
+    """Replace a table's properties by a pipe without a writer: opening the table hangs."""
     properties = table / ".hoodie" / "hoodie.properties"
     aside = properties.rename(properties.with_name("aside"))
     os.mkfifo(properties)
@@ -84,10 +84,10 @@ def hanging(table: Path) -> Iterator[None]:
 def test_of_twenty_tables_three_fail_and_one_hangs(
     make_deployment: Callable[[], Deployment], outer_spark: SparkSession
 ) -> None:
-    """Seventeen commit, each with its own rows, and the report tells of each; idle ones cost no job.
+    """Seventeen commit their own rows, and the report covers each; idle tables start no Spark job.
 
-    A schema that is no table, a topic of rubbish, more rejects than the table's bound; then a topic that is
-    missing, and a table whose storage does not answer.
+    The failures: a schema that cannot become a table, a topic of corrupt messages, more rejects than the
+    limit; then a missing topic, and a table whose storage hangs.
     """
     deployment = make_deployment()
     make_fleet(deployment)

@@ -1,4 +1,4 @@
-"""A run that follows its topics: what comes in between two rounds is in the table after the next."""
+"""`--follow`: messages that arrive between two rounds are in the table after the next round."""
 
 from collections.abc import Callable
 
@@ -13,10 +13,10 @@ from tests.e2e.events import Change, make_topics
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 
-def test_rounds_read_what_a_bound_left_and_what_came_meanwhile(
+def test_rounds_read_leftover_and_new_messages(
     make_deployment: Callable[[], Deployment], outer_spark: SparkSession
 ) -> None:
-    """One session, one table: three messages by two at a time, then another, then nothing."""
+    """One session, one table: three messages, two at a time, then another, then nothing."""
     deployment = make_deployment()
     columns = {"id": "int", "v": nullable("string")}
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.f": columns})

@@ -1,4 +1,4 @@
-"""Flattened rows and CDL's messages become the same tables as Debezium's own events do."""
+"""Flattened rows and CDL's messages become the same tables as Debezium's own events."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Make = Callable[[Recording], Deployment]
 
 @attrs.frozen
 class Flattening:
-    """What is flattened, how, and how it is run."""
+    """A recording to flatten, the form, and the plan of its runs."""
 
     recording: Recording
     mode: Mode
@@ -44,7 +44,7 @@ class Flattening:
 def test_flattened_rows_become_the_sources_tables(
     case: Flattening, tmp_path: Path, make_deployment: Make
 ) -> None:
-    """With deletes as rows that say so, or as tombstones alone."""
+    """With deletes as marked rows, or only as tombstones."""
     flat = make_flattened(tmp_path / "flat", case.recording, case.mode, case.tables)
     deployment = make_deployment(flat)
     deployment.load()
@@ -60,7 +60,7 @@ def test_flattened_rows_become_the_sources_tables(
 def test_cdls_messages_become_the_sources_tables(
     version: Version, tmp_path: Path, make_deployment: Make
 ) -> None:
-    """In three partitions, with the heartbeats between them."""
+    """In three partitions, with heartbeats in between."""
     tables = ("customers", "docs", "order_lines", "widepk")
     deployment = make_deployment(make_cdl(tmp_path / "cdl", POSTGRES_JSON, version, tables))
     deployment.load()
@@ -98,7 +98,7 @@ _WEB = Allowed("no event says so: only an incremental snapshot read it", lambda 
 
 
 def _as_sent(table: str, expected: Expected) -> Expected:
-    """Expect what CDL sends: a decimal as text, and nothing of a default that was added to old rows."""
+    """Expect the values that CDL sends: a decimal as text, and null for a default added to old rows."""
     texts = dict.fromkeys(_DECIMALS.get(table, ()), PLAIN)
     rows = {
         key: {**row, "channel": _WEB} if row.get("channel") == "web" else row

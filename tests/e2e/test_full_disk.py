@@ -1,4 +1,4 @@
-"""A disk without room: told with its path, nothing committed, and with room again the run goes through."""
+"""A full disk: the error names the path, nothing is committed, and the run succeeds once there is room."""
 
 import resource
 import shutil
@@ -26,7 +26,7 @@ NO_DATA_FILE: Final = 40_000
 
 @contextmanager
 def small_files(spark: SparkSession, most_bytes: int) -> Iterator[None]:
-    """Let the JVM write no larger files: the way to fail in the middle of one that needs no rights."""
+    """Limit the JVM's file size: fails in the middle of a file without special rights."""
     pid = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # noqa: SLF001
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, before[1]))
@@ -38,7 +38,7 @@ def small_files(spark: SparkSession, most_bytes: int) -> Iterator[None]:
 
 @contextmanager
 def small_disk(place: Path) -> Iterator[None]:
-    """Mount a disk in memory, of 16 MB; skip where this user may not."""
+    """Mount a disk of 16 MB in memory; skip if the user lacks the right."""
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ def small_disk(place: Path) -> Iterator[None]:
 
 
 def fill(place: Path, left_bytes: int) -> Path:
-    """Write a file that leaves so many bytes free; return it."""
+    """Fill the disk up to a number of free bytes; return the file."""
     file = place / "filler"
     with file.open("wb") as filler:
         filler.write(bytes(shutil.disk_usage(place).free - left_bytes))
@@ -59,7 +59,7 @@ def fill(place: Path, left_bytes: int) -> Path:
 
 
 def assert_no_room(outcome: TableOutcome, path: Path, said: str) -> None:
-    """Check that an outcome is temporary, and tells in one line where there was no room."""
+    """Check that an outcome is temporary, and that its one line names the full path."""
     text = str(outcome.error)
     assert isinstance(outcome.error, LakeUnreachableError), text
     assert (outcome.outcome, outcome.instant, outcome.error.exit_code) == ("temporary", None, 75)
@@ -68,12 +68,12 @@ def assert_no_room(outcome: TableOutcome, path: Path, said: str) -> None:
     assert "\n" not in text
 
 
-def test_files_that_cannot_be_written_to_their_end_are_no_commit(
+def test_truncated_files_are_not_a_commit(
     make_deployment: Callable[[], Deployment], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A limit strikes inside a data file (COW), and inside the commit's file (MOR), which Hudi leaves torn.
+    """The limit strikes inside a data file (COW), and inside the commit file (MOR): Hudi leaves it truncated.
 
-    Neither is a commit for anybody: the tables are read as they were, and the next run brings both up.
+    Readers see neither as a commit: the tables read as before, and the next run updates both.
     """
     deployment = make_deployment()
     names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("cow", "mor")}
@@ -100,10 +100,10 @@ def test_files_that_cannot_be_written_to_their_end_are_no_commit(
     assert [row.v for name in topics for row in deployment.frame(name).collect()] == ["b", "b"]
 
 
-def test_a_full_disk_is_told_and_leaves_the_table_as_it_was(
+def test_a_full_disk_is_reported_and_leaves_the_table_unchanged(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Full before the commit begins, and full within it; with room again the same run goes through."""
+    """Full before the commit and within it; the same run succeeds once there is room."""
     deployment = make_deployment()
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})["t"]
     deployment.onboard()

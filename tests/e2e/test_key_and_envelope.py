@@ -1,4 +1,4 @@
-"""Keys that change and versions that are no events of the table: whatever the storage, in whatever order."""
+"""Changing keys, and versions that are not events of the table, on any storage and in any order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -27,12 +27,12 @@ TABLES: Final = [
 
 
 def change(op: str, number: int, n: int) -> Change:
-    """Make a change whose place in the log is its value."""
+    """Return a change whose position in the log is its value."""
     return Change(op, {"id": number, "n": n}, at=n)
 
 
 def send_drift(topic: Topic) -> None:
-    """Send three keys of one column, three of two, two of one again."""
+    """Send three keys of one column, three of two columns, two of one column."""
     first = topic.key_id
     topic.send(*(change("c", n, n) for n in (1, 2, 3)))
     topic.key_version(COLUMNS)
@@ -42,7 +42,7 @@ def send_drift(topic: Topic) -> None:
 
 
 def send_foreign(topic: Topic) -> None:
-    """Send three events, three records of a version that is none, two events again."""
+    """Send three events, three records of a version that is not an event, two events."""
     topic.send(*(change("c", n, n) for n in (1, 2, 3)))
     foreign = topic.servers.register(f"{topic.name}-value", key_schema("some.Thing", {"id": "int"}), "NONE")
     value = b"\0" + foreign.to_bytes(4, "big") + b"\x04"
@@ -52,7 +52,7 @@ def send_foreign(topic: Topic) -> None:
 
 @attrs.frozen
 class Done:
-    """The tables, run by run: what was planned, what was done, the values of `n` that they hold by key."""
+    """The tables, run by run: plans, outcomes, and the values of `n` by key."""
 
     planned: Mapping[str, Sequence[TablePlan]]
     done: Mapping[str, Sequence[TableOutcome]]
@@ -86,8 +86,8 @@ def done(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spa
 
 
 @pytest.mark.parametrize("table", TABLES, ids="_".join)
-def test_the_table_goes_on_as_the_policy_says(done: Done, table: tuple[str, str, str]) -> None:
-    """A key stays the table's own; what is no event is set aside, and the others are applied."""
+def test_the_table_continues_as_the_policy_says(done: Done, table: tuple[str, str, str]) -> None:
+    """The table keeps its key; records that are not events are rejected, the others applied."""
     name = "_".join(table)
     expected = {1: 1, 2: 10, 3: 13, 4: 11, 5: 14} if table[0] == "drift" else {1: 1, 2: 2, 3: 13, 5: 14}
     assert done.rows[name] == expected
@@ -95,8 +95,8 @@ def test_the_table_goes_on_as_the_policy_says(done: Done, table: tuple[str, str,
 
 
 @pytest.mark.parametrize("table", TABLES, ids="_".join)
-def test_the_plan_foretold_each_run(done: Done, table: tuple[str, str, str]) -> None:
-    """Verdict, changes, counts, and the ids whose records are set aside."""
+def test_each_plan_predicts_its_run(done: Done, table: tuple[str, str, str]) -> None:
+    """Verdict, changes, counts, and the schema ids of rejected records."""
     name = "_".join(table)
     for plan, run in zip(done.planned[name], done.done[name], strict=True):
         assert (plan.verdict, run.outcome) == ("commit", "committed"), plan.error or run.error

@@ -1,4 +1,4 @@
-"""What a commit says of itself, read from Hudi's own files without our reader."""
+"""The metadata of a commit, read from Hudi's own files without our reader."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ def offsets_in(metadata: Mapping[str, str]) -> Any:
 
 
 def test_rows_and_offsets_are_one_commit(make_deployment: Callable[[], Deployment]) -> None:
-    """Offsets, schema ids and counters lie in the commit that the report names, a move in its own."""
+    """The reported commit holds offsets, schema ids and counters; a move is a commit of its own."""
     deployment = make_deployment()
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}, partitions=2)["t"]
     deployment.onboard()
@@ -67,7 +67,7 @@ def test_rows_and_offsets_are_one_commit(make_deployment: Callable[[], Deploymen
 
 
 def test_offsets_that_the_topic_does_not_have_are_refused(make_deployment: Callable[[], Deployment]) -> None:
-    """What cannot be is said with what can, and leaves no commit."""
+    """The error lists the allowed offsets, and no commit is made."""
     deployment = make_deployment()
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})["t"]
     deployment.onboard()

@@ -1,4 +1,4 @@
-"""Two runs of one table, and runs that are stopped: exactly one commits, and nothing is left behind."""
+"""Concurrent and stopped runs of one table: exactly one commits, and nothing remains."""
 
 import json
 import os
@@ -28,13 +28,13 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 
 
 def opened(deployment: Deployment, **run: float) -> Session:
-    """Open the deployment with other settings of `[run]`."""
+    """Open the deployment with other `[run]` settings."""
     overrides = {f"run.{key}": value for key, value in run.items()}
     return Session.open(deployment.root / "ingest.toml", overrides=overrides, spark=deployment.spark)
 
 
-def test_of_two_runs_one_goes_on_and_the_other_names_it(make_deployment: Callable[[], Deployment]) -> None:
-    """Whatever writes: run, offsets set, purge.  The one that waits long enough finds nothing left to do."""
+def test_of_two_writers_one_commits_and_the_other_names_it(make_deployment: Callable[[], Deployment]) -> None:
+    """For run, offsets set and purge.  A writer that waits long enough finds nothing to do."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
@@ -68,7 +68,7 @@ def test_of_two_runs_one_goes_on_and_the_other_names_it(make_deployment: Callabl
 def test_a_run_without_lock_or_time_commits_nothing(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Its lock file is gone when it would write; it is late, or Ctrl-C came: and the lock is free again."""
+    """A removed lock file, a timeout or Ctrl-C prevents the commit, and the lock is free again."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
@@ -101,8 +101,8 @@ def test_a_run_without_lock_or_time_commits_nothing(
     assert lock.read_text() == ""
 
 
-def test_sigterm_ends_a_run_in_order(make_deployment: Callable[[], Deployment], tmp_path: Path) -> None:
-    """Sent to all its processes, as schedulers do: exit 75, a report, no process and no lock left."""
+def test_sigterm_stops_a_run_cleanly(make_deployment: Callable[[], Deployment], tmp_path: Path) -> None:
+    """Sent to all its processes, as schedulers do: exit code 75, a report, no process and no lock remain."""
     deployment = make_deployment()
     names = ("t0", "t1")
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.{n}": COLUMNS for n in names})
@@ -134,7 +134,7 @@ def test_sigterm_ends_a_run_in_order(make_deployment: Callable[[], Deployment], 
 
 
 def wait_until(condition: Callable[[], bool], limit_s: float) -> None:
-    """Wait for something to become true."""
+    """Wait until a condition holds."""
     until = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < until
@@ -142,7 +142,7 @@ def wait_until(condition: Callable[[], bool], limit_s: float) -> None:
 
 
 def is_alive(group: int) -> bool:
-    """Tell whether a process group has a process left."""
+    """Return whether a process group has a process."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""What is measured in real runs: of tables that go on, stop, are behind, or wait for a person."""
+"""Metrics of real runs: of tables that progress, fail, lag, or have open rejects."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,8 +19,8 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 TABLES = ("bounded", "broken", "still")
 
 
-def test_metrics_tell_how_far_each_table_is(make_deployment: Callable[[], Deployment]) -> None:
-    """Lag and last commit of a table that is behind, of one that stops, of one with nothing new."""
+def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deployment]) -> None:
+    """Lag and last commit of a table that lags, one that fails, and one that is idle."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.{n}": COLUMNS for n in TABLES})
     deployment.onboard()
@@ -64,7 +64,7 @@ def test_metrics_tell_how_far_each_table_is(make_deployment: Callable[[], Deploy
 
 
 def check_all_committed(first: RunReport, sent: dict[str, int], before: datetime) -> dict[str, Any]:
-    """Check a run that brought every table to its topic's end; return its metrics by table."""
+    """Check that every table reached its topic's end; return the metrics by table."""
     assert [str(one.error) for one in first.tables if one.error] == []
     began = told(first)
     assert {name: one["read_bytes"] for name, one in began.items()} == sent

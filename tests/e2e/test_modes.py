@@ -1,4 +1,4 @@
-"""What a table file may ask for beside the usual: every change kept, truncates, columns of documents."""
+"""Optional modes of a table file: append, truncates, columns of documents."""
 
 import json
 from collections.abc import Callable
@@ -37,10 +37,10 @@ def wrong(deployment: Deployment, table: str) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["change_streams", "change_streams_with_pre_image"])
-def test_updates_that_are_only_described_make_the_same_documents(
+def test_update_descriptions_produce_the_same_documents(
     mode: CaptureMode, tmp_path: Path, make_deployment: Make
 ) -> None:
-    """From the document in the batch, from the pre-image, or from the table: in runs that cut lives apart."""
+    """From the document in the batch, from the pre-image, or from the table, across runs."""
     tables = ("customers", "mixed")
     deployment = make_deployment(make_deltas(tmp_path / "deltas", MONGODB, mode, tables))
     deployment.load(partitions=3 if mode == "change_streams" else None)
@@ -54,7 +54,7 @@ def test_updates_that_are_only_described_make_the_same_documents(
     assert [one for table in tables for one in wrong(deployment, table)] == []
 
 
-def test_columns_are_taken_out_of_documents(make_deployment: Make) -> None:
+def test_columns_are_extracted_from_documents(make_deployment: Make) -> None:
     """By path, as Spark types, through Extended JSON's wrappers; they follow the document."""
     deployment = make_deployment(MONGODB)
     deployment.load()
@@ -77,8 +77,8 @@ def test_columns_are_taken_out_of_documents(make_deployment: Make) -> None:
         assert found == (document["v"], document["addr"]["city"], amount, document["tags"][0])
 
 
-def test_every_change_is_kept_where_a_table_appends(make_deployment: Make) -> None:
-    """Deletes with the row before them; the same offsets again make no new rows."""
+def test_an_append_table_keeps_every_change(make_deployment: Make) -> None:
+    """Deletes carry the previous row; reading offsets again adds no rows."""
     deployment = make_deployment(POSTGRES)
     deployment.load()
     topics = [f"{deployment.prefix}.inv.nopk", f"{deployment.prefix}.inv.docs"]
@@ -102,7 +102,7 @@ def test_every_change_is_kept_where_a_table_appends(make_deployment: Make) -> No
 
 @pytest.mark.parametrize("policy", ["ignore", "fail"])
 def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make) -> None:
-    """Ignored, the rows stay; failing, nothing is committed and the event is named."""
+    """With `ignore` the rows stay; with `fail` nothing is committed, and the error names the event."""
     deployment = make_deployment(ORACLE)
     deployment.load()
     deployment.session.onboard([f"{deployment.prefix}.DEBEZIUM.SCRATCH"], name="{table}")
@@ -121,10 +121,10 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
 
 
 @pytest.mark.parametrize("declared", ["file", "subject"])
-def test_messages_without_a_schema_are_read_by_a_declared_one(
+def test_messages_without_a_schema_use_a_declared_one(
     declared: str, tmp_path: Path, make_deployment: Make
 ) -> None:
-    """Payloads alone, as with schemas.enable=false: the schema comes from a file, or from a subject."""
+    """Bare payloads, as with schemas.enable=false: the schema comes from a file or a subject."""
     bare, schema = make_bare(tmp_path / "bare", SQLSERVER_JSON, "orders")
     deployment = make_deployment(bare)
     deployment.load()
@@ -150,10 +150,8 @@ def test_messages_without_a_schema_are_read_by_a_declared_one(
 
 
 @pytest.mark.parametrize("recording", [SQLSERVER, SQLSERVER_JSON], ids=lambda recording: recording.format)
-def test_a_tables_status_tells_the_schema_changes_at_the_source(
-    recording: Recording, make_deployment: Make
-) -> None:
-    """From the connector's own topic, those of this table alone, in their order."""
+def test_status_shows_schema_changes_of_the_source(recording: Recording, make_deployment: Make) -> None:
+    """From the connector's topic, only those of the table, in order."""
     deployment = make_deployment(recording)
     deployment.load()
     options = LoadOptions((recording.prefix,), rename=(recording.prefix, deployment.prefix))
@@ -172,8 +170,8 @@ def test_a_tables_status_tells_the_schema_changes_at_the_source(
     assert found["orders"] == ()
 
 
-def test_a_json_range_of_tombstones_alone_is_read(make_deployment: Make) -> None:
-    """The schema of changes comes from elsewhere in the topic, and rubbish is named."""
+def test_a_json_range_of_only_tombstones_is_read(make_deployment: Make) -> None:
+    """The schema comes from elsewhere in the topic, and an error names corrupt messages."""
     deployment = make_deployment(POSTGRES_JSON)
     deployment.load()
     topic = f"{deployment.prefix}.inv.nopk"

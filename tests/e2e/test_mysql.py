@@ -1,4 +1,4 @@
-"""MySQL's events, made by hand after the connector's page: there is no server here to record them.
+"""MySQL's events, written by hand from the connector's documentation: no server is available here.
 
 https://debezium.io/documentation/reference/stable/connectors/mysql.html
 """
@@ -30,12 +30,12 @@ COLUMNS = {
 
 
 def row(number: int, body: str | None = None, **values: Any) -> dict[str, Any]:
-    """Make a row; what is not given is null."""
+    """Return a row; missing columns are null."""
     return {**dict.fromkeys(COLUMNS), "id": number, "body": body, **values}
 
 
 def at(file: str, pos: int, line: int = 0) -> dict[str, Any]:
-    """Say where in which binary log."""
+    """Return the binlog fields of `source`."""
     return {"file": file, "pos": pos, "row": line}
 
 
@@ -55,7 +55,7 @@ FULL = row(
 
 
 def test_mysqls_tables_equal_their_source(make_deployment: Callable[[], Deployment]) -> None:
-    """By binary log, position and row; durations, unsigned numbers, sets, bits and decimals of 65 digits."""
+    """By binlog, position and row; durations, unsigned numbers, sets, bits and decimals of 65 digits."""
     deployment = make_deployment()
     name = f"{deployment.prefix}.shop.orders"
     topic = deployment.topic(name, COLUMNS, connector="mysql")

@@ -1,4 +1,4 @@
-"""A topic that does not go on from what a table has read, and a table that goes back: on the real parts."""
+"""Topics that do not continue from a table's checkpoint, and restored tables, on real servers."""
 
 import re
 import time
@@ -22,7 +22,7 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 
 
 def creates(*numbers: int) -> list[Change]:
-    """Make one change for each key."""
+    """Return one insert per key."""
     return [Change("c", {"id": number, "v": f"v{number}"}, at=number) for number in numbers]
 
 
@@ -37,7 +37,7 @@ def run(deployment: Deployment) -> dict[str, TableOutcome]:
 
 
 def paste(deployment: Deployment, error: str) -> Any:
-    """Carry out the command that an error names, read by the program's own parser."""
+    """Run the command of an error message, read by the real parser."""
     found = re.search(r"`ingest (offsets set [^`]*)`", error)
     assert found, error
     _, bound, *_ = app.parse_args(found[1], print_error=False, exit_on_error=False)
@@ -45,7 +45,7 @@ def paste(deployment: Deployment, error: str) -> Any:
 
 
 def abort(deployment: Deployment, topic: Topic, change: Change) -> None:
-    """Produce in a transaction that is given up."""
+    """Produce in a transaction that is aborted."""
     producer = Producer(
         {"bootstrap.servers": deployment.servers.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
     )
@@ -58,7 +58,7 @@ def abort(deployment: Deployment, topic: Topic, change: Change) -> None:
 
 
 def create(admin: AdminClient, name: str) -> None:
-    """Create a topic whose namesake is being deleted, which takes a moment."""
+    """Create a topic while its namesake is still being deleted."""
     for _ in range(100):
         try:
             admin.create_topics([NewTopic(name, 1, 1)])[name].result(timeout=10)
@@ -70,7 +70,7 @@ def create(admin: AdminClient, name: str) -> None:
 
 
 def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
-    """Lose records to retention, make a topic anew that holds more than was read, add a partition."""
+    """Expire records, recreate a topic with more records than were read, add a partition."""
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
     lost, anew, saved = (topics[name] for name in ("lost", "anew", "saved"))
     lost.send(*creates(3, 4, 5))
@@ -84,7 +84,7 @@ def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
 
 
 def savepoint(deployment: Deployment, table: str, instant: str) -> Callable[[], None]:
-    """Set a savepoint with Hudi's own procedures; return how to restore the table to it."""
+    """Set a savepoint with Hudi's own procedures; return a function that restores it."""
     path = str(deployment.root / "lake" / table)
     spark = deployment.spark
     made = spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{instant}')").collect()
@@ -97,13 +97,13 @@ def savepoint(deployment: Deployment, table: str, instant: str) -> Callable[[], 
     return restore
 
 
-def test_topics_that_lose_records_or_begin_again_and_tables_that_go_back(
+def test_broken_topics_fail_alone_and_restored_tables_read_on(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Each broken table fails alone, with what is gone and the command that accepts it.
+    """Each broken table fails alone; the error has the lost offsets and the command that accepts the loss.
 
-    A partition that was added and a range of aborted records alone are no errors.  A restored table reads on
-    from the offsets that it had.
+    An added partition and a range of only aborted records are not errors.  A restored table reads on from its
+    restored offsets.
     """
     deployment = make_deployment()
     names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("lost", "anew", "saved")}

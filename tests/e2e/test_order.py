@@ -1,4 +1,4 @@
-"""The source's order decides, whatever comes when; the same range again changes nothing."""
+"""Source order wins, whatever the order of arrival; reading a range again changes nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -19,14 +19,14 @@ Values = dict[tuple[Any, ...], Any]
 
 @attrs.frozen
 class Batch:
-    """What arrives between two runs, and the rows that all tables then have: the column `v`, by key."""
+    """Messages that arrive between two runs, and the expected rows of all tables: the column `v`, by key."""
 
     changes: Sequence[Change]
     rows: Values
 
 
 def values(deployment: Deployment, table: str, key: Sequence[str]) -> Values:
-    """Read the column `v`, by key; two rows of one key are an error."""
+    """Read the column `v` by key; fails on two rows of one key."""
     rows = deployment.frame(table).select(*key, "v").collect()
     found = {tuple(row[name] for name in key): row["v"] for row in rows}
     assert len(found) == len(rows), f"{table} has a key twice: {rows}"
@@ -34,7 +34,7 @@ def values(deployment: Deployment, table: str, key: Sequence[str]) -> Values:
 
 
 def everything(deployment: Deployment, table: str) -> list[tuple[Any, ...]]:
-    """Read all rows, with what ingest says of them, without what Hudi does."""
+    """Read all rows with the columns of `ingest`, without those of Hudi."""
     frame = deployment.frame(table)
     names = [name for name in frame.columns if not name.startswith("_hoodie_")]
     return sorted(tuple(row) for row in frame.select(names).collect())
@@ -43,7 +43,7 @@ def everything(deployment: Deployment, table: str) -> list[tuple[Any, ...]]:
 def run_batches(
     deployment: Deployment, topic: Topic, tables: Sequence[str], batches: Sequence[Batch]
 ) -> list[RunReport]:
-    """Run after each batch, and look at every table every time."""
+    """Run after each batch, and check every table each time."""
     reports = []
     for batch in batches:
         topic.send(*batch.changes)
@@ -57,7 +57,7 @@ def run_batches(
 def assert_replays_change_nothing(
     deployment: Deployment, tables: Sequence[str], moves: Sequence[str]
 ) -> None:
-    """Move the offsets back and run, one offset at a time, until idle; look after every commit."""
+    """Move the offsets back and run, one offset at a time, until idle; check after every commit."""
     before = {table: everything(deployment, table) for table in tables}
     for move in moves:
         for table in tables:
@@ -70,7 +70,7 @@ def assert_replays_change_nothing(
 
 
 def row(number: int, value: str) -> Mapping[str, Any]:
-    """Make a row with a single key."""
+    """Return a row with a single key column."""
     return {"id": number, "v": value}
 
 
@@ -107,7 +107,7 @@ LATE: Final = (
 
 
 def test_the_newest_change_of_a_key_wins(make_deployment: Callable[[], Deployment]) -> None:
-    """Late older changes lose, deleted rows stay away while their offsets are read again, on COW and MOR."""
+    """Late older changes lose, and deleted rows stay deleted while offsets are read again, on COW and MOR."""
     deployment = make_deployment()
     columns = {"id": "int", "v": nullable("string")}
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.cow": columns})["cow"]
@@ -154,10 +154,10 @@ PARTIAL: Final = (
 )
 
 
-def test_values_that_were_not_sent_are_those_of_the_older_row(
+def test_missing_values_come_from_the_previous_row(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """From the batch or from the table, on COW and MOR, whether or not the run before expected any."""
+    """From the batch or the table, on COW and MOR, whether or not the previous run expected any."""
     deployment = make_deployment()
     columns = {"id": "int", "v": nullable("string")}
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.unsent": columns})["unsent"]
@@ -170,7 +170,7 @@ def test_values_that_were_not_sent_are_those_of_the_older_row(
 
 
 def part(a: int, b: str, region: str | None, value: str) -> Mapping[str, Any]:
-    """Make a row with a key of two columns."""
+    """Return a row with a key of two columns."""
     return {"a": a, "b": b, "region": region, "v": value}
 
 
@@ -208,8 +208,10 @@ COMPOSITE: Final = (
 )
 
 
-def test_composite_keys_and_partitions_hold_one_row_a_key(make_deployment: Callable[[], Deployment]) -> None:
-    """Without partitions, partitioned inside the key, and outside it, where rows move."""
+def test_composite_keys_and_partitions_have_one_row_per_key(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Unpartitioned, partitioned inside the key, and outside it, where rows move."""
     deployment = make_deployment()
     columns = {"a": "int", "b": "string", "region": nullable("string"), "v": nullable("string")}
     names = {f"{deployment.prefix}.testDB.dbo.whole": columns}

@@ -1,4 +1,4 @@
-"""What is out of reach is temporary and told in a line; what is wrong is final, and stays with its table."""
+"""Unreachable services are temporary, wrong answers permanent; each is one line, and affects one table."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def with_settings(deployment: Deployment, **values: str) -> Session:
 
 
 def half_a_schema(path: str, answer: Answer) -> Answer:
-    """Cut the text of a version's schema, in an answer that is in order otherwise."""
+    """Truncate the text of a version's schema in an otherwise valid answer."""
     if "/versions/" not in path:
         return answer
     body = json.loads(answer.body)
@@ -71,13 +71,13 @@ ANSWERS: Final[Mapping[str, tuple[Play, type[IngestError], str]]] = {
 """What a registry answers, what that is to a run, and what its error says; only a refusal is final."""
 
 
-def test_a_registry_that_does_not_answer_writes_nothing_and_then_it_goes_on(
+def test_a_failing_registry_writes_nothing_and_the_next_run_continues(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Each answer: its exit code, one line that tells it, no table; a slow registry only takes its time.
+    """Each failure has its exit code and one line, and writes nothing; a slow registry only takes longer.
 
-    One message names a schema that is no version of the table's subject: it is asked for when the others are
-    decoded already, and what the registry cannot say then is no reject.
+    One message names a schema id outside the table's subject: it is requested after the others are decoded,
+    and a failing registry does not turn it into a reject.
     """
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
@@ -106,13 +106,13 @@ def test_a_registry_that_does_not_answer_writes_nothing_and_then_it_goes_on(
 
 
 def slowly(_: str, answer: Answer) -> Answer:
-    """Take longer than a registry does."""
+    """Answer after a delay."""
     time.sleep(0.4)
     return answer
 
 
 def test_servers_that_are_down_are_temporary(make_deployment: Callable[[], Deployment]) -> None:
-    """Registry and broker at the start of a run: 75, the address in one line, nothing written."""
+    """Registry and broker at the start of a run: 75, one line with the address, nothing written."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
@@ -133,10 +133,10 @@ def test_servers_that_are_down_are_temporary(make_deployment: Callable[[], Deplo
     assert deployment.run().exit_code == 0
 
 
-def test_a_schema_that_the_registry_gets_late_brings_its_records_late(
+def test_a_schema_registered_late_is_applied_by_replay(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """They are set aside with their id; registered, the next run takes new ones, and a replay the old."""
+    """Its records are rejected; after registration, runs apply new records and a replay the old ones."""
     deployment = make_deployment()
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})["t"]
     deployment.onboard()
@@ -163,12 +163,14 @@ def test_a_schema_that_the_registry_gets_late_brings_its_records_late(
 
 
 def probe(name: str) -> dict[str, Any]:
-    """Return a schema that nobody has registered yet."""
+    """Return a schema that is not registered."""
     return {"type": "record", "name": f"Probe_{name}", "fields": []}
 
 
-def test_a_lake_that_cannot_be_is_final(make_deployment: Callable[[], Deployment], tmp_path: Path) -> None:
-    """A folder below a file: trying again would not help; the path is named."""
+def test_an_impossible_lake_path_is_permanent(
+    make_deployment: Callable[[], Deployment], tmp_path: Path
+) -> None:
+    """A folder below a file: a retry would not help; the error names the path."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
@@ -183,8 +185,8 @@ def test_a_lake_that_cannot_be_is_final(make_deployment: Callable[[], Deployment
     assert report.exit_code == 1
 
 
-def test_a_broker_that_dies_while_it_is_read_is_temporary(tmp_path: Path, outer_spark: SparkSession) -> None:
-    """Nothing is committed, and when it is back the same run goes through."""
+def test_a_broker_killed_during_the_read_is_temporary(tmp_path: Path, outer_spark: SparkSession) -> None:
+    """Nothing is committed, and the same run succeeds once the broker is back."""
     data = tmp_path / "servers"
     servers = up(data)
     deployment = Deployment(tmp_path, servers, outer_spark, "dying")

@@ -1,4 +1,4 @@
-"""What a table file says of a change decides: followed, left out, set aside or stopped, as foretold."""
+"""`[evolution]` decides: a change is followed, ignored, rejected or fatal, as the plan predicted."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -25,9 +25,9 @@ INT, TEXT, LONG = nullable("int"), nullable("string"), nullable("long")
 
 @attrs.frozen
 class Case:
-    """A column `x` in two versions, with a value of each; policies; and what becomes of the second.
+    """A column `x` in two versions, with a value of each; policies; and the effect on the second.
 
-    `rows` are what the table then holds beside the key: by default the first row alone, as it was.
+    `rows`: the table's expected columns other than the key; by default only the first row, unchanged.
     """
 
     old: Columns
@@ -52,22 +52,22 @@ class Case:
 
 
 def clash(old: Any, first: Any, new: Any, second: Any, **more: Any) -> Case:
-    """Make a case of one column."""
+    """Return a case of a column whose type clashes."""
     return Case({"x": old}, {"x": new}, {"x": first}, {"x": second}, **more)
 
 
 def added(**more: Any) -> Case:
-    """Make a case of a column that the second version adds."""
+    """Return a case of a column that the second version adds."""
     return Case({"x": INT}, {"x": INT, "y": TEXT}, {"x": 1}, {"x": 2, "y": "n"}, **more)
 
 
 def dropped(**more: Any) -> Case:
-    """Make a case of a column that the second version drops."""
+    """Return a case of a column that the second version drops."""
     return Case({"x": INT, "y": TEXT}, {"x": INT}, {"x": 1, "y": "o"}, {"x": 2}, **more)
 
 
 def renamed(**more: Any) -> Case:
-    """Make a case of a column with another name."""
+    """Return a case of a renamed column."""
     return Case({"x": INT}, {"z": INT}, {"x": 1}, {"z": 2}, **more)
 
 
@@ -120,7 +120,7 @@ CASES: Final[Mapping[str, Case]] = {
 
 @attrs.frozen
 class Decided:
-    """What was planned for each table's second version, what was done, and the table's rows."""
+    """The plan for each table's second version, the outcome, and the table's rows."""
 
     deployment: Deployment
     planned: Mapping[str, TablePlan]
@@ -154,7 +154,7 @@ def decided(
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_policy_decides(decided: Decided, name: str) -> None:
-    """The run stops by the named kind, or the table holds what the policy makes of the record."""
+    """The run fails with the named kind, or the table holds the result of the policy."""
     case, done = CASES[name], decided.done[name]
     if case.fails:
         assert isinstance(done.error, EvolutionError), done.error
@@ -169,7 +169,7 @@ def test_the_policy_decides(decided: Decided, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_plan_foretold_it(decided: Decided, name: str) -> None:
+def test_the_plan_predicts_it(decided: Decided, name: str) -> None:
     """The same verdict, changes and counts; the same error, word for word."""
     plan, done = decided.planned[name], decided.done[name]
     assert plan.verdict == ("fail" if CASES[name].fails else "commit")
@@ -182,8 +182,8 @@ def test_the_plan_foretold_it(decided: Decided, name: str) -> None:
     assert bool([one for one in version.changes if one.policy == "fail"]) == bool(CASES[name].fails)
 
 
-def test_what_stopped_stays_stopped_until_the_policy_changes(decided: Decided) -> None:
-    """Offsets stay; with another policy the same records pass, and those set aside can be replayed."""
+def test_a_stopped_table_stays_stopped_until_the_policy_changes(decided: Decided) -> None:
+    """Offsets stay; with another policy the same records pass, and rejects can be replayed."""
     deployment = decided.deployment
     (status,) = deployment.session.status(["int_text"])
     assert status.last is not None

@@ -1,4 +1,4 @@
-"""Random chains of compatible changes, written by several versions at a time: the table is the referee's."""
+"""Random chains of compatible changes, by several versions at once: the table equals the referee's."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ VERSIONS: Final = 5
 
 @attrs.define
 class Life:
-    """A source whose table changes while it is written to, and what it holds in the end."""
+    """A source whose table changes while it is written to, and its final rows."""
 
     choose: random.Random
     topic: Topic
@@ -69,7 +69,7 @@ class Life:
         return {"id": "int", **{n: LADDERS[kind][step][0] for n, (kind, step) in self.columns.items()}}
 
     def live(self) -> None:
-        """Write with all versions so far, the newer ones more often; change the schema in between."""
+        """Write with all versions, newer ones more often; change the schema in between."""
         self.shapes[self.topic.last_id] = dict(self.columns)
         for number in range(EVENTS):
             if number and number % (EVENTS // VERSIONS) == 0:
@@ -80,7 +80,7 @@ class Life:
         self.topic.produce(self.messages)
 
     def change(self) -> None:
-        """Widen, add or drop columns; one that comes again is as wide as it was, or wider."""
+        """Widen, add or drop columns; a returning column is at least as wide as before."""
         for _ in range(self.choose.randint(1, 3)):
             name, (kind, step) = self.choose.choice(list(self.columns.items()))
             match self.choose.choice(["widen", "widen", "add", "drop"]):
@@ -114,7 +114,7 @@ class Life:
 def lives(
     tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
 ) -> tuple[Deployment, dict[str, Life]]:
-    """Let every source live, and run its table in slices, planning each run."""
+    """Run every source's life and its table in slices, with a plan before each run."""
     deployment = Deployment(tmp_path_factory.mktemp("random"), servers, outer_spark, prefix="rnd")
     lives = {}
     for seed in SEEDS:
@@ -139,7 +139,7 @@ def lives(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_table_equals_the_source(lives: tuple[Deployment, dict[str, Life]], seed: int) -> None:
-    """Every cell, in the widest type that was written; columns that a row's version lacked are null."""
+    """Every cell, in the widest type written; columns that a row's version lacked are null."""
     deployment, sources = lives
     life = sources[f"seed{seed}"]
     frame = deployment.frame(f"seed{seed}")
@@ -155,7 +155,7 @@ def test_the_table_equals_the_source(lives: tuple[Deployment, dict[str, Life]], 
 
 
 def cell(found: Any, expected: Any) -> Any:
-    """Return a struct as its version wrote it: fields that it lacked are null."""
+    """Return a struct as its version wrote it: missing fields are null."""
     if not isinstance(found, dict) or not isinstance(expected, dict):
         return found
     assert all(found[name] is None for name in found.keys() - expected.keys())

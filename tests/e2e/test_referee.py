@@ -1,4 +1,4 @@
-"""The referee judges the recorded events themselves right, so that it may judge the product."""
+"""The referee agrees with the recorded events, so that it can judge the product."""
 
 import re
 from datetime import date
@@ -26,8 +26,8 @@ TABLES = [
 @pytest.mark.parametrize(
     ("recording", "table"), TABLES, ids=[f"{recording.name}-{table}" for recording, table in TABLES]
 )
-def test_the_recorded_events_leave_the_sources_rows(recording: Recording, table: str) -> None:
-    """Decoded without the product, newest event of a key by the order of the file."""
+def test_the_recorded_events_end_in_the_sources_rows(recording: Recording, table: str) -> None:
+    """Decoded without the product; the newest event of a key wins, by the order of the file."""
     expected = read_expected(recording, table)
     found = by_key(replay(recording, table), expected.keys, expected.kinds)
     assert expected.rows
@@ -50,8 +50,8 @@ def test_a_wrong_cell_is_named(change: dict[str, object], said: str) -> None:
     assert re.search(said, "\n".join(wrong))
 
 
-def test_a_key_twice_is_an_error() -> None:
-    """A table with two rows of one key is wrong, whatever they hold."""
+def test_a_duplicate_key_is_an_error() -> None:
+    """A table with two rows of one key is wrong, whatever their values."""
     with pytest.raises(AssertionError, match="two rows for key"):
         by_key([{"id": 1}, {"id": 1}], ("id",), {})
 
@@ -63,8 +63,8 @@ def test_numbers_as_text_are_plain(value: object) -> None:
         PLAIN.found(value)
 
 
-def test_a_double_is_no_exact_number() -> None:
-    """A decimal column that became a double is wrong even where the digits agree."""
+def test_a_double_is_not_an_exact_number() -> None:
+    """A decimal column that became a double is wrong even if the digits agree."""
     assert EXACT.found(Decimal("1.5")) == EXACT.expected("1.50")
     with pytest.raises(AssertionError):
         EXACT.found(1.5)
@@ -95,7 +95,7 @@ def test_postgresqls_text_is_read(declared: str, text: str, value: object) -> No
     assert kind_of(declared).expected(text) == value
 
 
-def test_a_date_before_christ_may_lose_its_era_and_nothing_else() -> None:
+def test_a_date_before_christ_may_lose_only_its_era() -> None:
     """Null from the stream, the year without its era from a snapshot."""
     allowed = kind_of("date").expected("0044-03-15 BC")
     assert isinstance(allowed, Allowed)
@@ -120,7 +120,7 @@ def test_a_date_before_christ_may_lose_its_era_and_nothing_else() -> None:
         ('{"a": {"$numberInt": "1"}, "b": 2}', '{"b": 2, "a": 1}'),
     ],
 )
-def test_extended_jsons_spellings_are_one(strict: str, relaxed: str) -> None:
+def test_extended_json_spellings_are_equal(strict: str, relaxed: str) -> None:
     """Version 1 strict, version 2 relaxed and extended."""
     assert one_spelling(strict) == one_spelling(relaxed)
 
@@ -129,5 +129,5 @@ def test_extended_jsons_spellings_are_one(strict: str, relaxed: str) -> None:
     ("one", "other"), [("1", "true"), ('"1"', "1"), ("null", '""'), ("[1, 2]", "[2, 1]")]
 )
 def test_different_documents_stay_different(one: str, other: str) -> None:
-    """Python takes 1 and true for equal; a document does not."""
+    """Python treats 1 and true as equal; a document does not."""
     assert one_spelling(one) != one_spelling(other)

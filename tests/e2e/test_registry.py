@@ -1,4 +1,4 @@
-"""What registries do: subjects named otherwise, deleted versions, shared ids, schemas in pieces."""
+"""Registries in practice: naming strategies, deleted versions, shared ids, referenced schemas."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ NEW: Final[Columns] = {**OLD, "extra": nullable("long")}
 
 @attrs.frozen
 class Strategy:
-    """Servers whose subjects are named otherwise; schemas are made for `topic` in Avro's letters."""
+    """Servers with another naming strategy; schemas are built for `topic` with Avro's characters."""
 
     servers: LocalServers
     topic: str
@@ -31,7 +31,7 @@ class Strategy:
     """Names the subject of a record."""
 
     def register(self, subject: str, node: Any, compatibility: str | None) -> int:
-        """Register under this strategy's name what the builder names by topic."""
+        """Register under this strategy's name a subject that the builder names by topic."""
         del subject
         return self.servers.register(self.subject(_full_name(node)), node, compatibility)
 
@@ -48,14 +48,14 @@ def _full_name(node: Any) -> str:
 
 
 def _make(servers: Addresses, topic: str, subject: Callable[[str], str]) -> Topic:
-    """Make a topic whose subjects another strategy names."""
+    """Create a topic with subjects of another naming strategy."""
     local = LocalServers(servers)
     local.make_topic(topic)
     return Topic.begin(topic.replace("-", "_"), OLD, Strategy(local, topic, subject))
 
 
 def _add_in_pieces(topic: Topic, columns: Columns, client: SchemaRegistryClient, subject: str) -> None:
-    """Register a version whose row is a subject of its own, and make it current."""
+    """Register a version whose row is a referenced subject, and make it current."""
     whole = topic.envelope(columns)
     before = whole["fields"][0]
     row, before["type"] = before["type"][1], ["null", "Value"]
@@ -67,10 +67,10 @@ def _add_in_pieces(topic: Topic, columns: Columns, client: SchemaRegistryClient,
     topic.versions[topic.current] = columns
 
 
-def test_subjects_of_any_strategy_are_read_with_versions_that_are_deleted_shared_or_in_pieces(
+def test_any_naming_strategy_reads_deleted_shared_and_referenced_versions(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:
-    """One by topic and record, its newest version deleted; one by record, its id another subject's too."""
+    """By topic and record, with its newest version deleted; by record, with an id of another subject."""
     deployment = Deployment(tmp_path, servers, outer_spark)
     both = _make(servers, "names-1.dbo.both", lambda record: f"names-1.dbo.both-{record}")
     alone = _make(servers, "names-1.dbo.alone", lambda record: record)

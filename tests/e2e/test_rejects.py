@@ -1,4 +1,4 @@
-"""What is set aside counts with the commit of its offsets, no sooner; what is put back keeps its place."""
+"""Rejects take effect with the commit of their offsets; a replayed reject keeps its position in the order."""
 
 from pathlib import Path
 from typing import Final
@@ -27,14 +27,14 @@ NO_DATE: Final = 2**31 - 1
 
 
 def change(op: str, key: int, at: int, *, on: int = 0) -> Change:
-    """Make a change of a row; its name is its place in the log."""
+    """Return a change of a row; its name is its position in the log."""
     row = {"id": key, "name": f"at {at}", "on": on}
     return Change(op, row, at=at)
 
 
 @attrs.frozen
 class Place:
-    """One table whose rejects are looked at, and its topic."""
+    """A table with rejects, and its topic."""
 
     deployment: Deployment
     topic: Topic
@@ -45,7 +45,7 @@ class Place:
         return self.deployment.root / "tables" / "t.toml"
 
     def edit(self, before: str, after: str) -> None:
-        """Change the table file as a person would."""
+        """Edit the table file as a user does."""
         text = self.file.read_text()
         assert before in text
         self.file.write_text(text.replace(before, after))
@@ -60,17 +60,17 @@ class Place:
         return {key[0]: row["name"] for key, row in read_table(self.deployment.frame("t"), ["id"]).items()}
 
     def kept(self) -> dict[int, str | None]:
-        """Read with plain Spark what lies in the table of rejects: resolutions by offset."""
+        """Read the rejects table with plain Spark: resolutions by offset."""
         rows = self.deployment.frame("_rejects/t").select("offset", "resolved").collect()
         return {row.offset: row.resolved for row in rows}
 
     def open(self) -> list[int]:
-        """Ask for the offsets of the rejects that count."""
+        """Return the offsets of the open rejects."""
         return [one.offset for one in self.deployment.session.rejects("t").records]
 
 
 def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str) -> Place:
-    """Make a deployment of one table."""
+    """Create a deployment of one table."""
     deployment = Deployment(root, servers, spark, prefix)
     topics = make_topics(servers, {f"{prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
@@ -81,9 +81,9 @@ def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str)
 def test_rejects_of_a_run_that_died_are_void(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:
-    """The write after them fails: they do not count.  The next run finds its own; the others are gone.
+    """The next write fails, so they have no effect.  The next run writes its own; the others disappear.
 
-    A move back reads them again: what can be read by then is resolved, what cannot stays one reject.
+    A move back reads them again: readable records become resolved, the others stay one reject each.
     """
     place = make_place(tmp_path, servers, outer_spark, "void")
     place.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
@@ -114,10 +114,10 @@ def test_rejects_of_a_run_that_died_are_void(
     assert place.run() == "idle"
 
 
-def test_a_replayed_change_takes_its_own_place(
+def test_a_replayed_change_keeps_its_position(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:
-    """A newer row wins, and what is still bad stays; a purge leaves nothing."""
+    """A newer row wins, and a bad record stays a reject; a purge removes all."""
     place = make_place(tmp_path, servers, outer_spark, "replay")
     place.topic.send(change("c", 1, 1), change("c", 2, 2), change("c", 3, 3))
     place.topic.send(change("u", 1, 4, on=NO_DATE), change("u", 2, 5, on=NO_DATE), change("u", 1, 6))

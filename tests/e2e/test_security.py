@@ -1,4 +1,4 @@
-"""Logins to a real broker and a real registry, by each way there is; the secrets of it show up nowhere."""
+"""Every login to a real broker and a real registry; the secrets appear nowhere."""
 
 import io
 import json
@@ -45,7 +45,7 @@ TABLE: Final = TOPIC.replace(".", "_")
 
 @attrs.frozen
 class Stage:
-    """Servers that want a login, what opens them, and a topic of two rows."""
+    """Servers that require a login, its credentials, and a topic of two rows."""
 
     root: Path
     broker: SecuredBroker
@@ -56,7 +56,7 @@ class Stage:
     """Secrets by what they open."""
 
     def settings(self, way: str) -> Path:
-        """Write the settings of a way to log in, in a folder of its own; return the file."""
+        """Write the settings of a login in its own folder; return the file."""
         folder = self.root / way
         folder.mkdir()
         sections = {
@@ -67,7 +67,7 @@ class Stage:
         return file
 
     def _plain(self, folder: Path) -> str:
-        """Take the password from a file, and the registry's from a command."""
+        """Read the password from a file, and the registry's from a command."""
         (folder / "kafka-password").write_text(self.planted["plain"] + "\n")
         (folder / "login").write_text(self.planted["basic"])
         return f"""
@@ -86,7 +86,7 @@ class Stage:
         """
 
     def _scram(self, _: Path) -> str:
-        """Leave password and token to the environment, and plant secrets of storages."""
+        """Put password and token into the environment, and plant storage secrets."""
         return f"""
         [registry]
         url = "{self.registries["token"]}"
@@ -110,7 +110,7 @@ class Stage:
         """
 
     def _mutual(self, _: Path) -> str:
-        """Show a certificate to both; its key has a password."""
+        """Present a certificate to both; its key has a password."""
         ours = self.certificates
         return f"""
         [registry]
@@ -130,14 +130,14 @@ class Stage:
         """
 
     def shown_in(self, text: str) -> list[str]:
-        """Name the secrets that a text holds."""
+        """Return the secrets that a text contains."""
         parts = {name: value.rpartition(":")[2] for name, value in self.planted.items()}
         return sorted(name for name, value in parts.items() if value in text)
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Iterator[Stage]:
-    """Start a broker with a listener for each login, and gates before the suite's registry."""
+    """Start a broker with a listener for each login, and gates in front of the suite's registry."""
     names = ("plain", "scram", "token", "key", "s3a", "azure", "gateway")
     planted = {name: secrets.token_urlsafe(18) for name in names}
     planted["basic"] = f"bob:{secrets.token_urlsafe(18)}"
@@ -162,7 +162,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Itera
 
 @pytest.mark.parametrize("way", ["plain", "mutual"])
 def test_a_table_is_read_through_each_login(stage: Stage, way: str, outer_spark: SparkSession) -> None:
-    """Both Kafka clients log in, librdkafka and Java's, and the registry's; no log or plan has a secret."""
+    """Both Kafka clients, librdkafka and Java's, and the registry's log in; no log or plan has a secret."""
     handlers, heard = logging.getLogger().handlers[:], io.StringIO()
     with Session.open(stage.settings(way), spark=outer_spark) as session:
         log.configure("debug", secrets=session.settings.secrets(), stream=heard)
@@ -185,15 +185,15 @@ def test_a_table_is_read_through_each_login(stage: Stage, way: str, outer_spark:
 
 
 def texts(*folders: Path) -> dict[str, str]:
-    """Read all files, whatever they hold, by their paths."""
+    """Read all files by path, of any content."""
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return {str(path): path.read_bytes().decode("latin-1") for path in files}
 
 
-def test_a_process_shows_no_secret_whatever_it_is_asked_to_tell(stage: Stage) -> None:
-    """With --debug: output, log, report, metrics that cannot be sent, table files, lake, Spark's event log.
+def test_a_process_never_shows_a_secret(stage: Stage) -> None:
+    """With --debug: output, log, report, unsendable metrics, table files, lake, Spark's event log.
 
-    The event log is what Spark's web pages show: its settings, the JVM's properties, every query's plan.
+    Spark's web pages show the content of the event log: settings, JVM properties, query plans.
     """
     settings = stage.settings("scram")
     with Session.open(
@@ -232,7 +232,7 @@ def test_a_process_shows_no_secret_whatever_it_is_asked_to_tell(stage: Stage) ->
 
 
 def refusal(settings: Path, name: str, value: object) -> IngestError:
-    """Change one setting, and return what the run's first question raises."""
+    """Change one setting, and return the error of the run's first request."""
     with Session.open(settings, overrides={name: value}) as session:
         kafka = session.settings.kafka
         try:
@@ -243,8 +243,8 @@ def refusal(settings: Path, name: str, value: object) -> IngestError:
     pytest.fail(f"{name} was taken")
 
 
-def test_a_login_that_is_refused_is_final_and_its_error_has_no_secret(stage: Stage) -> None:
-    """A wrong password, no certificate, a wrong token: exit code 1, and the place to mend."""
+def test_a_refused_login_is_permanent_and_its_error_has_no_secret(stage: Stage) -> None:
+    """A wrong password, no certificate, a wrong token: exit code 1, and the setting to fix."""
     plain, mutual = stage.root / "plain" / "ingest.toml", stage.root / "mutual" / "ingest.toml"
     wrong = "wr0ng-" + secrets.token_urlsafe(9)
     by_broker = refusal(plain, "kafka.properties.sasl.password", wrong)

@@ -1,4 +1,4 @@
-"""The versions of a subject in the life of a table: planned, compared, followed, checked beforehand."""
+"""The versions of a subject over a table's life: planned, compared, applied, checked before registration."""
 
 import json
 from pathlib import Path
@@ -23,12 +23,12 @@ THIRD = {**SECOND, "n": nullable(decimal(12, 2))}
 
 @pytest.fixture
 def deployment(tmp_path: Path, servers: Addresses, outer_spark: SparkSession) -> Deployment:
-    """Make a deployment."""
+    """Create a deployment."""
     return Deployment(tmp_path, servers, outer_spark, prefix="ver")
 
 
 def make(deployment: Deployment, name: str) -> Topic:
-    """Make a topic with a row of a first version, and the table that has met it."""
+    """Create a topic with a row of a first version, and run its table."""
     (topic,) = make_topics(deployment.servers, {f"ver.db.dbo.{name}": FIRST}).values()
     deployment.onboard([topic.name])
     topic.send(Change("c", {"id": 1, "n": 1}, at=1))
@@ -36,8 +36,8 @@ def make(deployment: Deployment, name: str) -> Topic:
     return topic
 
 
-def test_the_life_of_a_subject_is_planned_and_told(deployment: Deployment, tmp_path: Path) -> None:
-    """Registered but not used; used; checked before it is registered; all of it with ids and commits."""
+def test_a_subjects_life_is_planned_and_reported(deployment: Deployment, tmp_path: Path) -> None:
+    """Registered and unused; used; checked before registration; each with ids and commits."""
     topic = make(deployment, "life")
     first_id = topic.last_id
     second_id = topic.add_version(SECOND)
@@ -74,8 +74,8 @@ def test_the_life_of_a_subject_is_planned_and_told(deployment: Deployment, tmp_p
         assert [one.change.kind for one in checked.changes] == ["column-widened"]
 
 
-def test_a_check_hears_the_registry_and_the_table(deployment: Deployment, tmp_path: Path) -> None:
-    """Each with its own reason, by the lake or by the registry alone; what is no schema is an error."""
+def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_path: Path) -> None:
+    """Each with its own reason, with or without the lake; text that is not a schema is an error."""
     topic = make(deployment, "checked")
     client = SchemaRegistryClient({"url": deployment.servers.registry_url})
     client.set_compatibility(f"{topic.name}-value", level="BACKWARD")
@@ -108,8 +108,8 @@ def test_a_check_hears_the_registry_and_the_table(deployment: Deployment, tmp_pa
     assert (version.level, bool(version.refusal)) == ("BACKWARD", True)
 
 
-def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deployment) -> None:
-    """The plan says so before; nothing is written; set aside if the policy says so."""
+def test_a_version_that_is_not_an_envelope_stops_once_used(deployment: Deployment) -> None:
+    """The plan predicts it; nothing is written; with the policy `reject` its records are rejected."""
     topic = make(deployment, "foreign")
     node = key_schema("some.Thing", {"id": "int"})
     foreign = topic.servers.register(f"{topic.name}-value", node, "NONE")
@@ -131,7 +131,7 @@ def test_a_version_that_is_no_envelope_stops_when_it_is_used(deployment: Deploym
     assert (done.outcome, done.counts.rejected, done.counts.upserted) == ("committed", 1, 1)
 
 
-def test_a_subject_that_goes_between_plan_and_run_stops_the_run(deployment: Deployment) -> None:
+def test_a_subject_deleted_between_plan_and_run_stops_the_run(deployment: Deployment) -> None:
     """Nothing is written, and the error names the subject."""
     topic = make(deployment, "gone")
     topic.send(Change("u", {"id": 1, "n": 2}, at=2))
@@ -149,7 +149,7 @@ def test_a_subject_that_goes_between_plan_and_run_stops_the_run(deployment: Depl
 
 
 def test_a_key_that_gets_a_column_stops_the_table(deployment: Deployment) -> None:
-    """Two rows could become one; the table keeps its key only if a person says so."""
+    """Two rows could become one; only a policy in the table file lets the table keep its key."""
     topic = make(deployment, "drift")
     topic.key_version({"id": "int", "n": nullable("int")})
     topic.send(Change("c", {"id": 2, "n": 2}, at=2))

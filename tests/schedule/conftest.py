@@ -1,8 +1,8 @@
-"""Tests of the room that lives in Airflow's environment: `make test` runs them there, by its own pytest.
+"""Tests of `ingest.schedule`, which belongs to Airflow's environment: `make test` runs them there.
 
     .venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 
-The environment of the other tests has no Airflow, and collects nothing here.
+The environment of the other tests has no Airflow and collects nothing here.
 """
 
 import os
@@ -20,7 +20,7 @@ collect_ignore_glob = [] if IS_AIRFLOWS else ["test_*.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep Airflow, which makes its folders when it is imported, out of the user's home."""
+    """Keep Airflow, which creates its folders on import, out of the user's home."""
     if IS_AIRFLOWS:
         home = TemporaryDirectory(prefix="airflow-")
         config.add_cleanup(home.cleanup)
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], str]:
-    """Make an executable Python script in a folder of its own, as the Spark environment's `ingest`."""
+    """Write an executable Python script in its own folder, in place of the Spark environment's `ingest`."""
 
     def make(body: str, name: str = "ingest") -> str:
         path = tmp_path / "bin" / name
@@ -44,17 +44,17 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.fixture
 def context() -> dict[str, Any]:
-    """Give what an operator's `execute` uses of Airflow's context; `ti.pushed` are the XComs."""
+    """Return the part of Airflow's context that an operator's `execute` uses; `ti.pushed` holds the XComs."""
     from airflow.sdk.execution_time.context import OutletEventAccessors  # noqa: PLC0415  not in .venv
 
     class TaskInstance:
-        """Keeps what is pushed."""
+        """Stores the XComs that are pushed."""
 
         def __init__(self) -> None:
             self.pushed: dict[str, Any] = {}
 
         def xcom_push(self, key: str, value: Any) -> None:
-            """Keep a value."""
+            """Store a value."""
             self.pushed[key] = value
 
     return {"ti": TaskInstance(), "outlet_events": OutletEventAccessors()}

@@ -9,7 +9,7 @@ RUN_ID = "0c1b"
 def table(
     name: str, outcome: str = "committed", error: str | None = None, upserted: int = 3
 ) -> dict[str, Any]:
-    """Make a table's part of a report."""
+    """Return a table's part of a report."""
     done = outcome == "committed"
     return {
         "table": name,
@@ -31,7 +31,7 @@ def table(
 
 
 def report(*tables: dict[str, Any]) -> dict[str, Any]:
-    """Make a report; its outcome is the worst of the tables'."""
+    """Return a report; its outcome is the worst of its tables."""
     outcomes = {one["outcome"] for one in tables}
     outcome = "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
     return {
@@ -44,9 +44,9 @@ def report(*tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def script(code: int = 0, written: Any = None, says: str = "") -> str:
-    """Write a program that keeps its call in `called.json`, prints, leaves a report and exits.
+    """Return a program that stores its call in `called.json`, prints, writes a report and exits.
 
-    A text is left as it is.
+    A report given as text is written unchanged.
     """
     text = written if isinstance(written, str) or written is None else json.dumps(written)
     return f"""

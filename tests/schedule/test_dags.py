@@ -29,7 +29,7 @@ WHERE = {"executable": "/opt/ingest/bin/ingest", "settings": "/etc/ingest/ingest
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder of three table files, one of them broken."""
+    """Return a folder of three table files, one of them broken."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.toml").write_text(TABLE.format(name=name))
     (tmp_path / "c.toml").write_text(TABLE.format(name="c") + "colour = 1\n")
@@ -37,22 +37,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def mapped(dag: DAG, task_id: str = "ingest.run") -> MappedOperator:
-    """Return a group's task."""
+    """Return a group's mapped task."""
     found = dag.get_task(task_id)
     assert isinstance(found, MappedOperator)
     return found
 
 
 def shares(dag: DAG) -> Any:
-    """Return what each mapped task gets."""
+    """Return the arguments of each mapped task."""
     return mapped(dag).expand_input.value["tables"]
 
 
 # --- folders -----------------------------------------------------------------------------------
 
 
-def test_a_broken_table_file_stops_no_other(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is named in a warning, and keeps its task, which fails and says why."""
+def test_a_broken_table_file_affects_only_its_task(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A warning names it, and its task fails with the reason."""
     assert list_tables(folder) == ("a", "b", "c")
 
     (warning,) = (record.getMessage() for record in caplog.records)
@@ -60,7 +60,7 @@ def test_a_broken_table_file_stops_no_other(folder: Path, caplog: pytest.LogCapt
 
 
 def test_a_folder_without_tables_is_an_import_error(tmp_path: Path) -> None:
-    """An empty DAG would look as if all were well."""
+    """An empty DAG would look healthy."""
     for place, words in ((tmp_path, "holds no table file"), (tmp_path / "x", "does not exist")):
         with pytest.raises(UsageError, match=words):
             ingest_dag("d", tables_dir=str(place), operator_args=WHERE)
@@ -69,8 +69,8 @@ def test_a_folder_without_tables_is_an_import_error(tmp_path: Path) -> None:
 # --- DAG and group -----------------------------------------------------------------------------
 
 
-def test_a_dag_has_a_mapped_task_a_table(folder: Path) -> None:
-    """With DAG's own arguments as Airflow users know them, and defaults for what is temporary."""
+def test_a_dag_has_a_mapped_task_per_table(folder: Path) -> None:
+    """With DAG's own arguments, and defaults for temporary failures."""
     start = datetime(2026, 1, 1)  # noqa: DTZ001  as Airflow users write it
     dag = ingest_dag(
         "lake", tables_dir=str(folder), operator_args={**WHERE, "pool": "spark"}, schedule="@hourly",
@@ -92,7 +92,7 @@ def test_a_dag_has_a_mapped_task_a_table(folder: Path) -> None:
 
 
 def test_tables_share_a_task_and_its_spark_session(folder: Path) -> None:
-    """A few a task, or all of them; names win over the folder."""
+    """Several per task, or all of them; names take precedence over the folder."""
     for per_task, found in ((2, [["a", "b"], ["c"]]), (None, [["a", "b", "c"]])):
         dag = ingest_dag("d", tables_dir=str(folder), tables_per_task=per_task, operator_args=WHERE)
         assert shares(dag) == found
@@ -100,7 +100,7 @@ def test_tables_share_a_task_and_its_spark_session(folder: Path) -> None:
 
 
 def test_a_group_takes_its_tables_from_another_task(folder: Path) -> None:
-    """Where only the workers see the folder; what cannot be is told when the DAG is parsed."""
+    """For parsers that cannot read the folder; invalid combinations fail when the DAG is parsed."""
     with DAG("d", schedule=None) as dag:
 
         @task
@@ -117,7 +117,7 @@ def test_a_group_takes_its_tables_from_another_task(folder: Path) -> None:
     assert group.group_id == "later"
 
 
-def test_a_wrong_argument_is_told_when_the_dag_is_parsed(folder: Path) -> None:
+def test_a_wrong_argument_fails_when_the_dag_is_parsed(folder: Path) -> None:
     """Airflow names it."""
     with pytest.raises(TypeError, match="max_offset"):
         ingest_dag("d", tables_dir=str(folder), operator_args={**WHERE, "max_offset": 1})
@@ -127,7 +127,7 @@ def test_a_wrong_argument_is_told_when_the_dag_is_parsed(folder: Path) -> None:
 
 
 def test_the_examples_are_dags(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file holds the word airflow, without which Airflow passes over it."""
+    """Each file contains the word airflow, without which Airflow skips it."""
     monkeypatch.setenv("INGEST_TABLES", str(folder))
     found = {}
     for path in sorted((ROOT / "ingest" / "schedule" / "example_dags").glob("example_*.py")):
@@ -140,8 +140,8 @@ def test_the_examples_are_dags(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert shares(found["example_ingest_dag"]) == ["a", "b", "c"]
 
 
-def test_what_the_page_shows_runs(folder: Path) -> None:
-    """Every Python block of docs/airflow.md, over a folder of tables that is there."""
+def test_the_code_of_the_page_runs(folder: Path) -> None:
+    """Every Python block of docs/airflow.md, over an existing folder of tables."""
     text = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for block in blocks:
@@ -152,7 +152,7 @@ def test_what_the_page_shows_runs(folder: Path) -> None:
 
 
 def test_every_argument_of_the_operator_is_on_the_page() -> None:
-    """And every one on the page is an argument."""
+    """And every argument on the page exists."""
     text = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
     table = text.partition("## IngestOperator")[2].partition("All but the last two")[0]
     named = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "| " in line))
@@ -166,8 +166,8 @@ def test_every_argument_of_the_operator_is_on_the_page() -> None:
     assert own - set(IngestOperator.template_fields) == {"kill_after_s", "lake"}
 
 
-def test_airflow_knows_the_provider() -> None:
-    """By its entry point, checked against Airflow's schema of providers."""
+def test_airflow_discovers_the_provider() -> None:
+    """By its entry point, validated against Airflow's schema of providers."""
     found = ProvidersManager().providers["hudi-cdc-ingest"]
 
     assert found.data["package-name"] == "hudi-cdc-ingest"
@@ -192,7 +192,7 @@ print(json.dumps({"heavy": found, "cpu_s": time.process_time() - started}))
 
 
 def test_parsing_a_thousand_tables_is_light(tmp_path: Path) -> None:
-    """Neither Spark nor a Kafka client is imported, no socket is connected; CPU time stays below 2 s."""
+    """Neither Spark nor a Kafka client is imported, no socket connects; CPU time stays below 2 s."""
     for number in range(1_000):
         (tmp_path / f"t{number}.toml").write_text(TABLE.format(name=f"t{number}"))
 

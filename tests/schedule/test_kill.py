@@ -1,4 +1,4 @@
-"""A task that is killed ends its job: orderly where there is time, and all of it in any case."""
+"""Killing a task ends its job: cleanly if there is time, and completely in any case."""
 
 import os
 import signal
@@ -56,13 +56,13 @@ def wait_for(path: Path) -> None:
 
 
 def living(executable: str) -> list[int]:
-    """Return those of the job's processes that still live."""
+    """Return the job's processes that still run."""
     pids = map(int, Path(executable).with_name("ready").read_text().split())
     return [pid for pid in pids if is_alive(pid)]
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -70,7 +70,7 @@ def is_alive(pid: int) -> bool:
 
 
 def kill_when_ready(task: IngestOperator, executable: str) -> threading.Thread:
-    """Kill the task once its job is at work, as Airflow's signal handler does."""
+    """Kill the task once its job has started, as Airflow's signal handler does."""
 
     def kill() -> None:
         wait_for(Path(executable).with_name("ready"))
@@ -81,10 +81,8 @@ def kill_when_ready(task: IngestOperator, executable: str) -> threading.Thread:
     return thread
 
 
-def test_killing_a_task_lets_the_job_end_in_order_and_leaves_nothing(
-    program: Make, context: dict[str, Any]
-) -> None:
-    """The report of the orderly end is there; a child's child that hears no SIGTERM is gone too."""
+def test_killing_a_task_ends_its_job_cleanly_and_completely(program: Make, context: dict[str, Any]) -> None:
+    """The report of the clean shutdown exists; a grandchild that ignores SIGTERM is gone too."""
     executable = program(ORDERLY)
     task = IngestOperator(task_id="run", executable=executable, tables="t", kill_after_s=1.5)
     thread = kill_when_ready(task, executable)
@@ -99,7 +97,7 @@ def test_killing_a_task_lets_the_job_end_in_order_and_leaves_nothing(
     assert living(executable) == []
 
 
-def test_a_job_that_does_not_listen_is_killed(program: Make, context: dict[str, Any]) -> None:
+def test_a_job_that_ignores_sigterm_is_killed(program: Make, context: dict[str, Any]) -> None:
     """After `kill_after_s`, with its group."""
     executable = program(STUBBORN)
     task = IngestOperator(task_id="run", executable=executable, tables="t", kill_after_s=0.5)
@@ -112,10 +110,8 @@ def test_a_job_that_does_not_listen_is_killed(program: Make, context: dict[str, 
     assert living(executable) == []
 
 
-def test_a_task_that_is_killed_before_its_job_starts_ends_it_too(
-    program: Make, context: dict[str, Any]
-) -> None:
-    """The signal can come while Airflow prepares the task."""
+def test_a_task_killed_before_its_job_starts_ends_it_too(program: Make, context: dict[str, Any]) -> None:
+    """The signal can arrive while Airflow prepares the task."""
     task = IngestOperator(task_id="run", executable=program("import time\ntime.sleep(300)\n"), tables="t")
     task.on_kill()
 
@@ -126,7 +122,7 @@ def test_a_task_that_is_killed_before_its_job_starts_ends_it_too(
 def test_an_execution_timeout_ends_the_job_and_keeps_its_report(
     program: Make, context: dict[str, Any]
 ) -> None:
-    """Airflow raises it inside of `execute`; the task's state stays Airflow's."""
+    """Airflow raises it inside `execute`; the task's state stays Airflow's."""
     executable = program(ORDERLY)
     task = IngestOperator(
         task_id="run", executable=executable, tables="t", kill_after_s=1.5,
@@ -150,8 +146,8 @@ for line in job.lines():
 """
 
 
-def test_a_worker_that_dies_takes_the_job_with_it(program: Make, tmp_path: Path) -> None:
-    """SIGKILL, five seconds after SIGTERM, is what Airflow sends: the job still ends in order."""
+def test_the_job_ends_with_its_worker(program: Make, tmp_path: Path) -> None:
+    """Airflow sends SIGKILL five seconds after SIGTERM: the job still ends cleanly."""
     executable = program(ORDERLY)
     command = [sys.executable, "-c", HOLDER, executable, str(tmp_path / "report.json")]
     with subprocess.Popen(command, start_new_session=True) as holder:

@@ -1,4 +1,4 @@
-"""IngestOperator over programs that behave as `ingest` does, or worse."""
+"""IngestOperator over programs that behave like `ingest`, or worse."""
 
 import json
 import logging
@@ -24,19 +24,19 @@ LOCKED = "table t: another writer was there: run 77, process 4711 on etl-3. Try 
 
 
 def operator(executable: str, tables: Any = "t", **more: Any) -> IngestOperator:
-    """Make an operator."""
+    """Return an operator."""
     return IngestOperator(task_id="run", executable=executable, tables=tables, **more)
 
 
 def called(executable: str) -> dict[str, Any]:
-    """Read how the program was called."""
+    """Read the program's arguments and environment."""
     return dict(json.loads(Path(executable).with_name("called.json").read_text()))
 
 
 # --- how a run ends ----------------------------------------------------------------------------
 
 
-def test_a_run_that_is_done_returns_its_report_and_announces_its_table(
+def test_a_successful_run_returns_its_report_and_emits_an_event(
     program: Make, context: dict[str, Any]
 ) -> None:
     """The report is the return value and the XCom `report`; the asset's event has the counts."""
@@ -71,14 +71,14 @@ WAITS = table("t", "temporary", LOCKED)
         ((1, "[]", "ingest: why\n"), AirflowFailException, ("exit code 1", "why")),
     ],
 )  # fmt: skip
-def test_an_exit_code_decides_on_a_retry_and_its_message_tells_why(
+def test_the_exit_code_decides_on_a_retry(
     program: Make,
     context: dict[str, Any],
     end: tuple[int, Any, str],
     error: type[Exception],
     words: Sequence[str],
 ) -> None:
-    """75 and what killed the job: tried again; 1, 2 and what cannot start: not.  The report is kept."""
+    """75 and killed jobs are retried; 1, 2 and failed starts are not.  Report and reason are kept."""
     code, written, says = end
     with pytest.raises(AirflowException) as raised:
         operator(program(script(code, written, says))).execute(context)
@@ -90,18 +90,16 @@ def test_an_exit_code_decides_on_a_retry_and_its_message_tells_why(
     assert len(context["outlet_events"]) == 0
 
 
-def test_a_job_that_the_system_kills_is_tried_again(program: Make, context: dict[str, Any]) -> None:
-    """As the kernel does when memory is short."""
+def test_a_job_killed_by_the_system_is_retried(program: Make, context: dict[str, Any]) -> None:
+    """As the kernel does on low memory."""
     with pytest.raises(AirflowException, match="killed by SIGKILL") as raised:
         operator(program("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")).execute(context)
 
     assert type(raised.value) is AirflowException
 
 
-def test_one_of_several_tables_that_fails_is_told_with_the_others(
-    program: Make, context: dict[str, Any]
-) -> None:
-    """Counts by outcome, and the errors of those that failed alone."""
+def test_the_message_has_counts_and_errors_of_several_tables(program: Make, context: dict[str, Any]) -> None:
+    """Counts by outcome, and the errors of only the failed tables."""
     written = report(table("a"), table("b", "idle"), table("c", "failed", "c broke"))
     with pytest.raises(AirflowFailException) as raised:
         operator(program(script(1, written)), ["a", "b", "c"]).execute(context)
@@ -114,10 +112,10 @@ def test_one_of_several_tables_that_fails_is_told_with_the_others(
 # --- wrong paths -------------------------------------------------------------------------------
 
 
-def test_a_wrong_path_to_the_spark_environment_is_told_before_anything_starts(
+def test_a_wrong_path_to_the_spark_environment_fails_before_the_start(
     tmp_path: Path, context: dict[str, Any]
 ) -> None:
-    """Missing, not executable, or with an interpreter that is missing: none is tried again."""
+    """Missing, not executable, or with a missing interpreter: never retried."""
     plain = tmp_path / "plain"
     plain.write_text("")
     torn = tmp_path / "torn"
@@ -136,7 +134,7 @@ def test_a_wrong_path_to_the_spark_environment_is_told_before_anything_starts(
 
 
 def test_airflows_own_ingest_is_recognised(context: dict[str, Any]) -> None:
-    """Airflow without the Spark environment: its own `ingest` has no pyspark, and the message says so."""
+    """Airflow without the Spark environment: its own `ingest` lacks pyspark, and the message says so."""
     own = str(Path(sys.executable).with_name("ingest"))
     with pytest.raises(AirflowFailException) as raised:
         operator(own, settings="/nowhere/ingest.toml").execute(context)
@@ -145,7 +143,7 @@ def test_airflows_own_ingest_is_recognised(context: dict[str, Any]) -> None:
 
 
 def test_arguments_of_spark_submit_need_an_application() -> None:
-    """When the DAG is parsed, not at night."""
+    """Fails when the DAG is parsed, not at night."""
     with pytest.raises(UsageError, match="submit_args goes with application"):
         operator("spark-submit", submit_args=["--master", "yarn"])
 
@@ -154,7 +152,7 @@ def test_arguments_of_spark_submit_need_an_application() -> None:
 
 
 def test_every_argument_reaches_the_command(program: Make, context: dict[str, Any], tmp_path: Path) -> None:
-    """`ingest run` with tables and flags, in the folder that was named."""
+    """`ingest run` with tables and flags, in the given folder."""
     executable = program(script(0, report(table("a"), table("b"))))
     more = {"settings": "/s.toml", "tables_dir": "/t", "max_offsets": 7, "run_args": ["--debug"]}
     kept = tmp_path / "kept.json"
@@ -191,7 +189,7 @@ def test_spark_submit_runs_the_application(program: Make, context: dict[str, Any
 def test_the_job_gets_its_own_environment(
     program: Make, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither Airflow's connections nor its Python; the program's folder leads PATH; `env` wins."""
+    """Neither Airflow's connections nor its Python; the program's folder comes first on PATH; `env` wins."""
     executable = program(script(0, report(table("t"))))
     left_out = {
         "AIRFLOW_CONN_X": "1",
@@ -219,7 +217,7 @@ def test_a_bare_name_is_looked_up_in_the_jobs_path(program: Make, context: dict[
 
 
 def test_arguments_are_templates(program: Make, context: dict[str, Any]) -> None:
-    """Rendered with Airflow's own machinery; such a table is announced under the lake's alias."""
+    """Rendered by Airflow; a templated table emits its event under the lake's alias."""
     executable = program(script(0, report(table("t"))))
     with DAG("d", schedule=None):
         task = operator(
@@ -242,10 +240,10 @@ def test_arguments_are_templates(program: Make, context: dict[str, Any]) -> None
 # --- logs --------------------------------------------------------------------------------------
 
 
-def test_what_the_job_says_is_logged_at_its_level(
+def test_the_jobs_output_is_logged_at_its_level(
     program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Line by line; a very long one in parts."""
+    """Line by line; a very long line in parts."""
     says = 'plain\n{"event": "x", "level": "warning"}\ningest: warning: w\ningest: bad\n' + "y" * 50_000
     operator(program(script(0, report(table("t")), says))).execute(context)
 
@@ -261,7 +259,7 @@ def test_what_the_job_says_is_logged_at_its_level(
 def test_the_logged_command_holds_no_secret(
     program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values of flags, properties and variables whose names look secret, and what a URL holds."""
+    """Values of flags, properties and variables with secret-looking names, and passwords in URLs."""
     run_args = ["--registry", "http://me:pass1234@r", "--api-token", "tttt1"]
     submit_args = ["--conf", "spark.hadoop.fs.s3a.secret.key=ssss1"]
     executable = program(script(0, report(table("t")), "the job says: bbbb1:cccc1\n"))

@@ -20,7 +20,7 @@ FAILED = report(table("t", "failed", "why"))
 
 @pytest.fixture
 def submit(program: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
-    """Make an operator whose spark-submit behaves as told."""
+    """Return an operator with a fake spark-submit."""
     extra = {"spark-binary": "spark-submit", "deploy-mode": "client"}
     connection = {"conn_type": "spark", "host": "local[1]", "extra": extra}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_INGEST", json.dumps(connection))
@@ -39,7 +39,7 @@ def submit(program: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ca
 def test_a_submitted_run_returns_its_report(
     submit: Callable[..., Any], context: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Arguments, XCom and the asset's event are as IngestOperator's."""
+    """Arguments, XCom and the asset's event equal IngestOperator's."""
     written = report(table("t"))
     task = submit(0, written)
 
@@ -68,7 +68,7 @@ def test_a_submitted_run_returns_its_report(
 def test_the_report_decides_then_the_exit_code(
     submit: Callable[..., Any], context: dict[str, Any], behaviour: tuple[Any, ...], error: type, words: str
 ) -> None:
-    """In cluster mode spark-submit's own code says nothing of the driver's."""
+    """In cluster mode spark-submit's exit code is not the driver's."""
     with pytest.raises(AirflowException, match=words) as raised:
         submit(*behaviour).execute(context)
 
@@ -76,8 +76,8 @@ def test_the_report_decides_then_the_exit_code(
     assert len(context["outlet_events"]) == 0
 
 
-def test_without_the_provider_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """IngestOperator needs none."""
+def test_without_the_provider_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IngestOperator does not need the provider."""
     import sys  # noqa: PLC0415  only here
 
     from ingest.errors import UsageError  # noqa: PLC0415  same

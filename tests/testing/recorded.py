@@ -1,4 +1,4 @@
-"""What connectors themselves wrote: schemas and decoded events of the recordings."""
+"""Schemas and decoded events that the connectors themselves wrote."""
 
 import base64
 import gzip

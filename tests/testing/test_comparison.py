@@ -1,4 +1,4 @@
-"""`assert_table` is exact, and says what is wrong so that a person can read it."""
+"""`assert_table` is exact, and prints readable differences."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -21,7 +21,7 @@ CUSTOMERS = [
 
 
 def lines(expected: Sequence[Any], found: Sequence[Any], *key: str) -> list[str]:
-    """Compare rows; give the lines that are printed."""
+    """Compare rows; return the printed lines."""
     return [line for one in differences(expected, found, key or ["id"]) for line in one.lines]
 
 
@@ -31,7 +31,7 @@ def test_equal_rows_have_no_difference() -> None:
 
 
 def test_rows_and_cells_are_named() -> None:
-    """What is missing, what is too many, and per row the cells that differ, with values and types."""
+    """Missing rows, extra rows, and the differing cells of each row, with values and types."""
     found = [
         {"id": 1, "name": "Ada", "credit": 10.5, "since": date(2020, 1, 1)},
         {"id": 2, "name": "Bo", "credit": Decimal(0), "since": date(2020, 1, 2)},
@@ -48,8 +48,8 @@ def test_rows_and_cells_are_named() -> None:
     ]
 
 
-def test_a_key_twice_is_told() -> None:
-    """In the table it is a difference, in the expected rows a mistake of the test."""
+def test_a_duplicate_key_is_reported() -> None:
+    """In the table it is a difference, in the expected rows an error of the test."""
     assert lines([{"id": 1}], [{"id": 1}, {"id": 1}]) == ["twice    id=1: 2 rows of one key"]
     with pytest.raises(UsageError, match="two expected rows have the key a=1, b='x'"):
         lines([{"a": 1, "b": "x"}, {"a": 1, "b": "x"}], [], "a", "b")
@@ -72,7 +72,7 @@ def test_a_key_twice_is_told() -> None:
     ],
 )
 def test_values_that_only_look_alike_differ(one: Any, other: Any) -> None:
-    """Either way round."""
+    """In both directions."""
     assert len(lines([{"id": 0, "v": one}], [{"id": 0, "v": other}])) == 2
     assert len(lines([{"id": 0, "v": other}], [{"id": 0, "v": one}])) == 2
 
@@ -123,7 +123,7 @@ differs  id=1
 
 @pytest.mark.spark
 def test_a_frame_is_compared_exactly(spark: SparkSession) -> None:
-    """Instants whatever the zone, 32 bits, bytes, what is nested; own columns when they are named."""
+    """Instants in any zone, 32-bit floats, bytes, nested values; `_cdc_` columns if they are named."""
     values = (*ROW.values(), "u", "1")
     frame = spark.createDataFrame([values], DDL).cache()
 
@@ -142,7 +142,7 @@ def test_a_frame_is_compared_exactly(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_long_differences_are_cut(spark: SparkSession) -> None:
-    """After some rows, and long values in the middle of nowhere."""
+    """After a number of rows, and in the middle of long values."""
     frame = spark.range(100).selectExpr("cast(id as int) id", "repeat('x', 100) as text")
     with pytest.raises(AssertionError) as caught:
         assert_table(frame, [], key=["id"])
@@ -155,8 +155,8 @@ def test_long_differences_are_cut(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_a_column_that_is_not_there_is_told(spark: SparkSession) -> None:
-    """Whoever names it: the rows or the key."""
+def test_a_missing_column_is_reported(spark: SparkSession) -> None:
+    """Whether rows or key name it."""
     frame = spark.range(1)
     with pytest.raises(AssertionError, match="the table has no column nmae: it has id"):
         assert_table(frame, [{"id": 0, "nmae": "a"}], key=["id"])
@@ -166,7 +166,7 @@ def test_a_column_that_is_not_there_is_told(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_a_path_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    """As a Hudi table, by the session that there is."""
+    """As a Hudi table, by the active session."""
     (
         spark.range(1)
         .write.format("hudi")

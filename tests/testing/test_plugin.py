@@ -1,4 +1,4 @@
-"""The plugin is there for everyone who installs `ingest`, and in nobody's way."""
+"""The plugin is available wherever `ingest` is installed, and disturbs nothing."""
 
 import subprocess
 import sys
@@ -18,20 +18,20 @@ HEAVY = (
 
 
 def test_the_plugin_is_registered() -> None:
-    """By the entry point that pytest looks for."""
+    """By pytest's entry point."""
     (found,) = entry_points(group="pytest11", name="ingest")
     assert found.value == "ingest.testing.plugin"
 
 
 def test_loading_it_imports_nothing_heavy() -> None:
-    """It is loaded in every pytest run of the environment; so are the builders' names."""
+    """Every pytest run of the environment loads it; the builders' names are as light."""
     script = "import sys, ingest.testing.plugin; print([m for m in sys.argv[1:] if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_it_is_silent_for_those_who_do_not_use_it(tmp_path: Path) -> None:
-    """A test of something else runs as ever, with warnings as errors."""
+def test_it_does_not_affect_other_tests(tmp_path: Path) -> None:
+    """An unrelated test runs as before, with warnings as errors."""
     (tmp_path / "test_else.py").write_text("def test_one():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

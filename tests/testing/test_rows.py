@@ -1,4 +1,4 @@
-"""Events of every connector's builders become the rows that they tell of."""
+"""Events built for every connector become the rows that they describe."""
 
 import json
 from datetime import datetime
@@ -33,17 +33,17 @@ NEW = {**OLD, "price": nullable(decimal(12, 2)), "at": nullable(timestamp())}
 
 
 def old(number: int, name: str) -> dict[str, Any]:
-    """Make a row of the old version."""
+    """Return a row of the old version."""
     return {"id": number, "name": name, "price": Decimal("1234567.89")}
 
 
 def new(number: int, name: str) -> dict[str, Any]:
-    """Make a row of the new version, with values that the old one cannot hold."""
+    """Return a row of the new version, with values that the old one cannot hold."""
     return {**old(number, name), "price": Decimal("1234567890.12"), "at": MOMENT}
 
 
 def compiled(topic: Topic) -> CompiledTable:
-    """Compile all that the topic registered, as a table file without a person's wishes does."""
+    """Compile the topic's schemas with a table file of defaults."""
     assert isinstance(topic.servers, Memory)
     sides: dict[str, list[WriterSchema]] = {"key": [], "value": []}
     for place, node in topic.servers.schemas.items():
@@ -57,7 +57,7 @@ def compiled(topic: Topic) -> CompiledTable:
 
 
 def history(topic: Topic) -> list[Message]:
-    """Go through a truncate, a snapshot, changes of two versions, a key change, and what comes late."""
+    """Return a truncate, a snapshot, changes of two versions, a key change, and late changes."""
     first = topic.current
     if topic.connector.can_truncate:
         topic.send(topic.create(old(8, "gone")), topic.truncate())
@@ -85,7 +85,7 @@ def history(topic: Topic) -> list[Message]:
     ],
 )
 def test_a_tables_history_ends_in_its_rows(spark: SparkSession, connector: str, name: str) -> None:
-    """Through decoding and ordering, both versions in one frame."""
+    """Through decoding and ordering, both versions in one batch."""
     topic = Topic.begin(name, OLD, Memory(), connector=connector)
     messages = history(topic)
 
@@ -103,7 +103,7 @@ def test_a_tables_history_ends_in_its_rows(spark: SparkSession, connector: str, 
 
 
 def test_documents_histories_end_in_the_last_document(spark: SparkSession) -> None:
-    """By Kafka's order; `_id` of a number and of text are two keys."""
+    """By Kafka's order; an `_id` of a number and one of text are two keys."""
     topic = Topic.begin("srv.shop.orders", {}, Memory(), connector="mongodb")
     topic.send(topic.read({"_id": 1, "v": 1}), topic.create({"_id": "1", "v": 2}), topic.create({"_id": 2}))
     topic.send(topic.update({"_id": 1, "v": 3}), topic.delete({"_id": 2}))

@@ -1,4 +1,4 @@
-"""A topic's name is a test's own, whatever an earlier test left under it."""
+"""A topic name belongs to the test that uses it, whatever an earlier test left under it."""
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.servers
 NAME = "builders.testDB.dbo.again"
 
 
-def test_a_topic_is_made_anew(servers: Addresses) -> None:
-    """Without messages, and with the versions that are registered now alone."""
+def test_a_topic_is_recreated(servers: Addresses) -> None:
+    """Without messages, and only with the versions registered now."""
     local = LocalServers(servers)
     for columns in ({"id": "int", "old": nullable("string")}, {"id": "int"}):
         local.make_topic(NAME, 2)
@@ -27,8 +27,8 @@ def test_a_topic_is_made_anew(servers: Addresses) -> None:
         assert read_ends(connect(servers.bootstrap_servers), NAME, 2) == {0: 0, 1: 1}
 
 
-def test_a_level_makes_the_registry_refuse(servers: Addresses) -> None:
-    """Of a version that the subject's compatibility forbids; without one it takes any."""
+def test_a_compatibility_level_makes_the_registry_refuse(servers: Addresses) -> None:
+    """A version that the level forbids; without a level the registry accepts any."""
     local = LocalServers(servers)
     local.make_topic(NAME)
     topic = Topic.begin(NAME, {"id": "int"}, local)

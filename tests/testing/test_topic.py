@@ -1,4 +1,4 @@
-"""What the builders write is what the connectors wrote."""
+"""The builders write the same schemas and events as the connectors."""
 
 import json
 from datetime import UTC, date, datetime, time
@@ -37,13 +37,13 @@ POSITION = {
 
 
 def topic_of(connector: str = "sqlserver", columns: Any = COLUMNS) -> Topic:
-    """Make a topic without servers."""
+    """Create a topic without servers."""
     name = TOPICS.get(connector, "mys.shop.customers")
     return Topic.begin(name, {} if connector == "mongodb" else columns, Memory(), connector=connector)
 
 
 def decode(topic: Topic, value: bytes | None) -> Any:
-    """Read a value with the schema that was registered."""
+    """Read a value with its registered schema."""
     assert value is not None
     assert isinstance(topic.servers, Memory)
     node = topic.servers.schemas[f"{topic.name}-value {int.from_bytes(value[1:5], 'big')}"]
@@ -87,8 +87,8 @@ def _nulls(connector: str, source: Any) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("connector", TOPICS)
-def test_positions_have_what_the_connectors_have(connector: str) -> None:
-    """Of each kind of event: the same fields of `source` are null, in one of the recorded ways."""
+def test_positions_have_the_fields_of_the_connectors(connector: str) -> None:
+    """For each kind of event the same fields of `source` are null as in a recording."""
     recorded = _kinds(connector, read_events(connector))
     topic = topic_of(connector)
     row = {"id": 1, "_id": 1} if connector == "mongodb" else {"id": 1}
@@ -104,7 +104,7 @@ def test_positions_have_what_the_connectors_have(connector: str) -> None:
 
 @pytest.mark.parametrize("connector", CONNECTORS)
 def test_the_source_names_its_connector_and_its_table(connector: str) -> None:
-    """Out of the topic's name."""
+    """From the topic's name."""
     topic = topic_of(connector)
     source = event(topic, topic.create({"id": 1, "_id": 1} if connector == "mongodb" else {"id": 1}))[
         "source"
@@ -125,8 +125,8 @@ def commit_lsns(topic: Topic, *made: testing.Messages) -> list[str]:
     return [event(topic, one)["source"]["commit_lsn"] for one in made]
 
 
-def test_the_log_moves_on_by_itself() -> None:
-    """Changes each have a place of their own; rows of a snapshot have the log's end."""
+def test_the_log_advances_by_itself() -> None:
+    """Each change has its own position; rows of a snapshot have the end of the log."""
     topic = topic_of()
     row = {"id": 1}
     places = commit_lsns(
@@ -136,8 +136,8 @@ def test_the_log_moves_on_by_itself() -> None:
     assert [len(set(places)), places[0] == places[1], places[3] == places[4]] == [3, True, True]
 
 
-def test_a_place_by_hand_holds_for_its_event_alone() -> None:
-    """A number, older or newer, or fields of `source`; the log goes on behind the newest."""
+def test_an_explicit_position_applies_only_to_its_event() -> None:
+    """An older or newer number, or fields of `source`; the log continues after the newest."""
     topic = topic_of()
     row = {"id": 1}
     first, late, far, after = commit_lsns(
@@ -153,7 +153,7 @@ def test_a_place_by_hand_holds_for_its_event_alone() -> None:
     assert by_hand["change_lsn"] is not None
 
 
-def test_a_key_change_is_three_messages_at_one_place() -> None:
+def test_a_key_change_is_three_messages_at_one_position() -> None:
     """A delete, its tombstone, and a create with the next number."""
     topic = topic_of()
     (old, gone), tombstone, (new, come) = topic.change_key({"id": 1, "name": "a"}, {"id": 2, "name": "a"})
@@ -164,8 +164,8 @@ def test_a_key_change_is_three_messages_at_one_place() -> None:
     assert [one["source"]["event_serial_no"] for one in (before, after)] == [1, 2]
 
 
-def test_a_delete_of_postgresql_tells_the_key_alone() -> None:
-    """REPLICA IDENTITY DEFAULT: what is not sent is null, or the type's nothing."""
+def test_a_delete_of_postgresql_has_only_the_key() -> None:
+    """REPLICA IDENTITY DEFAULT: other columns are null, or empty if the type is required."""
     topic = topic_of("postgres", {"id": "int", "name": "string", "age": nullable("int")})
     (_, value), (_, nothing) = topic.delete({"id": 7, "name": "a", "age": 5})
     assert decode(topic, value)["before"] == {"id": 7, "name": "", "age": None}
@@ -173,7 +173,7 @@ def test_a_delete_of_postgresql_tells_the_key_alone() -> None:
 
 
 def test_a_truncate_has_neither_key_nor_rows() -> None:
-    """Of the connectors that send it."""
+    """For the connectors that send it."""
     topic = topic_of("postgres")
     ((key, value),) = topic.truncate()
     found = decode(topic, value)
@@ -185,7 +185,7 @@ def test_a_truncate_has_neither_key_nor_rows() -> None:
 # --- versions and values -------------------------------------------------------------------------
 
 
-def test_events_are_of_the_current_version_unless_told() -> None:
+def test_events_use_the_current_version_by_default() -> None:
     """Each framed with the id of its schema."""
     topic = topic_of()
     old = topic.current
@@ -201,7 +201,7 @@ def test_events_are_of_the_current_version_unless_told() -> None:
 
 
 def test_a_version_may_be_of_another_subject() -> None:
-    """As a naming strategy by record has it: events carry its id all the same."""
+    """As with naming by record: events carry its id."""
     topic = topic_of()
     assert isinstance(topic.servers, Memory)
     schema_id = topic.version(COLUMNS, subject="shop.Customer")
@@ -211,8 +211,8 @@ def test_a_version_may_be_of_another_subject() -> None:
     assert topic.servers.schemas[f"shop.Customer {schema_id}"] == topic.envelope(COLUMNS)
 
 
-def test_a_column_that_is_none_is_told() -> None:
-    """Fastavro would leave it out without a word."""
+def test_an_unknown_column_is_refused() -> None:
+    """Fastavro would drop it silently."""
     with pytest.raises(UsageError, match="a row has nmae, and this version has id, name"):
         topic_of().create({"id": 1, "nmae": "a"})
 
@@ -238,8 +238,8 @@ def test_a_column_that_is_none_is_told() -> None:
         (nullable(timestamp()), None, None),
     ],
 )
-def test_values_become_what_the_type_carries(kind: Any, value: Any, written: Any) -> None:
-    """Decimals, dates and times of Python's, also inside of arrays and maps; physical values stay."""
+def test_values_become_the_physical_type(kind: Any, value: Any, written: Any) -> None:
+    """Decimals, dates and times of Python, also inside arrays and maps; physical values stay."""
     assert physical(kind, value) == written
 
 
@@ -252,14 +252,14 @@ def test_values_become_what_the_type_carries(kind: Any, value: Any, written: Any
     ],
 )
 def test_values_that_would_lose_digits_are_refused(kind: Any, value: Any, said: str) -> None:
-    """By the column's name."""
+    """The error names the column."""
     with pytest.raises(UsageError, match=said) as caught:
         physical(kind, value, "price")
     assert str(caught.value).startswith("price: ")
 
 
 def test_a_connector_without_builders_is_named() -> None:
-    """CDL's messages are JSON that no registry describes."""
+    """No registry describes CDL's JSON messages."""
     with pytest.raises(UsageError, match="no events of cdl can be made"):
         Topic.begin("a.b.c", COLUMNS, Memory(), connector="cdl")
 

@@ -1,4 +1,4 @@
-"""JSON messages as a converter without schemas writes them: the payload alone."""
+"""JSON messages of a converter without schemas: only the payload."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.e2e.recordings import Recording
 
 
 def make_bare(folder: Path, recording: Recording, table: str) -> tuple[Recording, Path]:
-    """Take the schemas out of a table's messages; returns the recording of it, and a file with the newest."""
+    """Remove the schemas from a table's messages; return the recording and the newest schema's file."""
     write_folder(folder, recording)
     recorded = read_topic(recording, table)
     schemas = [json.loads(message.value)["schema"] for message in recorded.messages if message.value]

@@ -1,8 +1,8 @@
-"""Messages of Huawei's CDL, made of Debezium's JSON of PostgreSQL: both of its forms, in the seed's shapes.
+"""Messages of Huawei's CDL, built from Debezium's JSON of PostgreSQL: both forms, in the shape of the seeds.
 
-`1.0` is CDL's own JSON, `2.0` its Debezium JSON.  Kafka keys are null: the key is in `unique`.  CDL knows
-neither `sequence` nor snapshots: a snapshot's row is an insert at its LSN, and the rows of an incremental
-snapshot, which would come later than what they show, have no counterpart.
+`1.0` is CDL's own JSON, `2.0` its Debezium JSON.  Kafka keys are null: `unique` holds the key.  CDL has
+neither `sequence` nor snapshots: a snapshot row becomes an insert at its LSN.  Rows of an incremental
+snapshot are dropped: they would arrive later than the state that they show.
 """
 
 import base64
@@ -32,7 +32,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def make_cdl(folder: Path, recording: Recording, version: Version, tables: Sequence[str]) -> Recording:
-    """Write some of a recording's tables as CDL would, and its heartbeats; returns the recording of it."""
+    """Write some of a recording's tables, and its heartbeats, as CDL does; return the new recording."""
     write_folder(folder, recording, partitions=PARTITIONS)
     for table in tables:
         topic = recording.topic(table)
@@ -60,7 +60,7 @@ def _messages(recorded: Sequence[Message], version: Version) -> Iterator[Message
 
 
 def cdl_message(key: Json, value: Json, version: Version) -> Json:
-    """Make one message of a change, schema and payload, given its key and its value as Debezium's JSON."""
+    """Return the message of one change, schema and payload, from its key and value in Debezium's JSON."""
     form = _own if version == "1.0" else _debezium
     fields = {field["field"]: field for field in value["schema"]["fields"]}
     source = value["payload"]["source"]
@@ -155,7 +155,7 @@ def _debezium(row: Json, unique: Json, images: Json, event: Json, key: Json) -> 
 
 
 def lsn_of(source: Json) -> int:
-    """Return an event's LSN, the second number of `sequence` where it has none itself."""
+    """Return an event's LSN, or the second number of `sequence` if it has none."""
     return int(json.loads(source["sequence"])[1] if source["lsn"] is None else source["lsn"])
 
 
@@ -214,14 +214,14 @@ _CELLS: Final[Mapping[tuple[str, str], Callable[[Json, Json], Json]]] = {
 
 
 def _empty_beat(message: Json, moment_ms: int) -> Json:
-    """Make a heartbeat within a table's topic: nothing but its identifier."""
+    """Return a heartbeat within a table's topic, which holds only its identifier."""
     nothing = {"unique": None, "data": None, "before": None}
     payload = {**message["payload"], **nothing, "TIMESTAMP": moment_ms, "OPERATION": "UPDATE"}
     return {**message, "payload": payload}
 
 
 def _beat(number: int, version: Version) -> Message:
-    """Make a change of CDL's heartbeat table."""
+    """Return a change of CDL's heartbeat table."""
     job = _field("cdl_job_id", "int64")
     moment = _field("cdl_last_heartbeat", "int64", optional=True, name="io.debezium.time.MicroTimestamp")
     columns = [job, moment]

@@ -1,6 +1,6 @@
-"""MongoDB's other capture modes: updates as descriptions, with or without the document before.
+"""MongoDB's other capture modes: updates as descriptions, with or without the previous document.
 
-Made of a recording with full documents: the description of an update stays, the looked-up document goes
+Built from a recording with full documents: keep the description of an update, drop the looked-up document
 (debezium: mongodb/MongoDbChangeRecordEmitter.java; documentation: capture.mode).
 """
 
@@ -22,7 +22,7 @@ CaptureMode = Literal["change_streams", "change_streams_with_pre_image"]
 
 
 def make_deltas(folder: Path, recording: Recording, mode: CaptureMode, tables: Sequence[str]) -> Recording:
-    """Take the documents out of some tables' updates; returns the recording of it."""
+    """Drop the documents from some tables' updates; return the new recording."""
     write_folder(folder, recording)
     schemas: list[tuple[str, int, Any]] = []
     for table in tables:

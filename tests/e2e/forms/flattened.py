@@ -1,8 +1,8 @@
-"""Rows as Debezium's ExtractNewRecordState leaves them, in Avro and in JSON.
+"""Rows flattened by Debezium's ExtractNewRecordState, in Avro and in JSON.
 
-The row itself, with `add.fields` behind it under `__`; under `delete.tombstone.handling.mode =
-rewrite-with-tombstone` also `__deleted`, "true" with the row before for a delete, under `tombstone` a delete
-is a tombstone alone.  A truncate has no row, and is dropped
+The row, followed by `add.fields` with the prefix `__`.  Under `delete.tombstone.handling.mode =
+rewrite-with-tombstone`, a delete is the previous row with `__deleted` "true"; under `tombstone`, only a
+tombstone.  A truncate has no row and is dropped
 (debezium: transforms/ExtractNewRecordState.java, AbstractExtractNewRecordState.java).
 """
 
@@ -34,7 +34,7 @@ _VALUE_IDS: Final = 1_000_000
 
 
 def make_flattened(folder: Path, recording: Recording, mode: Mode, tables: Sequence[str]) -> Recording:
-    """Flatten some of a recording's tables; returns the recording of it."""
+    """Flatten some of a recording's tables; return the new recording."""
     write_folder(folder, recording)
     added = ADDED[recording.source]
     schemas: list[tuple[str, int, Json]] = []
@@ -52,7 +52,7 @@ def make_flattened(folder: Path, recording: Recording, mode: Mode, tables: Seque
 
 
 def flatten(event: Json, added: Sequence[str], mode: Mode) -> Json | None:
-    """Make the row of an event; None where the event is dropped."""
+    """Return the row of an event; None if the event is dropped."""
     deleted = event["op"] == "d"
     if event["op"] == "t" or (deleted and mode == "tombstone"):
         return None
@@ -76,7 +76,7 @@ def _added_value(event: Json, name: str) -> Json:
 
 
 def flat_avro(envelope: Json, added: Sequence[str], mode: Mode) -> Json:
-    """Make the schema of the rows of an envelope's."""
+    """Return the Avro schema of an envelope's flattened rows."""
     parts = _types(envelope)
     row, source = _not_null(parts["before"]), _types(_not_null(parts["source"]))
     extra = [] if mode == "tombstone" else [("__deleted", "string")]
@@ -132,7 +132,7 @@ def _avro(recorded: Recorded, added: Sequence[str], mode: Mode) -> Iterator[Mess
 
 
 def flat_connect(envelope: Json, added: Sequence[str], mode: Mode) -> Json:
-    """Make the Connect schema of the rows of an envelope's."""
+    """Return the Connect schema of an envelope's flattened rows."""
     parts = {field["field"]: field for field in envelope["fields"]}
     source = {field["field"]: field for field in parts["source"]["fields"]}
     row = {k: v for k, v in parts["after"].items() if k != "field"}
@@ -157,5 +157,5 @@ def _json(recorded: Recorded, added: Sequence[str], mode: Mode) -> Iterator[Mess
 
 
 def compact(node: Json) -> bytes:
-    """Write JSON as Jackson does."""
+    """Write JSON in Jackson's compact form."""
     return json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode()

@@ -18,7 +18,7 @@ Json = Any
 
 @attrs.frozen
 class Recorded:
-    """One topic of a recording: `schemas` are those of its keys and values by id, none for JSON."""
+    """One topic of a recording: `schemas` are those of its keys and values by id, empty for JSON."""
 
     table: str
     messages: tuple[Message, ...]
@@ -26,7 +26,7 @@ class Recorded:
 
 
 def read_topic(recording: Recording, table: str) -> Recorded:
-    """Read the messages of a table's topic, and the schemas that they name."""
+    """Read the messages of a table's topic, and the schemas that they reference."""
     held = read_recording(recording.folder)
     name = recording.topic(table)
     topic = next(one for one in held.topics if one.name == name)
@@ -39,7 +39,7 @@ def read_topic(recording: Recording, table: str) -> Recorded:
 
 
 def write_folder(folder: Path, recording: Recording, *, partitions: int = 1) -> Path:
-    """Make a folder with the referee's rows of a recording, and no topics yet."""
+    """Create a folder with the referee's rows of a recording, without topics."""
     (folder / "topics").mkdir(parents=True)
     shutil.copytree(recording.folder / "expected", folder / "expected")
     (folder / "manifest.json").write_text(json.dumps({"partitions": partitions}))
@@ -47,7 +47,7 @@ def write_folder(folder: Path, recording: Recording, *, partitions: int = 1) -> 
 
 
 def write_topic(folder: Path, name: str, messages: Iterable[Message]) -> None:
-    """Write a topic, partition by partition, offsets counted anew."""
+    """Write a topic, partition by partition, with new offsets."""
     lines: dict[int, list[str]] = {}
     for message in messages:
         placed = lines.setdefault(message.partition, [])

@@ -1,4 +1,4 @@
-"""How one column's two spellings become the same Python value."""
+"""Converts both spellings of a column to the same Python value."""
 
 import json
 import re
@@ -11,13 +11,13 @@ import attrs
 
 
 def as_is(value: Any) -> Any:
-    """Keep a value."""
+    """Return the value unchanged."""
     return value
 
 
 @attrs.frozen
 class Kind:
-    """`expected` reads the source's text, `found` the table's value; neither is called with a null."""
+    """`expected` reads the source's text, `found` the table's value; neither receives a null."""
 
     expected: Callable[[str], Any]
     found: Callable[[Any], Any] = as_is
@@ -25,21 +25,21 @@ class Kind:
 
 @attrs.frozen
 class Allowed:
-    """What a cell may hold where it cannot hold the source's value, and why."""
+    """The values a cell may hold if it cannot hold the source's value, and the reason."""
 
     why: str
     accepts: Callable[[Any], bool]
 
 
 def plain_decimal(text: str) -> Decimal:
-    """Read a number that a table holds as text: plain notation, no exponent."""
+    """Read a number stored as text: plain notation, no exponent."""
     assert isinstance(text, str), f"{text!r} is no text"
     assert re.fullmatch(r"-?\d+(\.\d+)?", text), f"{text!r} is not in plain notation"
     return Decimal(text)
 
 
 def exact_number(value: int | Decimal) -> Decimal:
-    """Read a number that a table holds as a whole number or a decimal, never as a double."""
+    """Read a number stored as an integer or a decimal, never as a double."""
     assert isinstance(value, int | Decimal), f"{value!r} is no exact number"
     return Decimal(value)
 
@@ -50,7 +50,7 @@ def floating(text: str) -> float | str:
 
 
 def floating32(text: str) -> float | str:
-    """Read a float as the nearest of 32 bits."""
+    """Read a float, rounded to 32 bits."""
     number = float(text)
     return same_floating(
         number if abs(number) == float("inf") else struct.unpack("f", struct.pack("f", number))[0]
@@ -58,12 +58,12 @@ def floating32(text: str) -> float | str:
 
 
 def same_floating(number: float) -> float | str:
-    """Make NaN equal to itself."""
+    """Replace NaN by a value that equals itself."""
     return "NaN" if number != number else float(number)  # noqa: PLR0124 - what NaN is
 
 
 def same_json(text: str) -> str:
-    """Write JSON in one spelling; a JSON null is not SQL's."""
+    """Normalize JSON text; a JSON null differs from SQL's."""
     return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
 
 

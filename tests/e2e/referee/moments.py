@@ -7,7 +7,7 @@ MICRO = timedelta(microseconds=1)
 
 
 def wall_clock(text: str) -> datetime:
-    """Read a date with a time of day, digits below a microsecond cut off."""
+    """Read a date with a time of day, truncated to microseconds."""
     day, _, clock = text.partition(" ")
     clock, _, digits = clock.partition(".")
     return datetime.fromisoformat(f"{day}T{clock}").replace(microsecond=int(f"{digits:0<6}"[:6]))
@@ -25,7 +25,7 @@ def instant(text: str) -> int:
 
 
 def to_micros(utc: datetime) -> int:
-    """Count microseconds since 1970 of a UTC clock."""
+    """Return the microseconds since 1970 of a UTC clock."""
     return (utc.replace(tzinfo=UTC) - EPOCH) // MICRO
 
 
@@ -37,6 +37,6 @@ def offset_of(text: str) -> timedelta:
 
 
 def time_of_day(text: str, digits: int) -> str:
-    """Write a time of day with so many digits."""
+    """Write a time of day with a number of digits."""
     clock, _, fraction = text.partition(".")
     return f"{clock}.{fraction:0<{digits}}"

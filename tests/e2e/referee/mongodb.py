@@ -1,4 +1,4 @@
-"""MongoDB's documents: Extended JSON, whose spellings (v1 strict, v2 relaxed, v2 extended) are made one."""
+"""MongoDB's documents: Extended JSON, with its spellings (v1 strict, v2 relaxed, v2 extended) normalized."""
 
 import json
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from tests.e2e.referee.moments import EPOCH
 
 
 def kind_of(declared: str) -> Kind:
-    """Return how an `_id` or a document is read: both are JSON text."""
+    """Return the reader of an `_id` or a document: both are JSON text."""
     return {"json _id": DOCUMENT, "document json": DOCUMENT}[declared]
 
 
 def one_spelling(text: str) -> str:
-    """Write Extended JSON in one spelling; the order of fields does not count, true is not 1."""
+    """Normalize Extended JSON; the order of fields does not matter, and true differs from 1."""
     return json.dumps(_unwrap(json.loads(text)), sort_keys=True, ensure_ascii=False)
 
 
@@ -32,7 +32,7 @@ def _unwrap(value: Any) -> Any:
 
 
 def _date(found: dict[str, Any]) -> dict[str, Any]:
-    """Give a date in milliseconds, which relaxed JSON writes as ISO text."""
+    """Return a date in milliseconds; relaxed JSON writes it as ISO text."""
     when = found["$date"]
     if isinstance(when, str):
         return {"$date": round((datetime.fromisoformat(when) - EPOCH).total_seconds() * 1000)}

@@ -1,4 +1,4 @@
-"""Oracle's text, as its client writes it under ISO formats."""
+"""Oracle's text, as its client writes it with ISO formats."""
 
 import re
 
@@ -7,7 +7,7 @@ from tests.e2e.referee.moments import instant, wall_clock
 
 
 def kind_of(declared: str) -> Kind:
-    """Return how a declared type is read; NUMBER without a precision is text in a table."""
+    """Return the reader of a declared type; a table stores NUMBER without a precision as text."""
     return _KINDS[declared if declared == "NUMBER" else re.sub(r"\([^)]*\)", "()", declared)]
 
 

@@ -17,7 +17,7 @@ FIRST_DIGIT = re.compile(r"^(?=\d)")
 
 
 def kind_of(declared: str) -> Kind:
-    """Return how a declared type is read."""
+    """Return the reader of a declared type."""
     if declared.endswith("[]"):
         return _array(kind_of(declared.removesuffix("[]")))
     name, _, rest = declared.partition("(")
@@ -43,7 +43,7 @@ def field_name(column: str) -> str:
 
 
 def _finite(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Read what a column can hold; NaN, infinity and years before 1 are null in a table."""
+    """Read a value that a column can hold; NaN, infinity and years before 1 are null in a table."""
     return lambda text: (
         None if text in {"NaN", "infinity", "-infinity"} or text.endswith(" BC") else read(text)
     )
@@ -59,7 +59,7 @@ def _date(text: str) -> date | Allowed | None:
 
 
 def _instant(text: str) -> int:
-    """Read a timestamptz, which UTC sessions write as +00."""
+    """Read a timestamptz, which UTC sessions write with +00."""
     assert text.endswith("+00")
     return to_micros(wall_clock(text.removesuffix("+00")))
 

@@ -1,6 +1,6 @@
-"""The recorded events, decoded and folded in plain Python: the referee is proven before the product is.
+"""The recorded events, decoded and reduced to rows in plain Python: proves the referee before the product.
 
-Newest event of a key by the order of the file, which is the connector's own with one partition.
+The newest event of a key wins by the order of the file, which for one partition is the connector's order.
 """
 
 import base64
@@ -30,7 +30,7 @@ class Side:
 
 
 def replay(recording: Recording, table: str) -> list[Row]:
-    """Fold a recorded topic into the rows that it leaves, values as a table has them."""
+    """Reduce a recorded topic to its final rows, with the values that a table has."""
     reader = JsonReader() if recording.format == "debezium-json" else AvroReader(recording)
     rows: dict[tuple[Any, ...], Row] = {}
     for key_bytes, value_bytes in _messages(recording, table):
@@ -62,7 +62,7 @@ def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_documen
 
 
 def is_unavailable(value: Any) -> bool:
-    """Tell the placeholder in the forms that a column can give it."""
+    """Return whether a value is the placeholder, in any form a column can give it."""
     return value in (PLACEHOLDER, PLACEHOLDER.encode(), [PLACEHOLDER])
 
 
@@ -83,7 +83,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 class JsonReader:
-    """Reads payloads that carry their Connect schema."""
+    """Reads payloads with an embedded Connect schema."""
 
     def read(self, payload: bytes) -> Side:
         """Decode one payload."""
@@ -115,7 +115,7 @@ class AvroReader:
 
 
 def _without_logical_types(schema: Any) -> Any:
-    """Drop what fastavro would convert, or refuse: Oracle's negative scales."""
+    """Drop logical types, which fastavro would convert or refuse (Oracle's negative scales)."""
     if isinstance(schema, list):
         return [_without_logical_types(part) for part in schema]
     if isinstance(schema, dict):

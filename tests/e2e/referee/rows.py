@@ -1,4 +1,4 @@
-"""Rows by primary key, of both sides, and what differs between them."""
+"""Rows by primary key, of source and table, and their differences."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ _SOURCES = {
 
 @attrs.frozen
 class Expected:
-    """What a table must hold: rows by key, the key's columns, and each column's kind."""
+    """The expected content of a table: rows by key, the key's columns, and each column's kind."""
 
     rows: Rows
     keys: tuple[str, ...]
@@ -31,7 +31,7 @@ class Expected:
 
 
 def read_expected(recording: Recording, table: str) -> Expected:
-    """Read the referee's rows of a table, columns under the names that the events have."""
+    """Read the referee's rows of a table, with the column names of the events."""
     with gzip.open(recording.folder / "expected" / f"{table}.json.gz", "rt", encoding="utf-8") as file:
         told = json.load(file)
     rename = postgres.field_name if recording.source == "postgres" else str
@@ -52,13 +52,13 @@ def read_expected(recording: Recording, table: str) -> Expected:
 
 
 def read_table(frame: DataFrame, keys: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Rows:
-    """Read a Hudi table into the same form; more than one row a key is an error of its own."""
+    """Read a Hudi table into the same form; fails on more than one row per key."""
     rows = (row.asDict() for row in frame.selectExpr(*_columns(frame)).collect())
     return by_key([{name: _plain(value) for name, value in row.items()} for row in rows], keys, kinds or {})
 
 
 def by_key(found: Sequence[Mapping[str, Any]], keys: Sequence[str], kinds: Mapping[str, Kind]) -> Rows:
-    """Bring a table's values to the referee's, row by key."""
+    """Convert a table's values to the referee's, row by key."""
     rows: Rows = {}
     for values in found:
         row = {
@@ -72,7 +72,7 @@ def by_key(found: Sequence[Mapping[str, Any]], keys: Sequence[str], kinds: Mappi
 
 
 def differences(expected: Rows, found: Rows) -> list[str]:
-    """Name every cell that differs, every row that is missing and every one too many."""
+    """Return a line for every differing cell, missing row and extra row."""
     wrong = [f"missing row {key}" for key in expected.keys() - found.keys()]
     wrong += [f"row too many {key}" for key in found.keys() - expected.keys()]
     for key in expected.keys() & found.keys():
@@ -89,7 +89,7 @@ def _agrees(expected: Any, found: Any) -> bool:
 
 
 def _columns(frame: DataFrame) -> list[str]:
-    """Select the row's columns; an instant as microseconds, so that no zone of this process touches it."""
+    """Select the row's columns; an instant as microseconds, independent of this process's time zone."""
     return [
         f"unix_micros(`{name}`) as `{name}`" if kind == "timestamp" else f"`{name}`"
         for name, kind in frame.dtypes

@@ -1,4 +1,4 @@
-"""Schemas in their two forms, Avro and Connect, and what a value of each semantic type is in a table."""
+"""Schemas in both forms, Avro and Connect, and the table's value of each semantic type."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ FIRST_DAY, LAST_DAY = -719162, 2932896
 
 @attrs.frozen
 class Shape:
-    """A schema's node: semantic name and parameters, the type, and the nodes inside."""
+    """A node of a schema: semantic name and parameters, the type, and the nodes inside."""
 
     type: str
     name: str = ""
@@ -32,7 +32,7 @@ class Shape:
 
 
 def of_avro(schema: Any, known: dict[str, Shape] | None = None, space: str = "") -> Shape:
-    """Make a shape of an Avro schema as Confluent's converter writes it."""
+    """Return the shape of an Avro schema of Confluent's converter."""
     known = {} if known is None else known
     match schema:
         case str():
@@ -53,7 +53,7 @@ def of_avro(schema: Any, known: dict[str, Shape] | None = None, space: str = "")
 
 @cache
 def of_connect(schema: str) -> Shape:
-    """Make a shape of a Connect schema, as JsonConverter writes it beside each payload."""
+    """Return the shape of a Connect schema, which JsonConverter adds to each payload."""
     return _of_connect(json.loads(schema))
 
 
@@ -69,7 +69,7 @@ def _of_connect(schema: Mapping[str, Any]) -> Shape:
 
 
 def convert(shape: Shape, value: Any) -> Any:
-    """Give the value that a table's reader gets from Spark, instants as microseconds."""
+    """Return the value that Spark reads from the table, instants as microseconds."""
     if value is None:
         return None
     if shape.type == "bytes" and shape.is_json:

@@ -7,12 +7,12 @@ from tests.e2e.referee.moments import day_of, instant, time_of_day, wall_clock
 
 
 def kind_of(declared: str) -> Kind:
-    """Return how a declared type is read."""
+    """Return the reader of a declared type."""
     return _KINDS[declared.partition("(")[0]]
 
 
 def _time(text: str) -> str:
-    """Write a time of day with the digits that Debezium's type for it carries: ms, µs or ns."""
+    """Write a time of day with the digits of Debezium's type for it: ms, µs or ns."""
     digits = len(text.partition(".")[2])
     return time_of_day(text, 3 if digits <= 3 else 6 if digits <= 6 else 9)
 
