@@ -14,12 +14,12 @@ from ingest.hudi.lock import locked
 from ingest.hudi.present import count_rows, record_keys
 from ingest.hudi.rejects import count_open
 from ingest.hudi.upsert import record
-from ingest.kafka.breaks import Watermark, is_created_anew, topic_id_of
+from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 from ingest.operations.source_ddl import SourceChange, read_changes
 from ingest.registry import Registry
-from ingest.run.commit import pending
+from ingest.run.commit import consumed, pending
 from ingest.run.lag import source_lag_s, to_iso, to_moment
 from ingest.run.report import by_text
 from ingest.settings import Settings
@@ -139,7 +139,8 @@ def _move(settings: Settings, spark: SparkSession, table: TableConfig, to: str, 
     if not entries:
         raise UsageError(f"table {table.name} has no commit yet", "Run it once first")
     last = entries[0]
-    is_anew = is_created_anew(last.topic_id, marks)
+    check_topic(table.topic, consumed(table, last))
+    is_anew = is_created_again(last.topic_id, marks)
     offsets = parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew)
     # Of another topic nothing was applied yet.
     high = offsets if is_anew else {p: min(last.high_offsets.get(p, 0), marks[p].end) for p in offsets}

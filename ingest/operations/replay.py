@@ -13,12 +13,13 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
+from ingest.kafka.breaks import check_topic
 from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
 from ingest.order.counts import BatchCounts
 from ingest.run.batch import Batch, PreparedBatch, decoded_batch
-from ingest.run.commit import account, commit_rows, rows_to_write, table_state
+from ingest.run.commit import account, commit_rows, consumed, rows_to_write, table_state
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
@@ -70,6 +71,7 @@ def _replay_all(
     last = read_ledger(run.spark, run.path(table))
     if rows is None or last is None:
         return Replayed(table.name)
+    check_topic(table.topic, consumed(table, last))
     chosen = at(rows.where("resolved is null"), partition, offset).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         return Replayed(table.name) if chosen.isEmpty() else _replay(run, table, held, chosen, last)

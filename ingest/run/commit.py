@@ -38,7 +38,9 @@ def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
     keeps_all = table.target.mode == "append"
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
-    return Consumed(table.name, last.next_offsets, last.high_offsets, last.topic_id, keeps_all)
+    return Consumed(
+        table.name, last.next_offsets, last.high_offsets, last.topic_id, keeps_all, topic=last.topic
+    )
 
 
 def fetch_known(

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from ingest.cli.app import app
+from ingest.errors import OffsetError
 from ingest.run.report import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -123,8 +124,8 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     }  # fmt: skip
     lost, anew = (str(second[name].error) for name in ("lost", "anew"))
     assert "2 offsets (2 to 3) were deleted from the topic before they were read" in lost
-    assert "the topic was deleted and created anew" in anew
-    assert "up to 0=2; what it had not read there is gone" in anew
+    assert "the topic was deleted and created again" in anew
+    assert "up to 0=2; unread messages of the old topic are lost" in anew
     assert keys(deployment, "saved") == [1, 2, 3]
     assert {one.error for one in deployment.session.status(["lost", "anew"])} == {lost, anew}
 
@@ -150,3 +151,37 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     assert again.ranges is not None
     assert (again.ranges.start_offsets(), again.counts.read) == ({0: 2, 1: 0}, 1)
     assert keys(deployment, "saved") == [1, 2, 3]
+
+
+def test_a_table_whose_file_names_another_topic_reads_nothing_of_it(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Plan, run, status and a move of the offsets refuse it by both names; the old topic is read on again."""
+    deployment = make_deployment()
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("orders", "returns")}
+    old, new = make_topics(deployment.servers, names).values()
+    deployment.onboard([old.name])
+    old.send(*creates(1, 2))
+    new.send(*creates(7, 8, 9))
+    run(deployment)
+    path = deployment.tables / "orders.toml"
+    text = path.read_text()
+
+    path.write_text(text.replace(old.name, new.name))
+    outcome = run(deployment)["orders"]
+    (plan,) = deployment.plan()
+    (status,) = deployment.session.status()
+    with pytest.raises(OffsetError) as moved:
+        deployment.session.move_offsets("orders", "earliest")
+
+    assert outcome.outcome == "failed"
+    error = str(outcome.error)
+    assert f"table orders holds the rows of topic {old.name}, read up to 0=2" in error
+    assert f"its table file now names topic {new.name}" in error
+    assert str(plan.error) == status.error == str(moved.value) == error
+    assert keys(deployment, "orders") == [1, 2]
+
+    path.write_text(text)
+    old.send(*creates(3))
+    assert run(deployment)["orders"].outcome == "committed"
+    assert keys(deployment, "orders") == [1, 2, 3]

@@ -69,8 +69,8 @@ def test_a_topic_created_anew_is_known_by_its_id() -> None:
 
     error = refused(consumed, seen)
 
-    assert "created anew: its id was old, and is new" in str(error)
-    assert "up to 0=50; what it had not read there is gone" in str(error)
+    assert "created again: its id was old, and is new" in str(error)
+    assert "up to 0=50; unread messages of the old topic are lost" in str(error)
     assert "The new one holds 0: offsets 0 to 79, 1: nothing" in str(error)
     assert command(error) == ("customers", "earliest")
     assert parse_move("earliest", {}, seen, is_anew=True) == {P0: 0, P1: 0}
@@ -82,9 +82,27 @@ def test_ids_that_nobody_told_are_no_difference() -> None:
         check_continues(TOPIC, Consumed("t", {P0: 5}, topic_id=known), {P0: Watermark(0, 9, told)})
 
 
+def test_a_table_file_that_names_another_topic_is_refused_by_name() -> None:
+    """Whatever the ids say, no command moves the table to another topic: it would mix two sources."""
+    for topic_id in ("", "old", "new"):
+        error = refused(
+            Consumed("customers", {P0: 50}, topic_id=topic_id, topic="server1.dbo.orders"),
+            {P0: Watermark(0, 80, "new")},
+        )
+
+        text = str(error)
+        assert "table customers holds the rows of topic server1.dbo.orders, read up to 0=50" in text
+        assert "its table file now names topic server1.dbo.customers" in text
+        assert 'Set topic = "server1.dbo.orders" in customers.toml again' in text
+        assert "`ingest onboard server1.dbo.customers`" in text
+        assert "offsets set" not in text
+    check_continues(TOPIC, Consumed("t", {P0: 5}, topic=TOPIC), {P0: Watermark(0, 9)})
+    check_continues(TOPIC, Consumed("t", topic="before the first commit"), {P0: Watermark(0, 9)})
+
+
 @pytest.mark.parametrize(
     ("topic_id", "says", "to"),
-    [("", "created anew, or truncated", "earliest"), ("same", "it was truncated", "0=earliest")],
+    [("", "created again, or truncated", "earliest"), ("same", "it was truncated", "0=earliest")],
 )
 def test_offsets_behind_the_end_are_no_idle_table(topic_id: str, says: str, to: str) -> None:
     """With a known id the topic is the same one, and only lost its end."""
