@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
@@ -18,6 +19,10 @@ ASKED_FOR = ("live", "pairs")
 """Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"
+
+
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
