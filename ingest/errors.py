@@ -313,6 +313,43 @@ class StoppedError(RetryableError):
 
 
 @attrs.frozen
+class JvmEndedError(RetryableError):
+    """The JVM ended while a table was at work, or before its turn; `cause` says how, if that is known.
+
+    A commit that had begun is complete or absent; the next run continues from the one that is there.
+    """
+
+    table: str
+    step: str = ""
+    cause: str = ""
+
+    def __str__(self) -> str:
+        where = f"table {self.table}: " if self.table else ""
+        cause = f" ({self.cause})" if self.cause else ""
+        step = f" while {self.step}" if self.step else ""
+        return _sentences(
+            f"{where}the JVM ended{cause}{step}",
+            'Run again. If it ran out of memory, raise [spark.conf] "spark.driver.memory", '
+            "or read less at a time (--max-offsets)",
+        )
+
+
+@attrs.frozen
+class JvmMemoryError(RetryableError):
+    """A table for which the memory of the JVM was not enough."""
+
+    table: str
+    problem: str
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"table {self.table}: the JVM ran out of memory: {self.problem}",
+            'Raise [spark.conf] "spark.driver.memory" (on a cluster also "spark.executor.memory"), '
+            "or read less at a time (--max-offsets)",
+        )
+
+
+@attrs.frozen
 class LakeError(PermanentError):
     """A place in the lake that holds something that this version cannot use."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from ingest import avro
 from ingest.artifacts import spark_jars
 from ingest.compile.describe import Description, describe
-from ingest.errors import SettingsError
+from ingest.errors import IngestError, JvmEndedError, SettingsError
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.registry import Registered, Registry, open_registry
@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
+    from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
+    spark_process = LazyModule("ingest.spark.process")
     catalog, ledger = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.ledger")
     hudi_present, kafka_signal = LazyModule("ingest.hudi.present"), LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
@@ -97,15 +99,30 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close; raises `JvmEndedError` where a call failed because the JVM has ended."""
+        ended = isinstance(error, Exception) and "_session" in self.__dict__ and not self._process.is_alive()
+        cause = self._process.cause() if ended else ""
         self.close()
+        if ended and not isinstance(error, IngestError):
+            raise JvmEndedError("", cause=cause) from error
 
     def close(self) -> None:
-        """Stop what was started here."""
+        """Close what this session opened."""
         if "registry" in self.__dict__:
             self.registry.close()
         if self._started:
-            self._session.stop()
+            spark_process.stop_session(self._session)
+
+    @property
+    def _process(self) -> "spark_process.SparkProcess":
+        """The JVM of the Spark session; one that was started here can be replaced."""
+        return spark_process.SparkProcess(self._session, self._start_again if self._started else None)
+
+    def _start_again(self) -> "SparkSession":
+        for name in ("spark", "_session"):
+            self.__dict__.pop(name, None)
+        return self.spark
 
     @cached_property
     def registry(self) -> Registry:
@@ -205,8 +222,9 @@ class Session:
         tables = self.tables(names)
         progress("", "starting Spark")
         return planning.plan_tables(
-            self.settings, self.spark, self.registry, tables, progress, max_offsets=max_offsets
-        )
+            self.settings, self.spark, self.registry, tables, progress,
+            jvm=self._process, max_offsets=max_offsets,
+        )  # fmt: skip
 
     def run(
         self,
@@ -225,7 +243,7 @@ class Session:
         progress("", "starting Spark")
         return fleet.run_tables(
             self.settings, self.spark, self.registry, tables, progress,
-            max_offsets=max_offsets, stop=stop,
+            jvm=self._process, max_offsets=max_offsets, stop=stop,
         )  # fmt: skip
 
     def follow(

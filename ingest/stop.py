@@ -1,4 +1,4 @@
-"""Who has to stop: a table that takes too long, or all of them, by a signal.
+"""Stops a table that takes too long, or all tables after a signal.
 
 Reaches no pyspark: the command line listens for signals before Spark is there.
 """
@@ -18,44 +18,54 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, where nothing is at work that would have to end first."""
+    """SIGTERM at a moment when no table has to finish first."""
 
 
 class Stop:
-    """What the tables of a run ask before they commit, and what their supervisor tells them."""
+    """Carries stops from the supervisor to the tables: a table checks it before each step and its commit."""
 
     def __init__(self) -> None:
         self.signal = ""
-        """The signal that ends the run, empty while there is none."""
-        self._given_up: dict[str, IngestError] = {}
+        """The signal that ends the run; empty before one comes."""
+        self._steps: dict[str, str] = {}
+        self._reasons: dict[str, IngestError] = {}
         self._committing: set[str] = set()
         self._guard = threading.Lock()
 
     def give_up(self, table: str, error: IngestError, *, even_committing: bool) -> bool:
-        """Forbid a table its commit; tell whether that was in time, or `even_committing` is meant."""
+        """Forbid a table its commit; return False if it is in its commit, unless `even_committing`."""
         with self._guard:
             if table in self._committing and not even_committing:
                 return False
-            self._given_up.setdefault(table, error)
+            self._reasons.setdefault(table, error)
             return True
 
     def reason(self, table: str) -> IngestError | None:
-        """Return why a table was given up."""
-        return self._given_up.get(table)
+        """Return why a table has to stop; None if it has not."""
+        return self._reasons.get(table)
 
     def check(self, table: str) -> None:
-        """Raise the reason for which a table was stopped, if it was."""
-        if table in self._given_up:
-            raise self._given_up[table]
+        """Raise the reason for which a table has to stop, if there is one."""
+        if table in self._reasons:
+            raise self._reasons[table]
+
+    def enter(self, table: str, step: str) -> None:
+        """Note a table's next step, unless it has to stop: then raise the reason."""
+        self.check(table)
+        self._steps[table] = step
+
+    def step(self, table: str) -> str:
+        """Return a table's last step; empty before the first."""
+        return self._steps.get(table, "")
 
     def raise_signal(self) -> None:
-        """Give a signal that was heard to whoever would have heard it without us."""
+        """Raise the received signal again, for the handlers that were there before."""
         if self.signal:
             signal.raise_signal(signal.Signals[self.signal])
 
     @contextmanager
     def committing(self, table: str) -> Iterator[None]:
-        """Commit, unless the table was given up: then its reason is raised."""
+        """Commit, unless the table has to stop: then raise the reason."""
         with self._guard:
             self.check(table)
             self._committing.add(table)
@@ -70,18 +80,18 @@ class Stop:
 def listening(stop: Stop) -> Iterator[None]:
     """Let a first SIGTERM or SIGINT end the run in order, and a second one at once.
 
-    Only the main thread hears signals; elsewhere the caller has to see to them.
+    Only the main thread receives signals; in another thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def hear(number: int, _: FrameType | None) -> None:
+    def receive(number: int, _: FrameType | None) -> None:
         if stop.signal:
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        stop.signal = signal.Signals(number).name  # no more: a lock taken in a handler can be held already
+        stop.signal = signal.Signals(number).name  # take no lock in a handler: this thread may hold it
 
-    before = {number: signal.signal(number, hear) for number in SIGNALS}
+    before = {number: signal.signal(number, receive) for number in SIGNALS}
     try:
         yield
     finally:
@@ -91,7 +101,7 @@ def listening(stop: Stop) -> Iterator[None]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Raise Terminated for a SIGTERM, so that what is open is closed."""
+    """Raise Terminated for a SIGTERM, so that open resources are closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -16,14 +16,15 @@ from ingest.compile.table import CompiledTable
 from ingest.errors import IngestError, RegistryRefusedError, RetryableError, SchemaNotFoundError
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
+from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.versions import PlannedChange, planned
 from ingest.order.counts import BatchCounts
 from ingest.registry import Registry, deleted_versions
 from ingest.run.batch import PreparedBatch
 from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
-from ingest.run.context import Progress, Run
-from ingest.run.fleet import Steps, fetch_ends, for_each
+from ingest.run.context import Jvm, Progress, Run
+from ingest.run.fleet import Fleet, fetch_ends
 from ingest.run.report import by_text
 from ingest.run.schemas import compile_written
 from ingest.run.table import find_start
@@ -221,6 +222,24 @@ def _compatibility(
     return level, "" if verdict.compatible else "; ".join(verdict.messages) or f"not {level}"
 
 
+@attrs.frozen
+class PlanTask:
+    """Plans tables (a `TableTask`)."""
+
+    watermarks: Watermarks
+
+    def work(self, run: Run, table: TableConfig) -> TablePlan:
+        """Plan one table."""
+        return plan_table(run, table, self.watermarks.of(table.topic))
+
+    def finish(self, run: Run, table: TableConfig, result: TablePlan | IngestError, _: float) -> TablePlan:
+        """Make a plan of an error, too."""
+        run.progress(table.name, "idle")
+        if isinstance(result, IngestError):
+            return stopped(TablePlan(table.name, table.topic, "fail"), result)
+        return result
+
+
 def plan_tables(
     settings: Settings,
     spark: SparkSession,
@@ -228,19 +247,12 @@ def plan_tables(
     tables: Sequence[TableConfig],
     progress: Progress,
     *,
+    jvm: Jvm,
     max_offsets: int | None = None,
 ) -> tuple[TablePlan, ...]:
-    """Say what a run would do to every table.  Raises only what concerns all of them."""
-
-    def finish(table: TableConfig, found: TablePlan | IngestError, _: float) -> TablePlan:
-        if isinstance(found, IngestError):
-            found = stopped(TablePlan(table.name, table.topic, "fail"), found)
-        progress(table.name, "idle")
-        return found
-
-    marks = fetch_ends(settings, tables)
-    steps = Steps(progress)
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    plans = for_each(run, steps, tables, plan_table, finish, marks=marks)
+    """Plan every table.  Raises only errors that concern all of them."""
+    task = PlanTask(fetch_ends(settings, tables))
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
+    plans = Fleet(run, task, jvm).work(tables)
     run.stop.raise_signal()
     return plans

@@ -21,6 +21,19 @@ class Progress(Protocol):
         """Note a step; called from the table's thread."""
 
 
+class Jvm(Protocol):
+    """The JVM below a run's Spark session."""
+
+    def is_alive(self) -> bool:
+        """Whether it answers and its Spark context is open."""
+
+    def cause(self) -> str:
+        """Say how it ended, as far as known."""
+
+    def restart(self) -> SparkSession | None:
+        """Start another one; None if it belongs to the caller.  Raises the errors of a start."""
+
+
 @attrs.frozen
 class Run:
     """Settings, Spark session, registry and stop of one run, shared by its tables."""
@@ -37,7 +50,7 @@ class Run:
 
     def enter(self, table: TableConfig, step: str) -> None:
         """Enter a table's next step, unless the table has to stop: then raise the reason."""
-        self.stop.check(table.name)
+        self.stop.enter(table.name, step)
         self.progress(table.name, step)
 
     def path(self, table: TableConfig) -> str:

@@ -1,35 +1,178 @@
-"""Many tables in one Spark session, several at a time; what goes wrong with one stays with it."""
+"""Many tables in one Spark session, several at a time; an error of one table stops no other.
+
+If the JVM ends, another one takes over: first the tables that had not started, then, one at a time, those
+that were at work, since each of them may have caused it.  A table that loses a second JVM is reported.
+"""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import attrs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from ingest.errors import BrokerUnreachableError, IngestError, UnexpectedError
+from ingest.errors import (
+    BrokerUnreachableError,
+    IngestError,
+    JvmEndedError,
+    JvmMemoryError,
+    UnexpectedError,
+)
 from ingest.hudi.java_errors import class_names, root_cause
-from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
-from ingest.names import Partition
 from ingest.registry import Registry
-from ingest.run.context import Progress, Run
+from ingest.run.context import Jvm, Progress, Run
 from ingest.run.measure import log_run, log_table, look_after, measured
 from ingest.run.report import RunReport, TableOutcome, failed
-from ingest.run.supervisor import Supervisor
+from ingest.run.supervisor import Shift, Supervisor
 from ingest.run.table import run_table
 from ingest.settings import Settings
-from ingest.stop import Stop
+from ingest.stop import Stop, listening
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
 
-_KAFKA_DOWN = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
+_KAFKA_DOWN: Final = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
 """Java exceptions of a broker that went away while its records were read."""
+_MAX_RESTARTS: Final = 8
+
+
+class TableTask(Protocol[T]):
+    """Work on single tables, and the results that a fleet collects."""
+
+    def work(self, run: Run, table: TableConfig) -> T:
+        """Work on one table, in the table's thread.  May raise anything."""
+
+    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
+        """Return the final result of a table, in the caller's thread."""
+
+
+@attrs.define(eq=False)
+class Fleet(Generic[T]):
+    """The tables of a run at work."""
+
+    run: Run
+    task: TableTask[T]
+    jvm: Jvm
+    results: dict[str, T] = attrs.field(factory=dict, init=False)
+    restarts: int = attrs.field(default=0, init=False)
+
+    def work(self, tables: Sequence[TableConfig]) -> tuple[T, ...]:
+        """Work on all tables; return their results in the tables' order."""
+        waiting, suspects = deque(tables), deque[TableConfig]()
+        with listening(self.run.stop):
+            while waiting or suspects:
+                shift = self._shift(tuple(waiting) or (suspects.popleft(),))
+                waiting = shift.waiting
+                if not shift.interrupted:
+                    continue
+                cause = self.jvm.cause()
+                if len(shift.interrupted) == 1:  # it was alone: another try would end the same way
+                    self._lose(shift.interrupted, cause)
+                else:
+                    suspects.extend(shift.interrupted)
+                if (waiting or suspects) and not self._restart(cause):
+                    self._lose((*suspects, *waiting), cause)
+                    break
+        return tuple(self.results[table.name] for table in tables)
+
+    def _shift(self, tables: Sequence[TableConfig]) -> Shift[T]:
+        """Work on tables in the present JVM."""
+        run = self.run
+        supervisor = Supervisor(
+            run.spark.sparkContext, run.settings.run, run.stop, self._attempt, self._finish
+        )
+        shift = supervisor.run(f"ingest-{run.run_id}-{len(self.results)}", tables)
+        self.results |= shift.results
+        return shift
+
+    def _finish(self, table: TableConfig, result: T | IngestError, seconds: float) -> T:
+        return self.task.finish(self.run, table, result, seconds)
+
+    def _lose(self, tables: Iterable[TableConfig], cause: str) -> None:
+        """Report tables for which no JVM is left."""
+        for table in tables:
+            error = JvmEndedError(table.name, self.run.stop.step(table.name), cause)
+            self.results[table.name] = self._finish(table, error, 0.0)
+
+    def _restart(self, cause: str) -> bool:
+        """Start another JVM if this process may; after many restarts the machine is the suspect."""
+        if self.run.stop.signal or self.restarts >= _MAX_RESTARTS:
+            return False
+        self.restarts += 1
+        self.run.progress("", "starting Spark again")
+        try:
+            spark = self.jvm.restart()
+        except Exception as error:  # noqa: BLE001  pyspark has no class of its own for a failed start
+            logger(__name__).error("jvm.not-restarted", cause=cause, problem=str(error))
+            return False
+        if spark is None:
+            return False
+        logger(__name__).warning("jvm.restarted", cause=cause)
+        self.run = attrs.evolve(self.run, spark=spark)
+        return True
+
+    def _attempt(self, table: TableConfig) -> T | IngestError:
+        """Work on one table in its own scheduler pool; return exceptions as errors of ours."""
+        try:
+            self.run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
+            return self.task.work(self.run, table)
+        except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
+            return self._explain(table, error)
+
+    def _explain(self, table: TableConfig, error: Exception) -> IngestError:
+        if not self.jvm.is_alive():
+            logger(__name__).debug("jvm.ended", table=table.name, exc_info=error)
+            return JvmEndedError(table.name)
+        if isinstance(error, IngestError):
+            return error
+        if isinstance(error, (Py4JError, PySparkException)):
+            return _explain_spark(self.run, table, error)
+        logger(__name__).error("table.failed", table=table.name, exc_info=error)
+        return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
+
+
+def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
+    """Return the meaning of a failed Spark job: a broker that went away, too little memory, or unknown."""
+    logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
+    problem, names = root_cause(error), class_names(error)
+    if names & _KAFKA_DOWN:
+        return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
+    if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
+        return JvmMemoryError(table.name, problem)
+    return UnexpectedError(f"table {table.name}", problem)
+
+
+@attrs.frozen
+class RunTask:
+    """Brings tables up to date (a `TableTask`)."""
+
+    watermarks: Watermarks
+    open_rejects: dict[str, int | None] = attrs.Factory(dict)
+
+    def work(self, run: Run, table: TableConfig) -> TableOutcome:
+        """Run one table, then measure it."""
+        try:
+            return run_table(run, table, self.watermarks.of(table.topic))
+        finally:
+            self.open_rejects[table.name] = look_after(run, table)
+
+    def finish(
+        self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
+    ) -> TableOutcome:
+        """Add the measures, and log the outcome."""
+        if isinstance(result, IngestError):
+            result = failed(table.name, table.topic, result, seconds)
+        ends = self.watermarks.found.get(table.topic)
+        outcome = measured(run, table, result, ends, self.open_rejects.get(table.name))
+        run.progress(table.name, outcome.outcome)
+        log_table(run.run_id, outcome)
+        return outcome
 
 
 def run_tables(
@@ -39,33 +182,19 @@ def run_tables(
     tables: Sequence[TableConfig],
     progress: Progress,
     *,
+    jvm: Jvm,
     max_offsets: int | None = None,
     stop: Stop | None = None,
 ) -> RunReport:
     """Bring every table up to the ends that its topic has now.
 
-    Raises only what concerns all of them: a broker out of reach.  A SIGTERM or SIGINT that comes meanwhile
-    ends the run in order; then it is raised again, or with a `stop` of the caller's told by that alone.
+    Raises only errors that concern all tables: a broker out of reach.  A SIGTERM or SIGINT during the run
+    ends it in order; then the signal is raised again, unless the caller passed a `stop` that carries it.
     """
     started = datetime.now(UTC)
-    marks = fetch_ends(settings, tables)
-    rejects: dict[str, int | None] = {}
-
-    def after(table: TableConfig) -> None:
-        rejects[table.name] = look_after(run, table)
-
-    def finish(table: TableConfig, found: TableOutcome | IngestError, seconds: float) -> TableOutcome:
-        if isinstance(found, IngestError):
-            found = failed(table.name, table.topic, found, seconds)
-        ends = marks.found.get(table.topic)
-        found = measured(run, table, found, ends, rejects.get(table.name))
-        progress(table.name, found.outcome)
-        log_table(run.run_id, found)
-        return found
-
-    steps = Steps(progress, stop or Stop())
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, steps, steps.stop)
-    outcomes = for_each(run, steps, tables, run_table, finish, marks=marks, after=after)
+    task = RunTask(fetch_ends(settings, tables))
+    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress, stop or Stop())
+    outcomes = Fleet(run, task, jvm).work(tables)
     if stop is None:
         run.stop.raise_signal()
     report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
@@ -73,65 +202,7 @@ def run_tables(
     return report
 
 
-@attrs.frozen
-class Steps:
-    """Passes steps on, and keeps each table's last."""
-
-    progress: Progress
-    stop: Stop = attrs.Factory(Stop)
-    last: dict[str, str] = attrs.Factory(dict)
-
-    def __call__(self, table: str, step: str) -> None:
-        """Note a step."""
-        self.last[table] = step
-        self.progress(table, step)
-
-
-def for_each(
-    run: Run,
-    steps: Steps,
-    tables: Sequence[TableConfig],
-    work: Callable[[Run, TableConfig, Mapping[Partition, Watermark]], T],
-    finish: Callable[[TableConfig, T | IngestError, float], T],
-    *,
-    marks: Watermarks,
-    after: Callable[[TableConfig], None] = lambda _: None,
-) -> tuple[T, ...]:
-    """Work on tables, several at a time, in their order; `after` follows in the table's own thread."""
-
-    def attempt(table: TableConfig) -> T | IngestError:
-        found = _attempt(run, table, lambda: work(run, table, marks.of(table.topic)))
-        after(table)
-        return found
-
-    supervisor = Supervisor(run.spark.sparkContext, run.settings.run, run.stop, steps.last, attempt, finish)
-    return supervisor.run(run.run_id, tables)
-
-
 def fetch_ends(settings: Settings, tables: Sequence[TableConfig]) -> Watermarks:
-    """Fetch where the tables' topics end now."""
+    """Fetch the current ends of the tables' topics."""
     kafka = settings.kafka
     return fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
-
-
-def _attempt(run: Run, table: TableConfig, work: Callable[[], T]) -> T | IngestError:
-    """Work on one table in its own scheduler pool, and return whatever is raised as an error of ours."""
-    run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
-    try:
-        return work()
-    except IngestError as error:
-        return error
-    except (Py4JError, PySparkException) as error:
-        return _explain_spark(run, table, error)
-    except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
-        logger(__name__).error("table.failed", table=table.name, exc_info=error)
-        return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
-
-
-def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
-    """Return what a failed Spark job means: a broker that went away, or something unforeseen."""
-    logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
-    problem = root_cause(error)
-    if class_names(error) & _KAFKA_DOWN:
-        return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
-    return UnexpectedError(f"table {table.name}", problem)

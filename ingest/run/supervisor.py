@@ -1,27 +1,27 @@
-"""Tables at work, several at a time, each in a thread of its own; one that hangs is left behind."""
+"""Starts tables, several at a time, each in a thread of its own; leaves a thread that hangs behind."""
 
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 import attrs
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread, SparkContext
 
-from ingest.errors import IngestError, StoppedError, TableTimeoutError, UnexpectedError
+from ingest.errors import IngestError, JvmEndedError, StoppedError, TableTimeoutError, UnexpectedError
 from ingest.log import logger
 from ingest.settings import RunSettings
-from ingest.stop import Stop, listening
+from ingest.stop import Stop
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
 
 _TICK_S: Final = 0.1
 _LET_GO_S: Final = 3.0
-"""How long a table that was given up has to come back, before its thread is left behind."""
+"""The time in which a stopped table has to return; then its thread is left behind."""
 
 
 @attrs.define(eq=False)
@@ -30,106 +30,127 @@ class _Job(Generic[T]):
 
     table: TableConfig
     tag: str
-    found: T | IngestError | None = None
+    result: T | IngestError | None = None
     started: float = math.inf
-    unwanted: float = math.inf
-    """Since when it should stop."""
-    given_up: float = math.inf
+    overdue: float = math.inf
+    """The time since which it should stop."""
+    stopped: float = math.inf
 
     @property
     def seconds(self) -> float:
-        """How long it has been at work."""
+        """The time at work."""
         return max(0.0, time.monotonic() - self.started)
+
+
+@attrs.define(eq=False)
+class Shift(Generic[T]):
+    """Tables that are worked on in one JVM.
+
+    If the JVM ends, `interrupted` are the tables at work at that moment, `waiting` those not yet started.
+    """
+
+    waiting: deque[TableConfig]
+    results: dict[str, T] = attrs.Factory(dict)
+    interrupted: list[TableConfig] = attrs.Factory(list)
 
 
 @attrs.frozen
 class Supervisor(Generic[T]):
-    """Starts tables, watches their time and the signals, and gives up what has to stop.
+    """Starts tables, watches their time and the signals, and stops them if need be.
 
-    `work` returns what a table's thread found, errors too; `finish` makes a result of it, and is called in
-    the caller's thread.  A table in its commit is let alone for the grace time.  Threads are daemons: one
-    that hangs in a call to storage holds up neither the other tables nor the end of the process.
+    `work` runs in a table's thread and returns its result, errors too; `finish` turns that into a final
+    result, in the caller's thread.  A table in its commit gets the grace time.  Threads are daemons: one that
+    hangs in a call to storage holds up neither the other tables nor the end of the process.
     """
 
     context: SparkContext
     settings: RunSettings
     stop: Stop
-    steps: Mapping[str, str]
     work: Callable[[TableConfig], T | IngestError]
     finish: Callable[[TableConfig, T | IngestError, float], T]
 
-    def run(self, run_id: str, tables: Sequence[TableConfig]) -> tuple[T, ...]:
-        """Work on all tables; give their results in the tables' order."""
-        jobs: list[_Job[T]] = [_Job(table, f"ingest-{run_id}-{n}") for n, table in enumerate(tables)]
-        waiting, active, results = deque(jobs), list[_Job[T]](), dict[str, T]()
-        woken = threading.Event()
-        with listening(self.stop):
-            while waiting or active:
-                while waiting and self.stop.signal:
-                    job = waiting.popleft()
-                    results[job.tag] = self._finish(job, StoppedError(job.table.name, self.stop.signal))
-                while waiting and len(active) < self.settings.parallel_tables:
-                    active.append(self._start(waiting.popleft(), woken))
-                woken.wait(_TICK_S)
-                woken.clear()
-                for job in list(active):
-                    found = self._look(job)
-                    if found is not None:
-                        active.remove(job)
-                        results[job.tag] = self._finish(job, found)
-        return tuple(results[job.tag] for job in jobs)
+    def run(self, tag: str, tables: Sequence[TableConfig]) -> Shift[T]:
+        """Work on all tables, or until the JVM ends; `tag` is unique in the JVM."""
+        shift = Shift[T](deque(tables))
+        active, woken = list[_Job[T]](), threading.Event()
+        while active or (shift.waiting and not shift.interrupted):
+            self._abandon(shift)
+            while shift.waiting and not shift.interrupted and len(active) < self.settings.parallel_tables:
+                job = _Job[T](shift.waiting.popleft(), f"{tag}-{len(tables) - len(shift.waiting)}")
+                active.append(self._start(job, woken))
+            woken.wait(_TICK_S)
+            woken.clear()
+            active = [job for job in active if not self._collect(shift, job)]
+        return shift
+
+    def _abandon(self, shift: Shift[T]) -> None:
+        """Start no more tables after a signal."""
+        while shift.waiting and self.stop.signal:
+            table = shift.waiting.popleft()
+            shift.results[table.name] = self.finish(table, StoppedError(table.name, self.stop.signal), 0.0)
+
+    def _collect(self, shift: Shift[T], job: _Job[T]) -> bool:
+        """Note the result of a table, if it has one."""
+        result = self._look(job)
+        if result is None:
+            return False
+        if isinstance(result, JvmEndedError):
+            shift.interrupted.append(job.table)
+        else:
+            shift.results[job.table.name] = self.finish(job.table, result, job.seconds)
+        return True
 
     def _start(self, job: _Job[T], woken: threading.Event) -> _Job[T]:
         def work() -> None:
             try:
-                # A tag, no job group: Hudi sets groups of its own.
+                # A tag instead of a job group: Hudi sets job groups of its own.
                 self.context.addJobTag(job.tag)
                 self.context.setInterruptOnCancel(interruptOnCancel=True)
-                job.found = self.work(job.table)
-            except Exception as error:  # noqa: BLE001  the JVM is gone, at the worst
-                job.found = UnexpectedError(f"table {job.table.name}", f"{type(error).__name__}: {error}")
+                job.result = self.work(job.table)
+            except Exception as error:  # noqa: BLE001  a thread must leave a result
+                job.result = UnexpectedError(f"table {job.table.name}", f"{type(error).__name__}: {error}")
             finally:
                 woken.set()
 
         job.started = time.monotonic()
-        InheritableThread(target=work, name=f"table-{job.table.name}", daemon=True).start()
+        try:
+            InheritableThread(target=work, name=f"table-{job.table.name}", daemon=True).start()
+        except (Py4JError, OSError):  # it copies properties of a thread in the JVM, which has ended
+            job.result = JvmEndedError(job.table.name)
         return job
 
-    def _finish(self, job: _Job[T], found: T | IngestError) -> T:
-        return self.finish(job.table, found, job.seconds)
-
     def _look(self, job: _Job[T]) -> T | IngestError | None:
-        """Return what a table found, or why it was given up; None while it is at work."""
+        """Return a table's result, or the reason for which it was stopped; None while it is at work."""
         reason = self.stop.reason(job.table.name)
-        if job.found is not None:  # what was committed in time stays so
-            return reason if reason and isinstance(job.found, IngestError) else job.found
+        if job.result is not None:  # a commit in time counts
+            return reason if reason and isinstance(job.result, IngestError) else job.result
         if reason is None:
             self._judge(job)
             return None
         self._cancel(job)
-        if time.monotonic() - job.given_up < _LET_GO_S:
+        if time.monotonic() - job.stopped < _LET_GO_S:
             return None
         logger(__name__).warning("table.left-behind", table=job.table.name)
         return reason
 
     def _judge(self, job: _Job[T]) -> None:
-        """Give a table up that is late, or that a signal ends."""
+        """Stop a table that is late, or that a signal ends."""
         now, limit_s, name = time.monotonic(), self.settings.table_timeout_s, job.table.name
         reason: IngestError
         if self.stop.signal:
             reason = StoppedError(name, self.stop.signal)
         elif limit_s and now - job.started >= limit_s:
-            reason = TableTimeoutError(name, limit_s, self.steps.get(name, ""))
+            reason = TableTimeoutError(name, limit_s, self.stop.step(name))
         else:
             return
-        job.unwanted = min(job.unwanted, now)
-        is_over = now - job.unwanted >= self.settings.stop_grace_s
+        job.overdue = min(job.overdue, now)
+        is_over = now - job.overdue >= self.settings.stop_grace_s
         if self.stop.give_up(name, reason, even_committing=is_over):
-            job.given_up = now
+            job.stopped = now
 
     def _cancel(self, job: _Job[T]) -> None:
-        """Cancel what runs for it in Spark; asked again and again, since the next job may just begin."""
+        """Cancel its Spark jobs; called repeatedly, since the next job may begin at any time."""
         try:
             self.context.cancelJobsWithTag(job.tag)
-        except Py4JError as error:
+        except (Py4JError, OSError) as error:
             logger(__name__).debug("cancel.failed", table=job.table.name, exc_info=error)

@@ -23,7 +23,7 @@ def list_tables(folder: str | Path) -> tuple[str, ...]:
 
 def _table_of(path: Path) -> str:
     try:
-        return read(path).table
+        return read(path).name
     except TableFileError as error:
         logging.getLogger(__name__).warning("%s Its task will fail until the file is mended.", error)
         return path.stem

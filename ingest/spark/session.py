@@ -54,6 +54,9 @@ TIME_ZONE: Final = "-Duser.timezone=UTC"
 """Hudi names commits after the time in the JVM's zone, unless the table says UTC."""
 CLASS_PATH: Final = "SPARK_DIST_CLASSPATH"
 """Spark's launcher appends this environment variable to the class path of the JVM that it starts."""
+END_WITHOUT_MEMORY: Final = "-XX:+ExitOnOutOfMemoryError"
+"""After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever.  Spark on YARN ends its
+executors in the same way (YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
 HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
 """HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
 interpreted, they are four times slower.  A JVM that we start is told to compile them."""
@@ -210,7 +213,7 @@ def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> d
     fixed = {
         "spark.master": master,
         **({"spark.jars": own_jars} if own_jars else {}),
-        DRIVER_OPTIONS: _java_options(conf.get(DRIVER_OPTIONS, "")),
+        DRIVER_OPTIONS: _ending(_java_options(conf.get(DRIVER_OPTIONS, ""))),
         EXECUTOR_OPTIONS: _in_utc(_compiled(conf.get(EXECUTOR_OPTIONS, ""))),
     }
     return {**defaults, **session_conf(conf), **fixed}
@@ -231,6 +234,11 @@ def _java_options(options: str) -> str:
 def _in_utc(options: str) -> str:
     """Set the JVM's zone, unless the user names one."""
     return options if "-Duser.timezone" in options else f"{TIME_ZONE} {options}".strip()
+
+
+def _ending(options: str) -> str:
+    """Let the JVM end when its memory runs out, unless the user's options say otherwise."""
+    return options if "OnOutOfMemoryError" in options else f"{END_WITHOUT_MEMORY} {options}"
 
 
 def _compiled(options: str) -> str:

@@ -32,6 +32,6 @@ def test_rounds_read_leftover_and_new_messages(
         rounds.close()
 
     assert read == [2, 1, 1, 0]
-    path = session.settings.lake.table_path(session.tables()[0].table)
+    path = session.settings.lake.table_path(session.tables()[0].name)
     rows = outer_spark.read.format("hudi").load(path).select("id", "v").collect()
     assert {(row.id, row.v) for row in rows} == {(0, "b"), (1, "a"), (2, "a")}

@@ -14,7 +14,7 @@ from ingest.errors import IngestError, StoppedError, TableTimeoutError
 from ingest.names import Subject, Topic
 from ingest.run.supervisor import Supervisor
 from ingest.settings import RunSettings
-from ingest.stop import Stop
+from ingest.stop import Stop, listening
 from ingest.tables import Subjects, TableConfig
 
 pytestmark = pytest.mark.spark
@@ -41,11 +41,14 @@ class Tables:
             found[table.name] = result
             return table.name
 
-        steps = dict.fromkeys(works, "reading")
+        for name in works:
+            self.stop.enter(name, "reading")
         supervisor = Supervisor(
-            self.spark.sparkContext, settings, self.stop, steps, lambda table: works[table.name](), finish
+            self.spark.sparkContext, settings, self.stop, lambda table: works[table.name](), finish
         )
-        assert supervisor.run("r", tables) == tuple(works)
+        with listening(self.stop):
+            shift = supervisor.run("r", tables)
+        assert shift.results == {name: name for name in works}
         return found
 
     def hang_in_spark(self) -> str | IngestError:
