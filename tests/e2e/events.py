@@ -40,8 +40,8 @@ class Topic(testing.Topic):
 
     def record(self, change: Change, schema_id: int | None = None) -> Message:
         """Return the message of one change."""
-        more = {"at": change.at, "serial": change.serial, "before": change.before}
-        return self.change(change.op, change.row, schema_id=schema_id or self.last_id, **more)
+        options = {"at": change.at, "serial": change.serial, "before": change.before}
+        return self.change(change.op, change.row, schema_id=schema_id or self.last_id, **options)
 
     def value_bytes(self, change: Change, schema_id: int | None = None) -> bytes | None:
         """Encode a change with a version, the newest by default."""
@@ -49,12 +49,12 @@ class Topic(testing.Topic):
 
     def records(self, changes: Iterable[Change], schema_id: int | None = None) -> list[Message]:
         """Return the messages of changes; a tombstone follows each delete."""
-        made: list[Message] = []
+        messages: list[Message] = []
         for change in changes:
-            made.append(self.record(change, schema_id))
+            messages.append(self.record(change, schema_id))
             if change.op == "d":
-                made += self.tombstone(change.row)
-        return made
+                messages += self.tombstone(change.row)
+        return messages
 
     def send(self, *changes: Change, schema_id: int | None = None) -> None:
         """Append changes to the first partition."""
@@ -71,9 +71,9 @@ def make_topics(
     """Create topics by name and columns, each with a first version; return them by the name's last part."""
     local = LocalServers(servers)
     topics = {}
-    for name, one in columns.items():
+    for name, topic_columns in columns.items():
         local.make_topic(name, partitions)
-        topics[name.rpartition(".")[2]] = Topic.begin(name, one, local, key=key)
+        topics[name.rpartition(".")[2]] = Topic.begin(name, topic_columns, local, key=key)
     return topics
 
 

@@ -76,13 +76,13 @@ def secured_broker(data: Path, certificates: Certificates, plain: str, scram: st
                 file = process.folder / f"{name}.properties"
                 controller = re.search(rf"CONTROLLER://({LOOPBACK}:\d+)", file.read_text())
                 assert controller is not None
-                more = _MORE.format(
-                    listeners=",".join(f"{one}://{address}" for one, address in addresses.items()),
-                    protocols=",".join(f"{one}:{protocol}" for one, protocol in LISTENERS.items()),
+                properties = _MORE.format(
+                    listeners=",".join(f"{listener}://{address}" for listener, address in addresses.items()),
+                    protocols=",".join(f"{listener}:{protocol}" for listener, protocol in LISTENERS.items()),
                     controller=controller[1], keystore=keystore, truststore=certificates.ca,
                     jaas=_JAAS, user=USER, password=plain,
                 )  # fmt: skip
-                file.write_text(file.read_text() + more)  # of two lines of a name Java takes the last
+                file.write_text(file.read_text() + properties)  # of two lines of a name Java takes the last
             start_process(process, command, lock)
         end = time.monotonic() + _UP_S
         while problem := broker_problem(ports["PLAINTEXT"]):
@@ -117,8 +117,8 @@ class Gate:
 
 def by_basic(login: str) -> Gate:
     """Require a user and a password."""
-    wanted = f"Basic {base64.b64encode(login.encode()).decode()}"
-    return Gate(lambda headers: headers.get("Authorization") == wanted)
+    header = f"Basic {base64.b64encode(login.encode()).decode()}"
+    return Gate(lambda headers: headers.get("Authorization") == header)
 
 
 def by_token(token: str) -> Gate:
@@ -148,8 +148,8 @@ def registry_behind(url: str, gate: Gate, certificates: Certificates) -> Iterato
             connection = http.client.HTTPConnection(behind.netloc, timeout=30)
             plain = {name: self.headers[name] for name in ("Content-Type", "Accept") if name in self.headers}
             connection.request(self.command, self.path, body or None, plain)
-            said = connection.getresponse()
-            self.answer(said.status, said.read())
+            response = connection.getresponse()
+            self.answer(response.status, response.read())
             connection.close()
 
         def answer(self, status: int, body: bytes) -> None:

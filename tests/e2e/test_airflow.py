@@ -45,11 +45,11 @@ class Airflow:
 
     def environment(self) -> dict[str, str]:
         """Return a worker's environment, without variables of this process's Python or of `ingest`."""
-        left = {
+        inherited = {
             k: v for k, v in os.environ.items() if not k.startswith(("INGEST_", "AIRFLOW", "VIRTUAL_ENV"))
         }
         return {
-            **left,
+            **inherited,
             "AIRFLOW_HOME": str(self.home),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
@@ -74,9 +74,9 @@ class Airflow:
     def run(self, *command: str, code: int = 0) -> str:
         """Run `airflow`, check its exit code, return its output."""
         with self.start(*command) as process:
-            said, _ = process.communicate(timeout=240)
-        assert process.returncode == code, said
-        return said
+            output, _ = process.communicate(timeout=240)
+        assert process.returncode == code, output
+        return output
 
     @contextmanager
     def scheduler(self) -> Iterator[None]:
@@ -135,12 +135,12 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Airflow:
     if not AIRFLOW.exists():
         subprocess.run(["make", ".venv-airflow/.stamp"], cwd=ROOT, check=True)
     home, deployment = (tmp_path_factory.mktemp(name) for name in ("airflow", "deployment"))
-    made = Airflow(home, deployment, choose_port())
+    instance = Airflow(home, deployment, choose_port())
     with ThreadPoolExecutor() as threads:
         starting = threads.submit(up, data)
-        made.run("db", "migrate")
+        instance.run("db", "migrate")
         onboard(deployment, starting.result())
-    return made
+    return instance
 
 
 def onboard(deployment: Path, servers: Addresses) -> None:
@@ -161,12 +161,12 @@ def onboard(deployment: Path, servers: Addresses) -> None:
 
 
 @pytest.fixture(scope="module")
-def said(airflow: Airflow) -> str:
-    """Run the DAG of the folder, once for all tests; return what it said."""
+def output(airflow: Airflow) -> str:
+    """Run the DAG of the folder, once for all tests; return its output."""
     return airflow.run("dags", "test", MAPPED, code=1)
 
 
-def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: str) -> None:
+def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, output: str) -> None:
     """New rows, no new rows, a missing topic, a broken file: each with its state, reason, XCom and event."""
     assert airflow.states(MAPPED) == {
         "customers": ("success", 1),
@@ -174,10 +174,10 @@ def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: s
         "stray": ("failed", 1),
         "torn": ("failed", 1),
     }
-    assert "topic nowhere does not exist on Kafka" in said
-    assert f"{airflow.deployment}/tables/torn.toml: colour: unknown key" in said
+    assert "topic nowhere does not exist on Kafka" in output
+    assert f"{airflow.deployment}/tables/torn.toml: colour: unknown key" in output
     ran = [table for report in airflow.reports(MAPPED) for table in report["tables"]]
-    outcomes = {one["table"]: one["outcome"] for one in ran}
+    outcomes = {table["table"]: table["outcome"] for table in ran}
     assert outcomes == {"customers": "committed", "orders": "idle", "stray": "failed"}
     events = airflow.query("select uri, asset_event.extra from asset_event join asset on asset.id = asset_id")
     counts = {
@@ -186,7 +186,7 @@ def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, said: s
     assert counts == {"hudi://lake/customers": ("committed", 30), "hudi://lake/orders": ("idle", 0)}
 
 
-@pytest.mark.usefixtures("said")
+@pytest.mark.usefixtures("output")
 def test_a_dag_scheduled_on_a_table_starts_after_its_run(airflow: Airflow) -> None:
     """By Airflow's scheduler, with the counts of the previous run."""
     airflow.execute(f"update dag set is_paused = (dag_id = '{MAPPED}')")  # hourly: it would start as well
@@ -198,7 +198,7 @@ def test_a_dag_scheduled_on_a_table_starts_after_its_run(airflow: Airflow) -> No
     assert airflow.reports(WAITING, "return_value") == [30]
 
 
-@pytest.mark.usefixtures("said")
+@pytest.mark.usefixtures("output")
 def test_an_unreachable_broker_is_retried_and_a_missing_table_file_is_not(
     airflow: Airflow, data: Path
 ) -> None:

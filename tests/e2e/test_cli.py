@@ -192,10 +192,10 @@ def topics(ingest: Shell, servers: Addresses, request: pytest.FixtureRequest) ->
         f'[spark]\nmaster = "local[2]"\n{LIGHT_JVM}'
     )
     prefix = f"cli{abs(hash(request.node.name))}.testDB.dbo"
-    made = make_topics(servers, {f"{prefix}.{name}": COLUMNS for name in ("customers", "orders")})
-    made["customers"].send(*(Change("c", {"id": i, "v": "ä"}, at=i) for i in range(60)))
-    made["orders"].send(Change("c", {"id": 1, "v": "b"}, at=1))
-    return made
+    topics_by_name = make_topics(servers, {f"{prefix}.{name}": COLUMNS for name in ("customers", "orders")})
+    topics_by_name["customers"].send(*(Change("c", {"id": i, "v": "ä"}, at=i) for i in range(60)))
+    topics_by_name["orders"].send(Change("c", {"id": 1, "v": "b"}, at=1))
+    return topics_by_name
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -212,21 +212,21 @@ def test_onboarding_keeps_edits(ingest: Shell, topics: dict[str, Topic]) -> None
     dry = ingest(*command, "--dry-run").stdout
     assert "customers" in dry
     assert not (ingest.folder / "tables").exists()
-    assert {one["state"] for one in json.loads(ingest(*command, "--json").stdout)} == {"new"}
+    assert {entry["state"] for entry in json.loads(ingest(*command, "--json").stdout)} == {"new"}
     path = ingest.folder / "tables" / "customers.toml"
     path.write_text(path.read_text().replace("buckets = 2", "buckets = 1 # small"))
     before = files(ingest.folder)
 
     again = json.loads(ingest(*command, "--json").stdout)
 
-    assert {one["table"]: (one["state"], one["key"]) for one in again} == {
+    assert {entry["table"]: (entry["state"], entry["key"]) for entry in again} == {
         "customers": ("unchanged", ["id"]),
         "orders": ("unchanged", ["id"]),
     }
     assert files(ingest.folder) == before
     shown = json.loads(ingest("schema", "show", f"{topics['orders'].name}-value", "--json").stdout)
     assert (shown["subject"], shown["version"]) == (f"{topics['orders'].name}-value", 1)
-    assert [(one["name"], one["spark"]) for one in shown["columns"]] == [("id", "int"), ("v", "string")]
+    assert [(entry["name"], entry["spark"]) for entry in shown["columns"]] == [("id", "int"), ("v", "string")]
     missing = ingest("onboard", "nowhere.*", code=2).stderr
     assert "nowhere.*" in missing
 
@@ -262,13 +262,15 @@ def test_a_run_reports_its_result(ingest: Shell, topics: dict[str, Topic]) -> No
     text = ingest("run", "--report", "r2.json").stdout
     assert "1 committed, 1 idle" in text
     assert max(len(line) for line in text.splitlines()) <= 100
-    second = {one["table"]: one for one in json.loads((ingest.folder / "r2.json").read_text())["tables"]}
+    second = {
+        table["table"]: table for table in json.loads((ingest.folder / "r2.json").read_text())["tables"]
+    }
     assert (second["customers"]["read"], second["orders"]["outcome"]) == (10, "idle")
-    assert all(one.keys() == TABLE_KEYS and identity(one) for one in second.values())
+    assert all(table.keys() == TABLE_KEYS and identity(table) for table in second.values())
 
-    status = {one["table"]: one for one in json.loads(ingest("status", "--json").stdout)}
-    for name, one in second.items():
-        assert (status[name]["lag"], status[name]["offsets"]) == (0, one["offsets"]["to"])
+    status = {table["table"]: table for table in json.loads(ingest("status", "--json").stdout)}
+    for name, table in second.items():
+        assert (status[name]["lag"], status[name]["offsets"]) == (0, table["offsets"]["to"])
     assert status["customers"]["instant"] == second["customers"]["instant"]
 
 

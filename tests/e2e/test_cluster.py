@@ -75,15 +75,15 @@ def _await(log: Path, pattern: str) -> str:
     """Wait until a daemon has logged something."""
     deadline = time.monotonic() + UP_S
     while time.monotonic() < deadline:
-        if found := re.search(pattern, log.read_text()):
-            return found[0]
+        if match := re.search(pattern, log.read_text()):
+            return match[0]
         time.sleep(0.1)
     raise AssertionError(log.read_text())
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    kept = {key: text for key, text in os.environ.items() if not key.startswith(("INGEST_", "PYSPARK_"))}
-    return {**kept, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", **more}
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    inherited = {key: text for key, text in os.environ.items() if not key.startswith(("INGEST_", "PYSPARK_"))}
+    return {**inherited, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", **variables}
 
 
 @pytest.fixture
@@ -146,10 +146,12 @@ def test_a_cluster_builds_the_tables(
 
     assert done.returncode == 0, done.stderr[-5000:]
     report = json.loads((tmp_path / "report.json").read_text())
-    assert {one["table"]: one["outcome"] for one in report["tables"]} == dict.fromkeys(TABLES, "committed")
+    assert {entry["table"]: entry["outcome"] for entry in report["tables"]} == dict.fromkeys(
+        TABLES, "committed"
+    )
     assert {table: _differences(deployment, table) for table in TABLES} == {table: [] for table in TABLES}
     assert _entries(outer_spark, metastore) == {("bronze", table) for table in TABLES}
-    logs = ["".join(one.read_text() for one in worker.rglob("stderr")) for worker in cluster.workers]
+    logs = ["".join(entry.read_text() for entry in worker.rglob("stderr")) for worker in cluster.workers]
     assert all("Finished task" in log for log in logs)
 
 
@@ -165,5 +167,5 @@ def _entries(spark: SparkSession, metastore: str) -> set[tuple[str, str]]:
 
 def _differences(deployment: Deployment, table: str) -> list[str]:
     expected = read_expected(deployment.recording, table)
-    found = read_table(deployment.frame(table), expected.keys, expected.kinds)
-    return differences(expected.rows, found)
+    rows = read_table(deployment.frame(table), expected.keys, expected.kinds)
+    return differences(expected.rows, rows)

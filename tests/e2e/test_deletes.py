@@ -27,11 +27,11 @@ def row(number: int, value: str) -> dict[str, Any]:
 def held(deployment: Deployment, table: str) -> LockHandle:
     """Read the `_cdc_` columns and values of each key."""
     frame = deployment.frame(table)
-    names = [one for one in ("_cdc_op", "_cdc_deleted", "v") if one in frame.columns]
-    rows = [tuple(one) for one in frame.select("id", *names).collect()]
-    found = {one[0]: one[1:] for one in rows}
-    assert len(found) == len(rows), f"{table} has a key twice: {rows}"
-    return found
+    names = [name for name in ("_cdc_op", "_cdc_deleted", "v") if name in frame.columns]
+    rows = [tuple(name) for name in frame.select("id", *names).collect()]
+    values = {name[0]: name[1:] for name in rows}
+    assert len(values) == len(rows), f"{table} has a key twice: {rows}"
+    return values
 
 
 def set_delete(deployment: Deployment, table: str, delete: str) -> None:

@@ -115,12 +115,14 @@ def test_tables_equal_the_source(
     plan(deployment, kind)
 
     wrong = {table: _differences(deployment, table) for table in recording.tables}
-    assert {table: found for table, found in wrong.items() if found} == {}
+    assert {table: lines for table, lines in wrong.items() if lines} == {}
     last = deployment.run()
-    assert {one.table: one.outcome for one in last.tables} == dict.fromkeys(recording.tables, "idle")
+    assert {outcome.table: outcome.outcome for outcome in last.tables} == dict.fromkeys(
+        recording.tables, "idle"
+    )
 
 
 def _differences(deployment: Deployment, table: str) -> list[str]:
     expected = read_expected(deployment.recording, table)
-    found = read_table(deployment.frame(table), expected.keys, expected.kinds)
-    return differences(expected.rows, found)
+    rows = read_table(deployment.frame(table), expected.keys, expected.kinds)
+    return differences(expected.rows, rows)

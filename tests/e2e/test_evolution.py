@@ -89,9 +89,9 @@ class Followed:
 
 def rows_of(frame: DataFrame) -> dict[int, Row]:
     """Read a table's rows by key, structs as dicts."""
-    found = [row.asDict(recursive=True) for row in frame.collect()]
-    rows = {row["id"]: row for row in found}
-    assert len(rows) == len(found)
+    records = [row.asDict(recursive=True) for row in frame.collect()]
+    rows = {row["id"]: row for row in records}
+    assert len(rows) == len(records)
     return rows
 
 
@@ -99,10 +99,10 @@ def rows_of(frame: DataFrame) -> dict[int, Row]:
 def topics(deployment: Deployment) -> None:
     """Create a topic for each group of changes, with both versions."""
     names = {f"evo.db.dbo.{group}": columns_of(cases, new=False) for group, cases in GROUPS.items()}
-    made = make_topics(deployment.servers, names)
+    built = make_topics(deployment.servers, names)
     deployment.onboard(["evo.db.dbo.*"])
     for group, cases in GROUPS.items():
-        send_both_versions(made[group], cases)
+        send_both_versions(built[group], cases)
         set_policies(deployment, group, GOES_ON)
         for case in cases.values():
             add_text(deployment, group, case.renamed_by)
@@ -159,15 +159,19 @@ def test_only_the_first_run_with_a_version_reports_its_change(
     """With kind and path; neither a late record of the old version nor a first load reports a change."""
     for slices in ("stepwise", "mixed"):
         first, second, *later = followed.done[f"{group}_{slices}"]
-        told = [(one.kind, one.column) for one in second.schema_changes if is_of(one.column, name)]
-        assert sorted(told) == sorted(GROUPS[group][name].reported)
-        assert not [one for run in (first, *later) for one in run.schema_changes]
+        reported = [
+            (change.kind, change.column) for change in second.schema_changes if is_of(change.column, name)
+        ]
+        assert sorted(reported) == sorted(GROUPS[group][name].reported)
+        assert not [change for run in (first, *later) for change in run.schema_changes]
 
 
 def test_a_first_load_reports_only_columns_for_clashing_types(followed: Followed) -> None:
     """There was no table to change, but clashing versions do not fit into one column."""
-    told = {table: [one.column for one in done[0].schema_changes] for table, done in followed.done.items()}
-    assert {table: columns for table, columns in told.items() if columns} in (
+    reported = {
+        table: [change.column for change in done[0].schema_changes] for table, done in followed.done.items()
+    }
+    assert {table: columns for table, columns in reported.items() if columns} in (
         {"in_place_at_once": ["clash"]},
         {},  # merge on read, which has no such case
     )
@@ -195,9 +199,9 @@ def test_every_plan_predicts_its_run(followed: Followed) -> None:
 def test_a_plan_lists_versions_new_to_the_table(followed: Followed) -> None:
     """With every difference from the previous version, until the table has read it."""
     first, second, third = followed.planned["in_place_stepwise"]
-    assert [one.version for one in first.versions] == [1]  # the table is new: nothing else concerns it
+    assert [entry.version for entry in first.versions] == [1]  # the table is new: nothing else concerns it
     (version,) = second.versions
     assert (version.version, version.waiting) == (2, True)
-    told = {(one.change.kind, one.change.column) for one in version.changes}
-    assert told == {change for case in IN_PLACE.values() for change in case.reported}
+    planned = {(entry.change.kind, entry.change.column) for entry in version.changes}
+    assert planned == {change for case in IN_PLACE.values() for change in case.reported}
     assert third.versions == ()

@@ -100,16 +100,16 @@ def test_of_twenty_tables_three_fail_and_one_hangs(
 
     report = deployment.session.run(progress=note)
 
-    outcomes = {one.table: one for one in report.tables}
+    outcomes = {outcome.table: outcome for outcome in report.tables}
     assert [*outcomes] == sorted((*GOOD, *BROKEN))
     assert (report.exit_code, report.to_json()["outcome"]) == (1, "failed")
     for number, name in enumerate(GOOD):
         assert outcomes[name].outcome == "committed", outcomes[name].error
         assert heard[name] == [f"reading {number + 1} offsets", "writing", "committed"]
-    for name, (kind, said) in BROKEN.items():
+    for name, (kind, message) in BROKEN.items():
         assert (outcomes[name].outcome, outcomes[name].instant) == ("failed", None)
         assert isinstance(outcomes[name].error, kind), outcomes[name].error
-        assert said in str(outcomes[name].error)
+        assert message in str(outcomes[name].error)
         assert not (deployment.root / "lake" / name).exists()
     assert len(threads) > 1
     frames = [deployment.frame(name).selectExpr("v", f"'{name}' as name") for name in GOOD]
@@ -124,9 +124,9 @@ def test_of_twenty_tables_three_fail_and_one_hangs(
             second = session.run([*GOOD, "stray"])
 
     assert count_jobs(outer_spark) == before
-    outcomes = {one.table: one for one in second.tables}
-    told = {name: one.outcome for name, one in outcomes.items()}
-    assert told == {**dict.fromkeys(GOOD, "idle"), "stray": "failed", HANGS: "temporary"}
+    outcomes = {outcome.table: outcome for outcome in second.tables}
+    states = {name: outcome.outcome for name, outcome in outcomes.items()}
+    assert states == {**dict.fromkeys(GOOD, "idle"), "stray": "failed", HANGS: "temporary"}
     assert isinstance(outcomes["stray"].error, TopicNotFoundError)
     assert isinstance(outcomes[HANGS].error, TableTimeoutError)
     assert str(outcomes[HANGS].error).startswith(f"table {HANGS}: given up after {TIMEOUT_S:.1f} s")

@@ -64,37 +64,42 @@ def test_cdls_messages_become_the_sources_tables(
     tables = ("customers", "docs", "order_lines", "widepk")
     deployment = make_deployment(make_cdl(tmp_path / "cdl", POSTGRES_JSON, version, tables))
     deployment.load()
-    made = deployment.session.onboard([f"{deployment.prefix}.*"], name="{table}", format="cdl-json")
-    assert {one.topic.rpartition(".")[2]: one.reason for one in made if one.state == "left out"} == {
-        "cdc_heartbeat": "the connector's heartbeats, no table's changes"
-    }
+    topics = deployment.session.onboard([f"{deployment.prefix}.*"], name="{table}", format="cdl-json")
+    assert {
+        entry.topic.rpartition(".")[2]: entry.reason for entry in topics if entry.state == "left out"
+    } == {"cdc_heartbeat": "the connector's heartbeats, no table's changes"}
 
     reports = deployment.run_until_idle(max_offsets=150 if version == "1.0" else None)
 
     assert _errors(reports) == []
     assert _wrong(deployment, _as_sent) == {}
-    beats = sum(one.counts.ignored.get("heartbeat", 0) for report in reports for one in report.tables)
+    beats = sum(entry.counts.ignored.get("heartbeat", 0) for report in reports for entry in report.tables)
     assert beats > 0
 
 
 def _errors(reports: list[RunReport]) -> list[str]:
-    return [f"{one.table}: {one.error}" for report in reports for one in report.tables if one.error]
+    return [
+        f"{outcome.table}: {outcome.error}"
+        for report in reports
+        for outcome in report.tables
+        if outcome.error
+    ]
 
 
 def _wrong(deployment: Deployment, expect: Callable[[str, Expected], Expected]) -> dict[str, list[str]]:
-    found = {}
+    by_table = {}
     for table in deployment.recording.tables:
         expected = expect(table, read_expected(deployment.recording, table))
         rows = read_table(deployment.frame(table), expected.keys, expected.kinds)
-        found[table] = differences(expected.rows, rows)
-    return {table: wrong for table, wrong in found.items() if wrong}
+        by_table[table] = differences(expected.rows, rows)
+    return {table: wrong for table, wrong in by_table.items() if wrong}
 
 
 _DECIMALS = {
     "customers": ("balance", "loyalty"),
     "order_lines": ("price",),
 }
-_WEB = Allowed("no event says so: only an incremental snapshot read it", lambda found: found in {None, "web"})
+_WEB = Allowed("no event says so: only an incremental snapshot read it", lambda value: value in {None, "web"})
 
 
 def _as_sent(table: str, expected: Expected) -> Expected:

@@ -37,34 +37,34 @@ def small_files(spark: SparkSession, most_bytes: int) -> Iterator[None]:
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[None]:
+def small_disk(mount_point: Path) -> Iterator[None]:
     """Mount a disk of 16 MB in memory; skip if the user lacks the right."""
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
+    mount_point.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(mount_point)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
     try:
         yield
     finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+        subprocess.run(["umount", "-l", str(mount_point)], check=True)
 
 
-def fill(place: Path, left_bytes: int) -> Path:
+def fill(folder: Path, left_bytes: int) -> Path:
     """Fill the disk up to a number of free bytes; return the file."""
-    file = place / "filler"
+    file = folder / "filler"
     with file.open("wb") as filler:
-        filler.write(bytes(shutil.disk_usage(place).free - left_bytes))
+        filler.write(bytes(shutil.disk_usage(folder).free - left_bytes))
     return file
 
 
-def assert_no_room(outcome: TableOutcome, path: Path, said: str) -> None:
+def assert_no_room(outcome: TableOutcome, path: Path, message: str) -> None:
     """Check that an outcome is temporary, and that its one line names the full path."""
     text = str(outcome.error)
     assert isinstance(outcome.error, LakeUnreachableError), text
     assert (outcome.outcome, outcome.instant, outcome.error.exit_code) == ("temporary", None, 75)
     assert str(path) in text
-    assert said in text
+    assert message in text
     assert "\n" not in text
 
 
@@ -96,7 +96,7 @@ def test_truncated_files_are_not_a_commit(
     for outcome in report.tables:
         assert_no_room(outcome, lake / outcome.table, "File too large")
         assert [row.v for row in deployment.frame(outcome.table).collect()] == ["a"]
-    assert [one.counts.read for one in deployment.run().tables] == [1, 1]
+    assert [outcome.counts.read for outcome in deployment.run().tables] == [1, 1]
     assert [row.v for name in topics for row in deployment.frame(name).collect()] == ["b", "b"]
 
 

@@ -73,16 +73,16 @@ def done(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spa
     for group, slices, storage in TABLES:
         copy_table(deployment, group, f"{group}_{slices}_{storage}", type=f'"{storage}"')
     planned: dict[str, list[TablePlan]] = {}
-    found: dict[str, list[TableOutcome]] = {}
+    outcomes: dict[str, list[TableOutcome]] = {}
     for slices, sizes in SLICES.items():
         names = ["_".join(table) for table in TABLES if table[1] == slices]
         for size in sizes:
             for plan in deployment.plan(names, max_offsets=size):
                 planned.setdefault(plan.table, []).append(plan)
             for outcome in deployment.run(names, max_offsets=size).tables:
-                found.setdefault(outcome.table, []).append(outcome)
-    rows = {name: {row["id"]: row["n"] for row in deployment.frame(name).collect()} for name in found}
-    return Done(planned, found, rows)
+                outcomes.setdefault(outcome.table, []).append(outcome)
+    rows = {name: {row["id"]: row["n"] for row in deployment.frame(name).collect()} for name in outcomes}
+    return Done(planned, outcomes, rows)
 
 
 @pytest.mark.parametrize("table", TABLES, ids="_".join)
@@ -91,7 +91,7 @@ def test_the_table_continues_as_the_policy_says(done: Done, table: tuple[str, st
     name = "_".join(table)
     expected = {1: 1, 2: 10, 3: 13, 4: 11, 5: 14} if table[0] == "drift" else {1: 1, 2: 2, 3: 13, 5: 14}
     assert done.rows[name] == expected
-    assert sum(one.counts.rejected for one in done.done[name]) == (3 if table[0] == "foreign" else 0)
+    assert sum(outcome.counts.rejected for outcome in done.done[name]) == (3 if table[0] == "foreign" else 0)
 
 
 @pytest.mark.parametrize("table", TABLES, ids="_".join)

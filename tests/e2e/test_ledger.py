@@ -19,12 +19,12 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 
 def commits(deployment: Deployment, table: str) -> dict[str, Mapping[str, str]]:
     """Read the extra metadata of a COW table's commits, by instant: Avro in `<begin>_<end>.commit`."""
-    found = {}
+    by_instant = {}
     for path in (deployment.root / "lake" / table / ".hoodie" / "timeline").glob("*_*.commit"):
         with path.open("rb") as file:
             (metadata,) = list(fastavro.reader(file))
-        found[path.name.partition("_")[0]] = metadata["extraMetadata"]
-    return dict(sorted(found.items()))
+        by_instant[path.name.partition("_")[0]] = metadata["extraMetadata"]
+    return dict(sorted(by_instant.items()))
 
 
 def offsets_in(metadata: Mapping[str, str]) -> Any:
@@ -43,10 +43,13 @@ def test_rows_and_offsets_are_one_commit(make_deployment: Callable[[], Deploymen
     (first,) = deployment.run(max_offsets=3).tables
     (second,) = deployment.run().tables
 
-    found = commits(deployment, "t")
-    assert list(found) == [first.instant, second.instant]
-    assert [offsets_in(one) for one in found.values()] == [{"0": 2, "1": 1}, {"0": 3, "1": 1}]
-    for outcome, metadata in zip((first, second), found.values(), strict=True):
+    metadata_by_instant = commits(deployment, "t")
+    assert list(metadata_by_instant) == [first.instant, second.instant]
+    assert [offsets_in(extra) for extra in metadata_by_instant.values()] == [
+        {"0": 2, "1": 1},
+        {"0": 3, "1": 1},
+    ]
+    for outcome, metadata in zip((first, second), metadata_by_instant.values(), strict=True):
         assert json.loads(metadata["ingest.schema_ids"]) == [topic.last_id]
         counters = json.loads(metadata["ingest.counters"])
         assert counters == {"read": outcome.counts.read, "upserted": outcome.counts.upserted,

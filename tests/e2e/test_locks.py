@@ -55,13 +55,13 @@ def test_of_two_writers_one_commits_and_the_other_names_it(make_deployment: Call
 
     report = opened(deployment).run(progress=meanwhile)
 
-    assert [one.outcome for one in report.tables] == ["committed"], report.tables[0].error
+    assert [outcome.outcome for outcome in report.tables] == ["committed"], report.tables[0].error
     waiter.join()
     (loser,) = refused[0].tables
     assert isinstance(loser.error, TableLockedError), loser.error
     assert f"run {report.run_id}, process {os.getpid()} on " in str(loser.error)
     assert (loser.outcome, refused[0].exit_code) == ("temporary", 75)
-    assert [one.outcome for one in waited[0].tables] == ["idle"]
+    assert [outcome.outcome for outcome in waited[0].tables] == ["idle"]
     assert deployment.frame("t").count() == 1
 
 
@@ -123,7 +123,7 @@ def test_sigterm_stops_a_run_cleanly(make_deployment: Callable[[], Deployment], 
 
     assert process.returncode == 75, errors
     report = json.loads((tmp_path / "report.json").read_text())
-    outcomes = {one["table"]: one["outcome"] for one in report["tables"]}
+    outcomes = {table["table"]: table["outcome"] for table in report["tables"]}
     assert outcomes["t0"] in ("temporary", "committed")
     assert (report["outcome"], outcomes["t1"]) == ("temporary", "temporary")
     assert "table t1: stopped by SIGTERM" in errors

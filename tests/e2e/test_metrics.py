@@ -32,22 +32,24 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
         messages += [(None, b"\7")] * (name == "broken")
         topic.produce(messages)
         sent[name] = sum(len(key or b"") + len(value or b"") for key, value in messages)
-    asked = {"run.metrics": f"{deployment.root}/metrics/"}
+    overrides = {"run.metrics": f"{deployment.root}/metrics/"}
     before = datetime.now(UTC)
 
-    with Session.open(deployment.root / "ingest.toml", spark=deployment.spark, overrides=asked) as session:
+    with Session.open(
+        deployment.root / "ingest.toml", spark=deployment.spark, overrides=overrides
+    ) as session:
         first = session.run()
         topics["bounded"].send(*(Change("u", {"id": n, "v": "b"}, at=10 + n) for n in range(4)))
         broken.write_text(broken.read_text().replace("max_rows = 10000", "max_rows = 0"))
         topics["broken"].produce([(None, b"\7")])
         second = session.run(max_offsets=3)
-        status = {one.table: one for one in session.status()}
+        status = {entry.table: entry for entry in session.status()}
 
     began = check_all_committed(first, sent, before)
-    went_on = told(second)
-    outcomes = {one.table: one.outcome for one in second.tables}
+    went_on = metrics_of(second)
+    outcomes = {entry.table: entry.outcome for entry in second.tables}
     assert outcomes == {"bounded": "committed", "broken": "failed", "still": "idle"}
-    lags = {name: one["lag_offsets"] for name, one in went_on.items()}
+    lags = {name: entry["lag_offsets"] for name, entry in went_on.items()}
     assert lags == {"bounded": 1, "broken": 1, "still": 0}
     assert went_on["bounded"]["lag_seconds"] > 86_400  # the changes are of 2023
     assert went_on["still"]["lag_seconds"] == 0
@@ -57,7 +59,7 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
         assert went_on[name]["commit_seconds"] is None
     assert went_on["broken"]["open_rejects"] == 1
 
-    words = {name: health(one, parse_bound("0")) for name, one in status.items()}
+    words = {name: health(entry, parse_bound("0")) for name, entry in status.items()}
     assert words == {"bounded": "behind", "broken": "behind", "still": "ok"}
     assert health(status["broken"], parse_bound("1")) == "ok"
     assert status["still"].to_json()["committed_at"] == went_on["still"]["last_commit_at"]
@@ -65,20 +67,20 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
 
 def check_all_committed(first: RunReport, sent: dict[str, int], before: datetime) -> dict[str, Any]:
     """Check that every table reached its topic's end; return the metrics by table."""
-    assert [str(one.error) for one in first.tables if one.error] == []
-    began = told(first)
-    assert {name: one["read_bytes"] for name, one in began.items()} == sent
-    rejects = {name: one["open_rejects"] for name, one in began.items()}
+    assert [str(entry.error) for entry in first.tables if entry.error] == []
+    began = metrics_of(first)
+    assert {name: entry["read_bytes"] for name, entry in began.items()} == sent
+    rejects = {name: entry["open_rejects"] for name, entry in began.items()}
     assert rejects == {"bounded": 0, "broken": 1, "still": 0}
-    assert all(one["lag_offsets"] == 0 for one in began.values())
-    assert all(one["commit_seconds"] > 0 for one in began.values())
+    assert all(entry["lag_offsets"] == 0 for entry in began.values())
+    assert all(entry["commit_seconds"] > 0 for entry in began.values())
     moment = timedelta(milliseconds=1)
-    for one in began.values():
-        assert before - moment <= datetime.fromisoformat(one["last_commit_at"]) <= datetime.now(UTC)
+    for entry in began.values():
+        assert before - moment <= datetime.fromisoformat(entry["last_commit_at"]) <= datetime.now(UTC)
     return began
 
 
-def told(report: RunReport) -> dict[str, Any]:
+def metrics_of(report: RunReport) -> dict[str, Any]:
     """Return the report's metrics by table."""
     tables: Sequence[dict[str, Any]] = report.to_json()["tables"]
-    return {one["table"]: one["metrics"] for one in tables}
+    return {table["table"]: table["metrics"] for table in tables}

@@ -48,10 +48,13 @@ def test_update_descriptions_produce_the_same_documents(
 
     reports = deployment.run_until_idle(max_offsets=30)
 
-    assert [one.error for report in reports for one in report.tables if one.error] == []
+    assert [outcome.error for report in reports for outcome in report.tables if outcome.error] == []
     if mode == "change_streams":
-        assert sum(one.counts.rows_needing_stored_values for report in reports for one in report.tables) > 0
-    assert [one for table in tables for one in wrong(deployment, table)] == []
+        assert (
+            sum(outcome.counts.rows_needing_stored_values for report in reports for outcome in report.tables)
+            > 0
+        )
+    assert [outcome for table in tables for outcome in wrong(deployment, table)] == []
 
 
 def test_columns_are_extracted_from_documents(make_deployment: Make) -> None:
@@ -72,9 +75,9 @@ def test_columns_are_extracted_from_documents(make_deployment: Make) -> None:
     assert dict(frame.dtypes)["amount"] == "decimal(20,2)"
     for row in frame.collect():
         document = json.loads(row.doc)
-        found = (row.v, row.city, str(row.amount), row["first"])
+        extracted = (row.v, row.city, str(row.amount), row["first"])
         amount = document["amount"]["$numberDecimal"]
-        assert found == (document["v"], document["addr"]["city"], amount, document["tags"][0])
+        assert extracted == (document["v"], document["addr"]["city"], amount, document["tags"][0])
 
 
 def test_an_append_table_keeps_every_change(make_deployment: Make) -> None:
@@ -84,7 +87,7 @@ def test_an_append_table_keeps_every_change(make_deployment: Make) -> None:
     topics = [f"{deployment.prefix}.inv.nopk", f"{deployment.prefix}.inv.docs"]
     deployment.session.onboard(topics, name="{table}", append=True)
 
-    first = {one.table: one.counts for one in deployment.run().tables}
+    first = {outcome.table: outcome.counts for outcome in deployment.run().tables}
     counts = {table: deployment.frame(table).count() for table in first}
     for table in first:
         deployment.session.move_offsets(table, "earliest")
@@ -138,9 +141,9 @@ def test_messages_without_a_schema_use_a_declared_one(
         avsc = SQLSERVER.folder / f"{SQLSERVER.topic('orders')}-value" / "v1.avsc"
         deployment.session.registry.register(subject, avsc.read_text())
         path = deployment.root / "tables" / "orders.toml"
-        kept = [line for line in path.read_text().splitlines() if not line.startswith("schema = ")]
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("schema = ")]
         named = f'[subjects]\nvalue = "{subject}"'
-        path.write_text("\n".join(kept).replace("[subjects]", named) + "\n")
+        path.write_text("\n".join(lines).replace("[subjects]", named) + "\n")
     deployment.run_until_idle(max_offsets=100)
 
     assert wrong(deployment, "orders") == []
@@ -161,13 +164,13 @@ def test_status_shows_schema_changes_of_the_source(recording: Recording, make_de
     path = deployment.root / "tables" / "customers.toml"
     path.write_text(f'schema_changes = "{deployment.prefix}"\n{path.read_text()}')
 
-    found = {one.table: one.changes for one in deployment.session.status()}
+    changes = {table.table: table.changes for table in deployment.session.status()}
 
-    assert [change.kind for change in found["customers"]] == ["CREATE", "ALTER", "ALTER"]
-    created, added, dropped = (set(change.columns) for change in found["customers"])
+    assert [change.kind for change in changes["customers"]] == ["CREATE", "ALTER", "ALTER"]
+    created, added, dropped = (set(change.columns) for change in changes["customers"])
     assert {name.split()[0] for name in added - created} == {"loyalty"}
     assert {name.split()[0] for name in added - dropped} == {"email"}
-    assert found["orders"] == ()
+    assert changes["orders"] == ()
 
 
 def test_a_json_range_of_only_tombstones_is_read(make_deployment: Make) -> None:
@@ -180,10 +183,12 @@ def test_a_json_range_of_only_tombstones_is_read(make_deployment: Make) -> None:
 
     (plan,) = deployment.plan(max_offsets=5)
     assert (plan.verdict, plan.versions, plan.counts.read) == ("commit", (), 5)
-    reports = [deployment.run(max_offsets=most) for most in (5, 1, None)]  # the sixth is a tombstone
+    reports = [
+        deployment.run(max_offsets=max_offsets) for max_offsets in (5, 1, None)
+    ]  # the sixth is a tombstone
 
-    assert [str(one.error) for report in reports for one in report.tables if one.error] == []
-    ignored = [one.counts.ignored for report in reports for one in report.tables]
+    assert [str(outcome.error) for report in reports for outcome in report.tables if outcome.error] == []
+    ignored = [outcome.counts.ignored for report in reports for outcome in report.tables]
     assert ignored[1] == {"tombstone": 1}
     assert wrong(deployment, "nopk") == []
 

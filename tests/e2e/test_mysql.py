@@ -74,11 +74,11 @@ def test_mysqls_tables_equal_their_source(make_deployment: Callable[[], Deployme
 
     deployment.run_until_idle(max_offsets=4)
 
-    found = {one["id"]: one for one in deployment.frame("orders").collect()}
-    assert {number: one["body"] for number, one in found.items()} == {1: "a", 2: "second file", 4: "d"}
-    full = found[1]
+    orders = {order["id"]: order for order in deployment.frame("orders").collect()}
+    assert {number: order["body"] for number, order in orders.items()} == {1: "a", 2: "second file", 4: "d"}
+    full = orders[1]
     assert full["unsigned"] == Decimal(2**64 - 1)
     assert full["huge"] == f"-{'9' * 35}.{'9' * 30}"
-    assert (full["spent"], found[4]["spent"]) == ("-838:59:59.000000", "838:59:59.000000")
+    assert (full["spent"], orders[4]["spent"]) == ("-838:59:59.000000", "838:59:59.000000")
     assert (full["made"], full["sizes"], bytes(full["flags"])) == (2155, "s,m", b"\x05\x08")
     assert str(full["wall"]) == "2016-11-04 13:51:30.123456"

@@ -34,14 +34,14 @@ def keys(deployment: Deployment, table: str) -> list[int]:
 
 def run(deployment: Deployment) -> dict[str, TableOutcome]:
     """Run all tables."""
-    return {one.table: one for one in deployment.run().tables}
+    return {outcome.table: outcome for outcome in deployment.run().tables}
 
 
 def paste(deployment: Deployment, error: str) -> Any:
     """Run the command of an error message, read by the real parser."""
-    found = re.search(r"`ingest (offsets set [^`]*)`", error)
-    assert found, error
-    _, bound, *_ = app.parse_args(found[1], print_error=False, exit_on_error=False)
+    command = re.search(r"`ingest (offsets set [^`]*)`", error)
+    assert command, error
+    _, bound, *_ = app.parse_args(command[1], print_error=False, exit_on_error=False)
     return deployment.session.move_offsets(bound.arguments["table"], bound.arguments["to"])
 
 
@@ -75,8 +75,8 @@ def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
     lost, anew, saved = (topics[name] for name in ("lost", "anew", "saved"))
     lost.send(*creates(3, 4, 5))
-    place = TopicPartition(lost.name, 0, 4)
-    admin.delete_records([place])[place].result(timeout=10)
+    before = TopicPartition(lost.name, 0, 4)
+    admin.delete_records([before])[before].result(timeout=10)
     admin.delete_topics([anew.name])[anew.name].result(timeout=10)
     create(admin, anew.name)
     anew.send(*creates(3, 4, 5))
@@ -88,8 +88,8 @@ def savepoint(deployment: Deployment, table: str, instant: str) -> Callable[[], 
     """Set a savepoint with Hudi's own procedures; return a function that restores it."""
     path = str(deployment.root / "lake" / table)
     spark = deployment.spark
-    made = spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{instant}')").collect()
-    assert [row[0] for row in made] == [True]
+    result = spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{instant}')").collect()
+    assert [row[0] for row in result] == [True]
 
     def restore() -> None:
         done = spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{instant}')")
@@ -113,13 +113,13 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     for topic in topics.values():
         topic.send(*creates(1, 2))
     first = run(deployment)
-    assert {one.outcome for one in first.values()} == {"committed"}
+    assert {outcome.outcome for outcome in first.values()} == {"committed"}
     restore = savepoint(deployment, "saved", str(first["saved"].instant))
 
     spoil(deployment, topics)
     second = run(deployment)
 
-    assert {name: one.outcome for name, one in second.items()} == {
+    assert {name: outcome.outcome for name, outcome in second.items()} == {
         "anew": "failed", "lost": "failed", "saved": "committed",
     }  # fmt: skip
     lost, anew = (str(second[name].error) for name in ("lost", "anew"))
@@ -127,7 +127,7 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     assert "the topic was deleted and created again" in anew
     assert "up to 0=2; unread messages of the old topic are lost" in anew
     assert keys(deployment, "saved") == [1, 2, 3]
-    assert {one.error for one in deployment.session.status(["lost", "anew"])} == {lost, anew}
+    assert {outcome.error for outcome in deployment.session.status(["lost", "anew"])} == {lost, anew}
 
     moved = paste(deployment, lost)
     assert moved.last.note == "moved to 0=earliest; was 0=2; 2 offsets passed over"
@@ -136,11 +136,11 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     abort(deployment, topics["saved"], Change("c", {"id": 66, "v": "never"}, at=66))
     third = run(deployment)
 
-    assert {one.error for one in third.values()} == {None}
+    assert {outcome.error for outcome in third.values()} == {None}
     assert third["saved"].counts.read == 0, "aborted records alone"
     assert keys(deployment, "lost") == [1, 2, 5]
     assert keys(deployment, "anew") == [1, 2, 3, 4, 5]
-    assert {one.outcome for one in run(deployment).values()} == {"idle"}
+    assert {outcome.outcome for outcome in run(deployment).values()} == {"idle"}
 
     restore()
     assert keys(deployment, "saved") == [1, 2]

@@ -28,9 +28,9 @@ class Batch:
 def values(deployment: Deployment, table: str, key: Sequence[str]) -> Values:
     """Read the column `v` by key; fails on two rows of one key."""
     rows = deployment.frame(table).select(*key, "v").collect()
-    found = {tuple(row[name] for name in key): row["v"] for row in rows}
-    assert len(found) == len(rows), f"{table} has a key twice: {rows}"
-    return found
+    by_key = {tuple(row[name] for name in key): row["v"] for row in rows}
+    assert len(by_key) == len(rows), f"{table} has a key twice: {rows}"
+    return by_key
 
 
 def everything(deployment: Deployment, table: str) -> list[tuple[Any, ...]]:
@@ -49,8 +49,8 @@ def run_batches(
         topic.send(*batch.changes)
         reports.append(deployment.run(tables))
         assert reports[-1].outcome == "done", reports[-1].to_json()
-        found = {table: values(deployment, table, list(topic.key)) for table in tables}
-        assert found == dict.fromkeys(tables, batch.rows)
+        rows = {table: values(deployment, table, list(topic.key)) for table in tables}
+        assert rows == dict.fromkeys(tables, batch.rows)
     return reports
 
 
@@ -117,10 +117,15 @@ def test_the_newest_change_of_a_key_wins(make_deployment: Callable[[], Deploymen
 
     first, *_ = run_batches(deployment, topic, tables, LATE)
 
-    for one in first.tables:
-        counts = (one.counts.read, one.counts.upserted, one.counts.deleted, one.counts.superseded)
+    for outcome in first.tables:
+        counts = (
+            outcome.counts.read,
+            outcome.counts.upserted,
+            outcome.counts.deleted,
+            outcome.counts.superseded,
+        )
         assert counts == (6, 2, 1, 2)
-        assert one.counts.ignored == {"tombstone": 1}
+        assert outcome.counts.ignored == {"tombstone": 1}
     assert_replays_change_nothing(deployment, tables, ("earliest", "0=6"))
 
 
@@ -226,5 +231,5 @@ def test_composite_keys_and_partitions_have_one_row_per_key(
     run_batches(deployment, topic, tables, COMPOSITE)
 
     regions = deployment.frame("outside_mor").select("a", "b", "region").collect()
-    assert {(one["a"], one["b"]): one["region"] for one in regions} == {(1, "y"): "eu", (2, "x"): "eu"}
+    assert {(row["a"], row["b"]): row["region"] for row in regions} == {(1, "y"): "eu", (2, "x"): "eu"}
     assert_replays_change_nothing(deployment, tables, ("earliest",))

@@ -59,7 +59,11 @@ ANSWERS: Final[Mapping[str, tuple[Play, type[IngestError], str]]] = {
         RegistryUnreachableError,
         "the answer is not a schema registry's",
     ),
-    "cut off": (lambda _, one: attrs.evolve(one, is_cut=True), RegistryUnreachableError, "versions of "),
+    "cut off": (
+        lambda _, answer: attrs.evolve(answer, is_cut=True),
+        RegistryUnreachableError,
+        "versions of ",
+    ),
     "silent": (lambda _, __: None, RegistryUnreachableError, "no answer within 0.3 s"),
     "rubbish": (half_a_schema, SchemaError, "is not JSON"),
     "in trouble meanwhile": (
@@ -89,13 +93,13 @@ def test_a_failing_registry_writes_nothing_and_the_next_run_continues(
 
     with front_of(deployment.servers.registry_url) as front:
         quick = {"registry__url": front.url, "registry__timeout_s": "0.3", "registry__retries": "0"}
-        for name, (play, kind, said) in ANSWERS.items():
+        for name, (play, kind, message) in ANSWERS.items():
             front.play = play
             report = with_settings(deployment, **quick).run()
             (outcome,) = report.tables
             text = str(outcome.error)
             assert isinstance(outcome.error, kind), f"{name}: {text}"
-            assert said in text, name
+            assert message in text, name
             assert "\n" not in text, name
             code = 75 if issubclass(kind, RetryableError) else 1
             assert (report.exit_code, outcome.instant) == (code, None), name
@@ -203,7 +207,8 @@ def test_a_broker_killed_during_the_read_is_temporary(tmp_path: Path, outer_spar
         def kill(_: str, step: str) -> None:
             if step.startswith("reading"):
                 os.kill(
-                    next(one.pid for one in status(data) if one.name == "broker" and one.pid), signal.SIGKILL
+                    next(server.pid for server in status(data) if server.name == "broker" and server.pid),
+                    signal.SIGKILL,
                 )
 
         report = deployment.session.run(progress=kill)

@@ -51,24 +51,24 @@ class Case:
         return {key: {**row} for key, row in self.rows.items()}
 
 
-def clash(old: Any, first: Any, new: Any, second: Any, **more: Any) -> Case:
+def clash(old: Any, first: Any, new: Any, second: Any, **options: Any) -> Case:
     """Return a case of a column whose type clashes."""
-    return Case({"x": old}, {"x": new}, {"x": first}, {"x": second}, **more)
+    return Case({"x": old}, {"x": new}, {"x": first}, {"x": second}, **options)
 
 
-def added(**more: Any) -> Case:
+def added(**options: Any) -> Case:
     """Return a case of a column that the second version adds."""
-    return Case({"x": INT}, {"x": INT, "y": TEXT}, {"x": 1}, {"x": 2, "y": "n"}, **more)
+    return Case({"x": INT}, {"x": INT, "y": TEXT}, {"x": 1}, {"x": 2, "y": "n"}, **options)
 
 
-def dropped(**more: Any) -> Case:
+def dropped(**options: Any) -> Case:
     """Return a case of a column that the second version drops."""
-    return Case({"x": INT, "y": TEXT}, {"x": INT}, {"x": 1, "y": "o"}, {"x": 2}, **more)
+    return Case({"x": INT, "y": TEXT}, {"x": INT}, {"x": 1, "y": "o"}, {"x": 2}, **options)
 
 
-def renamed(**more: Any) -> Case:
+def renamed(**options: Any) -> Case:
     """Return a case of a renamed column."""
-    return Case({"x": INT}, {"z": INT}, {"x": 1}, {"z": 2}, **more)
+    return Case({"x": INT}, {"z": INT}, {"x": 1}, {"z": 2}, **options)
 
 
 MILLIS = NOON_S * 1000
@@ -149,7 +149,7 @@ def decided(
         topics[name].version({**id_column, **case.new})
         topics[name].produce(topics[name].create({"id": 2, **case.second}))
     planned = {plan.table: plan for plan in deployment.plan()}
-    return Decided(deployment, planned, {one.table: one for one in deployment.run().tables})
+    return Decided(deployment, planned, {outcome.table: outcome for outcome in deployment.run().tables})
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,7 +179,7 @@ def test_the_plan_predicts_it(decided: Decided, name: str) -> None:
         assert bool(plan.refused) == bool(CASES[name].rejected)
     (version,) = plan.versions
     assert (version.version, version.waiting, version.level) == (2, True, "NONE")
-    assert bool([one for one in version.changes if one.policy == "fail"]) == bool(CASES[name].fails)
+    assert bool([change for change in version.changes if change.policy == "fail"]) == bool(CASES[name].fails)
 
 
 def test_a_stopped_table_stays_stopped_until_the_policy_changes(decided: Decided) -> None:

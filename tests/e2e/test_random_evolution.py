@@ -89,7 +89,7 @@ class Life:
                 case "drop" if len(self.columns) > 1:
                     del self.columns[name]
                 case "add":
-                    kind = self.choose.choice([one for one in LADDERS if one != "struct"])
+                    kind = self.choose.choice([ladder for ladder in LADDERS if ladder != "struct"])
                     self.columns[f"{kind}_{self.topic.last_id}_{len(self.columns)}"] = (kind, 0)
 
     def happen(self, number: int) -> None:
@@ -105,9 +105,9 @@ class Life:
             del self.rows[key]
             self.messages += self.topic.delete(row, schema_id=schema_id)
             return
-        made = self.topic.update if key in self.rows else self.topic.create
+        build = self.topic.update if key in self.rows else self.topic.create
         self.rows[key] = row
-        self.messages += made(row, schema_id=schema_id)
+        self.messages += build(row, schema_id=schema_id)
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +128,9 @@ def lives(
     for seed in range(1, len(SEEDS), 2):
         path = deployment.tables / f"seed{seed}.toml"
         path.write_text(path.read_text().replace('type = "cow"', 'type = "mor"'))
-    for most in (13, 17, None):
-        plans = {plan.table: plan for plan in deployment.plan(max_offsets=most)}
-        for done in deployment.run(max_offsets=most).tables:
+    for max_offsets in (13, 17, None):
+        plans = {plan.table: plan for plan in deployment.plan(max_offsets=max_offsets)}
+        for done in deployment.run(max_offsets=max_offsets).tables:
             assert done.error is None
             assert plans[done.table].changes == done.schema_changes
             assert plans[done.table].counts == done.counts
@@ -143,8 +143,8 @@ def test_the_table_equals_the_source(lives: tuple[Deployment, dict[str, Life]], 
     deployment, sources = lives
     life = sources[f"seed{seed}"]
     frame = deployment.frame(f"seed{seed}")
-    found = [row.asDict(recursive=True) for row in frame.collect()]
-    own = [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
+    records = [row.asDict(recursive=True) for row in frame.collect()]
+    own = [{name: value for name, value in row.items() if not name.startswith("_")} for row in records]
     assert {name for name in frame.columns if not name.startswith("_")} == life.used
     assert sorted(row["id"] for row in own) == sorted(life.rows)
     for row in own:
@@ -154,9 +154,9 @@ def test_the_table_equals_the_source(lives: tuple[Deployment, dict[str, Life]], 
         }
 
 
-def cell(found: Any, expected: Any) -> Any:
+def cell(actual: Any, expected: Any) -> Any:
     """Return a struct as its version wrote it: missing fields are null."""
-    if not isinstance(found, dict) or not isinstance(expected, dict):
-        return found
-    assert all(found[name] is None for name in found.keys() - expected.keys())
-    return {name: found[name] for name in expected}
+    if not isinstance(actual, dict) or not isinstance(expected, dict):
+        return actual
+    assert all(actual[name] is None for name in actual.keys() - expected.keys())
+    return {name: actual[name] for name in expected}

@@ -29,25 +29,25 @@ TABLES = [
 def test_the_recorded_events_end_in_the_sources_rows(recording: Recording, table: str) -> None:
     """Decoded without the product; the newest event of a key wins, by the order of the file."""
     expected = read_expected(recording, table)
-    found = by_key(replay(recording, table), expected.keys, expected.kinds)
+    rows = by_key(replay(recording, table), expected.keys, expected.kinds)
     assert expected.rows
-    assert differences(expected.rows, found) == []
+    assert differences(expected.rows, rows) == []
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"version": -1}, r"version: expected \d+, found -1"),
         ({"id": -1}, "missing row"),
         ({"balance": None}, "balance: expected Decimal"),
     ],
 )
-def test_a_wrong_cell_is_named(change: dict[str, object], said: str) -> None:
+def test_a_wrong_cell_is_named(change: dict[str, object], message: str) -> None:
     """One changed cell of one row, or a row under another key."""
     expected = read_expected(POSTGRES, "customers")
-    first, *others = replay(POSTGRES, "customers")
-    wrong = differences(expected.rows, by_key([{**first, **change}, *others], expected.keys, expected.kinds))
-    assert re.search(said, "\n".join(wrong))
+    first, *rest = replay(POSTGRES, "customers")
+    wrong = differences(expected.rows, by_key([{**first, **change}, *rest], expected.keys, expected.kinds))
+    assert re.search(message, "\n".join(wrong))
 
 
 def test_a_duplicate_key_is_an_error() -> None:
@@ -99,7 +99,7 @@ def test_a_date_before_christ_may_lose_only_its_era() -> None:
     """Null from the stream, the year without its era from a snapshot."""
     allowed = kind_of("date").expected("0044-03-15 BC")
     assert isinstance(allowed, Allowed)
-    assert [allowed.accepts(found) for found in (None, date(44, 3, 15), date(43, 3, 15))] == [
+    assert [allowed.accepts(value) for value in (None, date(44, 3, 15), date(43, 3, 15))] == [
         True,
         True,
         False,
@@ -126,8 +126,8 @@ def test_extended_json_spellings_are_equal(strict: str, relaxed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("1", "true"), ('"1"', "1"), ("null", '""'), ("[1, 2]", "[2, 1]")]
+    ("left", "right"), [("1", "true"), ('"1"', "1"), ("null", '""'), ("[1, 2]", "[2, 1]")]
 )
-def test_different_documents_stay_different(one: str, other: str) -> None:
+def test_different_documents_stay_different(left: str, right: str) -> None:
     """Python treats 1 and true as equal; a document does not."""
-    assert one_spelling(one) != one_spelling(other)
+    assert one_spelling(left) != one_spelling(right)

@@ -87,7 +87,10 @@ def test_any_naming_strategy_reads_deleted_shared_and_referenced_versions(
     deployment.onboard(["names-1.dbo.[ab]*"], name="{table}")
     report = deployment.run()
 
-    assert {one.table: one.outcome for one in report.tables} == {"alone": "committed", "both": "committed"}
+    assert {outcome.table: outcome.outcome for outcome in report.tables} == {
+        "alone": "committed",
+        "both": "committed",
+    }
     rows = [{"id": 1, "name": "old"}, {"id": 2, "name": "new", "extra": 1 << 40}]
     assert_table(deployment.frame("both"), rows, key=["id"])
     assert_table(deployment.frame("alone"), [{"id": 3, "name": "shared"}], key=["id"])

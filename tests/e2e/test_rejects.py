@@ -66,7 +66,7 @@ class Place:
 
     def open(self) -> list[int]:
         """Return the offsets of the open rejects."""
-        return [one.offset for one in self.deployment.session.rejects("t").records]
+        return [reject.offset for reject in self.deployment.session.rejects("t").records]
 
 
 def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str) -> Place:
@@ -85,60 +85,60 @@ def test_rejects_of_a_run_that_died_are_void(
 
     A move back reads them again: readable records become resolved, the others stay one reject each.
     """
-    place = make_place(tmp_path, servers, outer_spark, "void")
-    place.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
-    place.topic.produce([(None, b"\7")])
-    place.edit("[hudi]", '[hudi]\n"hoodie.parquet.page.size" = "none"')
+    table = make_place(tmp_path, servers, outer_spark, "void")
+    table.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
+    table.topic.produce([(None, b"\7")])
+    table.edit("[hudi]", '[hudi]\n"hoodie.parquet.page.size" = "none"')
 
-    assert place.run() == "failed"
-    assert place.kept() == {1: None, 3: None}
-    assert place.open() == []
+    assert table.run() == "failed"
+    assert table.kept() == {1: None, 3: None}
+    assert table.open() == []
 
-    place.edit('"hoodie.parquet.page.size" = "none"', "")
-    place.edit('beyond = "fail"', 'beyond = "null"')
-    assert place.run() == "committed"
-    assert place.kept() == {3: None}
-    assert place.open() == [3]
-    assert place.names() == {1: "at 1", 2: "at 2", 3: "at 3"}
+    table.edit('"hoodie.parquet.page.size" = "none"', "")
+    table.edit('beyond = "fail"', 'beyond = "null"')
+    assert table.run() == "committed"
+    assert table.kept() == {3: None}
+    assert table.open() == [3]
+    assert table.names() == {1: "at 1", 2: "at 2", 3: "at 3"}
 
-    place.edit('beyond = "null"', 'beyond = "fail"')
-    place.deployment.session.move_offsets("t", "earliest")
-    assert place.open() == []
-    assert place.run() == "committed"
-    assert place.open() == [1, 3]
+    table.edit('beyond = "null"', 'beyond = "fail"')
+    table.deployment.session.move_offsets("t", "earliest")
+    assert table.open() == []
+    assert table.run() == "committed"
+    assert table.open() == [1, 3]
 
-    place.edit('beyond = "fail"', 'beyond = "null"')
-    place.deployment.session.move_offsets("t", "earliest")
-    assert place.run() == "committed"
-    assert place.kept() == {1: "reread", 3: None}
-    assert place.run() == "idle"
+    table.edit('beyond = "fail"', 'beyond = "null"')
+    table.deployment.session.move_offsets("t", "earliest")
+    assert table.run() == "committed"
+    assert table.kept() == {1: "reread", 3: None}
+    assert table.run() == "idle"
 
 
 def test_a_replayed_change_keeps_its_position(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:
     """A newer row wins, and a bad record stays a reject; a purge removes all."""
-    place = make_place(tmp_path, servers, outer_spark, "replay")
-    place.topic.send(change("c", 1, 1), change("c", 2, 2), change("c", 3, 3))
-    place.topic.send(change("u", 1, 4, on=NO_DATE), change("u", 2, 5, on=NO_DATE), change("u", 1, 6))
-    place.topic.produce([(b"\7", place.topic.value_bytes(change("c", 4, 7)))])
-    assert place.run() == "committed"
-    assert place.names() == {1: "at 6", 2: "at 2", 3: "at 3"}
-    session = place.deployment.session
+    table = make_place(tmp_path, servers, outer_spark, "replay")
+    table.topic.send(change("c", 1, 1), change("c", 2, 2), change("c", 3, 3))
+    table.topic.send(change("u", 1, 4, on=NO_DATE), change("u", 2, 5, on=NO_DATE), change("u", 1, 6))
+    table.topic.produce([(b"\7", table.topic.value_bytes(change("c", 4, 7)))])
+    assert table.run() == "committed"
+    assert table.names() == {1: "at 6", 2: "at 2", 3: "at 3"}
+    session = table.deployment.session
     assert session.reject("t", 0, 6).key == b"\7"
     with pytest.raises(UsageError, match="t-0-5 is no reject of table t"):
         session.reject("t", 0, 5)
 
-    place.edit('beyond = "fail"', 'beyond = "null"')
+    table.edit('beyond = "fail"', 'beyond = "null"')
     done = session.replay("t")
 
     assert (done.resolved, done.counts.rejected, done.counts.upserted) == (2, 1, 2)
-    assert place.names() == {1: "at 6", 2: "at 5", 3: "at 3"}
-    assert place.kept() == {3: "replayed", 4: "replayed", 6: None}
-    assert (place.run(), place.open()) == ("idle", [6])
+    assert table.names() == {1: "at 6", 2: "at 5", 3: "at 3"}
+    assert table.kept() == {3: "replayed", 4: "replayed", 6: None}
+    assert (table.run(), table.open()) == ("idle", [6])
     assert session.purge("t", dry_run=True) == 3
     assert session.purge("t", resolved=True) == 2
-    assert place.kept() == {6: None}
+    assert table.kept() == {6: None}
     assert session.purge("t", older_than_days=1) == 0
     assert session.purge("t") == 1
-    assert (place.kept(), session.rejects("t").records) == ({}, ())
+    assert (table.kept(), session.rejects("t").records) == ({}, ())

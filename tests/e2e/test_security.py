@@ -55,13 +55,13 @@ class Stage:
     planted: Mapping[str, str]
     """Secrets by what they open."""
 
-    def settings(self, way: str) -> Path:
+    def settings(self, login: str) -> Path:
         """Write the settings of a login in its own folder; return the file."""
-        folder = self.root / way
+        folder = self.root / login
         folder.mkdir()
         sections = {
             "plain": self._plain, "scram": self._scram, "mutual": self._mutual,
-        }[way](folder)  # fmt: skip
+        }[login](folder)  # fmt: skip
         file = folder / "ingest.toml"
         file.write_text(sections)
         return file
@@ -160,15 +160,15 @@ def stage(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Itera
         yield Stage(root, broker, certificates, urls, planted)
 
 
-@pytest.mark.parametrize("way", ["plain", "mutual"])
-def test_a_table_is_read_through_each_login(stage: Stage, way: str, outer_spark: SparkSession) -> None:
+@pytest.mark.parametrize("login", ["plain", "mutual"])
+def test_a_table_is_read_through_each_login(stage: Stage, login: str, outer_spark: SparkSession) -> None:
     """Both Kafka clients, librdkafka and Java's, and the registry's log in; no log or plan has a secret."""
     handlers, heard = logging.getLogger().handlers[:], io.StringIO()
-    with Session.open(stage.settings(way), spark=outer_spark) as session:
+    with Session.open(stage.settings(login), spark=outer_spark) as session:
         log.configure("debug", secrets=session.settings.secrets(), stream=heard)
         try:
             session.onboard([TOPIC])
-            plans = session.plan() if way == "plain" else ()  # one of them tells of all
+            plans = session.plan() if login == "plain" else ()  # one of them tells of all
             report = session.run()
             (status,) = session.status()
         finally:
@@ -176,11 +176,11 @@ def test_a_table_is_read_through_each_login(stage: Stage, way: str, outer_spark:
             logging.getLogger("ingest").setLevel(logging.NOTSET)
             structlog.reset_defaults()
 
-    assert [one.outcome for one in report.tables] == ["committed"], report.tables[0].error
+    assert [outcome.outcome for outcome in report.tables] == ["committed"], report.tables[0].error
     assert (report.tables[0].counts.upserted, status.lag) == (2, 0)
-    told = (plans, report, status, report.to_json(), session.settings, heard.getvalue())
-    assert stage.shown_in(" ".join(map(repr, told))) == []
-    files = [stage.root / way / folder for folder in ("tables", "lake")]
+    outputs = (plans, report, status, report.to_json(), session.settings, heard.getvalue())
+    assert stage.shown_in(" ".join(map(repr, outputs))) == []
+    files = [stage.root / login / folder for folder in ("tables", "lake")]
     assert {name: stage.shown_in(text) for name, text in texts(*files).items() if stage.shown_in(text)} == {}
 
 
@@ -223,12 +223,12 @@ def test_a_process_never_shows_a_secret(stage: Stage) -> None:
     lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
     assert {"table.done", "run.done"} <= {json.loads(line)["event"] for line in lines}
     folder = settings.parent
-    found = {"stdout": done.stdout, "stderr": done.stderr}
-    found |= texts(folder / "tables", folder / "lake", stage.root / "told", stage.root / "events")
-    assert any("SparkListenerEnvironmentUpdate" in text for text in found.values())
-    assert any("KafkaRelation" in text for text in found.values())
-    assert any(TOPIC in text for path, text in found.items() if "/.hoodie/" in path)  # they can be read
-    assert {name: shown for name, text in found.items() if (shown := stage.shown_in(text))} == {}
+    outputs = {"stdout": done.stdout, "stderr": done.stderr}
+    outputs |= texts(folder / "tables", folder / "lake", stage.root / "told", stage.root / "events")
+    assert any("SparkListenerEnvironmentUpdate" in text for text in outputs.values())
+    assert any("KafkaRelation" in text for text in outputs.values())
+    assert any(TOPIC in text for path, text in outputs.items() if "/.hoodie/" in path)  # they can be read
+    assert {name: shown for name, text in outputs.items() if (shown := stage.shown_in(text))} == {}
 
 
 def refusal(settings: Path, name: str, value: object) -> IngestError:

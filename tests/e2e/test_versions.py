@@ -46,8 +46,8 @@ def test_a_subjects_life_is_planned_and_reported(deployment: Deployment, tmp_pat
         assert plan.verdict == "idle"
         (version,) = plan.versions
         assert (version.version, version.schema_id, version.waiting) == (2, second_id, False)
-        assert [one.change.kind for one in version.changes] == ["column-added"]
-        assert [(one.version, one.commits) for one in session.history("life")] == [(1, 1), (2, 0)]
+        assert [entry.change.kind for entry in version.changes] == ["column-added"]
+        assert [(entry.version, entry.commits) for entry in session.history("life")] == [(1, 1), (2, 0)]
 
         topic.send(Change("c", {"id": 2, "phone": "1"}, at=2))
         topic.send(Change("u", {"id": 1, "n": 2}, at=3), schema_id=first_id)
@@ -60,7 +60,7 @@ def test_a_subjects_life_is_planned_and_reported(deployment: Deployment, tmp_pat
         compared = session.compare("life")
         assert (compared.old.version, compared.new.version) == (1, 2)
         assert compared.changes == session.compare(f"{topic.name}-value", 1, 2).changes
-        assert [one.change.column for one in compared.changes] == ["phone"]
+        assert [entry.change.column for entry in compared.changes] == ["phone"]
         with pytest.raises(UsageError, match="has only version 1"):
             session.compare(f"{topic.name}-key")
         with pytest.raises(SchemaNotFoundError, match="version 7"):
@@ -71,7 +71,7 @@ def test_a_subjects_life_is_planned_and_reported(deployment: Deployment, tmp_pat
         checked = session.check("life", file)
         assert checked.passes
         assert (checked.against.version, checked.rewrites) == (2, ("n",))
-        assert [one.change.kind for one in checked.changes] == ["column-widened"]
+        assert [entry.change.kind for entry in checked.changes] == ["column-widened"]
 
 
 def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_version_that_is_not_an_envelope_stops_once_used(deployment: Deploymen
     foreign = topic.servers.register(f"{topic.name}-value", node, "NONE")
     (plan,) = deployment.plan(["foreign"])
     (version,) = plan.versions
-    assert (plan.verdict, [one.change.kind for one in version.changes]) == ("idle", ["envelope-changed"])
+    assert (plan.verdict, [entry.change.kind for entry in version.changes]) == ("idle", ["envelope-changed"])
     topic.produce([(topic.key_bytes({"id": 2}), b"\0" + foreign.to_bytes(4, "big") + b"\x04")])
     topic.send(Change("c", {"id": 3, "n": 3}, at=3))
 

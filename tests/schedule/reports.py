@@ -32,7 +32,7 @@ def table(
 
 def report(*tables: dict[str, Any]) -> dict[str, Any]:
     """Return a report; its outcome is the worst of its tables."""
-    outcomes = {one["outcome"] for one in tables}
+    outcomes = {table["outcome"] for table in tables}
     outcome = "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
     return {
         "run_id": RUN_ID,

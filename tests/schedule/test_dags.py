@@ -38,9 +38,9 @@ def folder(tmp_path: Path) -> Path:
 
 def mapped(dag: DAG, task_id: str = "ingest.run") -> MappedOperator:
     """Return a group's mapped task."""
-    found = dag.get_task(task_id)
-    assert isinstance(found, MappedOperator)
-    return found
+    operator = dag.get_task(task_id)
+    assert isinstance(operator, MappedOperator)
+    return operator
 
 
 def shares(dag: DAG) -> Any:
@@ -61,9 +61,9 @@ def test_a_broken_table_file_affects_only_its_task(folder: Path, caplog: pytest.
 
 def test_a_folder_without_tables_is_an_import_error(tmp_path: Path) -> None:
     """An empty DAG would look healthy."""
-    for place, words in ((tmp_path, "holds no table file"), (tmp_path / "x", "does not exist")):
+    for path, words in ((tmp_path, "holds no table file"), (tmp_path / "x", "does not exist")):
         with pytest.raises(UsageError, match=words):
-            ingest_dag("d", tables_dir=str(place), operator_args=WHERE)
+            ingest_dag("d", tables_dir=str(path), operator_args=WHERE)
 
 
 # --- DAG and group -----------------------------------------------------------------------------
@@ -77,13 +77,13 @@ def test_a_dag_has_a_mapped_task_per_table(folder: Path) -> None:
         start_date=start, tags=["lake"], default_args={"owner": "me", "retries": 7},
     )  # fmt: skip
 
-    one = mapped(dag)
+    operator = mapped(dag)
     assert shares(dag) == ["a", "b", "c"]
     assert (dag.catchup, dag.max_active_runs, dag.tags) == (False, 1, {"lake"})
-    assert (one.pool, one.owner, one.retries) == ("spark", "me", 7)
-    assert one.retry_delay == DEFAULT_ARGS["retry_delay"] == timedelta(minutes=2)
-    assert one.partial_kwargs["outlets"] == [AssetAlias(name="hudi://lake")]
-    again = one.unmap({"tables": "b"})
+    assert (operator.pool, operator.owner, operator.retries) == ("spark", "me", 7)
+    assert operator.retry_delay == DEFAULT_ARGS["retry_delay"] == timedelta(minutes=2)
+    assert operator.partial_kwargs["outlets"] == [AssetAlias(name="hudi://lake")]
+    again = operator.unmap({"tables": "b"})
     assert isinstance(again, IngestOperator)
     assert again.command().line("r.json") == (
         "/opt/ingest/bin/ingest", "run", "b", "--settings", "/etc/ingest/ingest.toml",
@@ -93,9 +93,9 @@ def test_a_dag_has_a_mapped_task_per_table(folder: Path) -> None:
 
 def test_tables_share_a_task_and_its_spark_session(folder: Path) -> None:
     """Several per task, or all of them; names take precedence over the folder."""
-    for per_task, found in ((2, [["a", "b"], ["c"]]), (None, [["a", "b", "c"]])):
+    for per_task, expected in ((2, [["a", "b"], ["c"]]), (None, [["a", "b", "c"]])):
         dag = ingest_dag("d", tables_dir=str(folder), tables_per_task=per_task, operator_args=WHERE)
-        assert shares(dag) == found
+        assert shares(dag) == expected
     assert shares(ingest_dag("d", tables=["x"], tables_dir=str(folder), operator_args=WHERE)) == ["x"]
 
 
@@ -107,9 +107,9 @@ def test_a_group_takes_its_tables_from_another_task(folder: Path) -> None:
         def names() -> list[str]:
             return list(list_tables(folder))
 
-        found = names()
-        group = ingest_task_group("later", tables=found, **WHERE)
-        for wrong in ({"tables": found, "tables_per_task": 2}, {"tables": []}, {}):
+        tables = names()
+        group = ingest_task_group("later", tables=tables, **WHERE)
+        for wrong in ({"tables": tables, "tables_per_task": 2}, {"tables": []}, {}):
             with pytest.raises(UsageError):
                 ingest_task_group(f"wrong{len(wrong)}{len(dag.task_dict)}", **wrong, **WHERE)
 
@@ -129,15 +129,15 @@ def test_a_wrong_argument_fails_when_the_dag_is_parsed(folder: Path) -> None:
 def test_the_examples_are_dags(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file contains the word airflow, without which Airflow skips it."""
     monkeypatch.setenv("INGEST_TABLES", str(folder))
-    found = {}
+    dags = {}
     for path in sorted((ROOT / "ingest" / "schedule" / "example_dags").glob("example_*.py")):
         assert "airflow" in path.read_text().lower()
-        found |= {
+        dags |= {
             value.dag_id: value for value in runpy.run_path(str(path)).values() if isinstance(value, DAG)
         }
 
-    assert list(found) == ["example_ingest_dag", "example_after_customers"]
-    assert shares(found["example_ingest_dag"]) == ["a", "b", "c"]
+    assert list(dags) == ["example_ingest_dag", "example_after_customers"]
+    assert shares(dags["example_ingest_dag"]) == ["a", "b", "c"]
 
 
 def test_the_code_of_the_page_runs(folder: Path) -> None:
@@ -158,8 +158,8 @@ def test_every_argument_of_the_operator_is_on_the_page() -> None:
     named = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "| " in line))
     own = {
         name
-        for name, one in inspect.signature(IngestOperator.__init__).parameters.items()
-        if one.kind == one.KEYWORD_ONLY
+        for name, parameter in inspect.signature(IngestOperator.__init__).parameters.items()
+        if parameter.kind == parameter.KEYWORD_ONLY
     }
 
     assert set(named) == own - {"task_id"}
@@ -168,10 +168,10 @@ def test_every_argument_of_the_operator_is_on_the_page() -> None:
 
 def test_airflow_discovers_the_provider() -> None:
     """By its entry point, validated against Airflow's schema of providers."""
-    found = ProvidersManager().providers["hudi-cdc-ingest"]
+    provider = ProvidersManager().providers["hudi-cdc-ingest"]
 
-    assert found.data["package-name"] == "hudi-cdc-ingest"
-    modules = [name for one in found.data["operators"] for name in one["python-modules"]]
+    assert provider.data["package-name"] == "hudi-cdc-ingest"
+    modules = [name for entry in provider.data["operators"] for name in entry["python-modules"]]
     assert all(find_spec(name) for name in modules)
 
 
@@ -200,6 +200,6 @@ def test_parsing_a_thousand_tables_is_light(tmp_path: Path) -> None:
         [sys.executable, "-c", PARSE, str(tmp_path)], capture_output=True, text=True, check=True
     )
 
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["heavy"] == []
-    assert found["cpu_s"] < 2
+    measured = json.loads(done.stdout.splitlines()[-1])
+    assert measured["heavy"] == []
+    assert measured["cpu_s"] < 2

@@ -23,9 +23,9 @@ Make = Callable[..., str]
 LOCKED = "table t: another writer was there: run 77, process 4711 on etl-3. Try again when it is done."
 
 
-def operator(executable: str, tables: Any = "t", **more: Any) -> IngestOperator:
+def operator(executable: str, tables: Any = "t", **options: Any) -> IngestOperator:
     """Return an operator."""
-    return IngestOperator(task_id="run", executable=executable, tables=tables, **more)
+    return IngestOperator(task_id="run", executable=executable, tables=tables, **options)
 
 
 def called(executable: str) -> dict[str, Any]:
@@ -121,13 +121,13 @@ def test_a_wrong_path_to_the_spark_environment_fails_before_the_start(
     torn = tmp_path / "torn"
     torn.write_text("#!/nowhere/python\n")
     torn.chmod(0o755)
-    said = {
+    messages = {
         "/nowhere/ingest": "is not there",
         str(plain): "cannot be executed",
         str(torn): "cannot be started",
     }
 
-    for path, words in said.items():
+    for path, words in messages.items():
         with pytest.raises(AirflowFailException, match=words) as raised:
             operator(path).execute(context)
         assert path in str(raised.value)
@@ -154,10 +154,10 @@ def test_arguments_of_spark_submit_need_an_application() -> None:
 def test_every_argument_reaches_the_command(program: Make, context: dict[str, Any], tmp_path: Path) -> None:
     """`ingest run` with tables and flags, in the given folder."""
     executable = program(script(0, report(table("a"), table("b"))))
-    more = {"settings": "/s.toml", "tables_dir": "/t", "max_offsets": 7, "run_args": ["--debug"]}
-    kept = tmp_path / "kept.json"
-    kept.write_text("of an earlier try")
-    operator(executable, ["a", "b"], cwd=str(tmp_path), report=str(kept), **more).execute(context)
+    options = {"settings": "/s.toml", "tables_dir": "/t", "max_offsets": 7, "run_args": ["--debug"]}
+    report_file = tmp_path / "kept.json"
+    report_file.write_text("of an earlier try")
+    operator(executable, ["a", "b"], cwd=str(tmp_path), report=str(report_file), **options).execute(context)
 
     flags = [
         "--settings",
@@ -167,21 +167,21 @@ def test_every_argument_reaches_the_command(program: Make, context: dict[str, An
         "--max-offsets",
         "7",
         "--report",
-        str(kept),
+        str(report_file),
         "--debug",
     ]
     call = called(executable)
     assert call["argv"] == ["run", "a", "b", *flags]
     assert call["cwd"] == str(tmp_path)
-    assert json.loads(kept.read_text())["run_id"] == RUN_ID
+    assert json.loads(report_file.read_text())["run_id"] == RUN_ID
 
 
 def test_spark_submit_runs_the_application(program: Make, context: dict[str, Any]) -> None:
     """Its own arguments come first; the driver's exit code counts."""
     submit = program(script(75, report(WAITS)), "spark-submit")
-    more = {"application": "/env/ingest/__main__.py", "submit_args": ["--master", "local[2]"]}
+    options = {"application": "/env/ingest/__main__.py", "submit_args": ["--master", "local[2]"]}
     with pytest.raises(AirflowException, match="exit code 75"):
-        operator(submit, **more).execute(context)
+        operator(submit, **options).execute(context)
 
     assert called(submit)["argv"][:5] == ["--master", "local[2]", "/env/ingest/__main__.py", "run", "t"]
 

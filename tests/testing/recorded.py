@@ -28,18 +28,18 @@ def read_schema(connector: str, part: str) -> Any:
 
 def read_events(connector: str) -> list[Any]:
     """Decode the recorded events, each with its own schema."""
-    told = json.loads((FIXTURES / connector / "fixture.json").read_text())
+    fixture = json.loads((FIXTURES / connector / "fixture.json").read_text())
     subject = f"{TOPICS[connector]}-value"
     folder = FIXTURES / connector / subject
     schemas = {
-        one["id"]: fastavro.parse_schema(
-            without_logical_types(json.loads((folder / f"v{one['version']}.avsc").read_text()))
+        schema["id"]: fastavro.parse_schema(
+            without_logical_types(json.loads((folder / f"v{schema['version']}.avsc").read_text()))
         )
-        for one in told["schemas"]
-        if one["subject"] == subject
+        for schema in fixture["schemas"]
+        if schema["subject"] == subject
     }
     with gzip.open(FIXTURES / connector / "messages" / f"{TOPICS[connector]}.jsonl.gz", "rt") as file:
-        values = [base64.b64decode(one["v"]) for one in map(json.loads, file) if one["v"]]
+        values = [base64.b64decode(schema["v"]) for schema in map(json.loads, file) if schema["v"]]
     return [
         fastavro.schemaless_reader(BytesIO(value[5:]), schemas[int.from_bytes(value[1:5], "big")], None)
         for value in values

@@ -20,9 +20,9 @@ CUSTOMERS = [
 ]
 
 
-def lines(expected: Sequence[Any], found: Sequence[Any], *key: str) -> list[str]:
+def lines(expected: Sequence[Any], actual: Sequence[Any], *key: str) -> list[str]:
     """Compare rows; return the printed lines."""
-    return [line for one in differences(expected, found, key or ["id"]) for line in one.lines]
+    return [line for difference in differences(expected, actual, key or ["id"]) for line in difference.lines]
 
 
 def test_equal_rows_have_no_difference() -> None:
@@ -32,12 +32,12 @@ def test_equal_rows_have_no_difference() -> None:
 
 def test_rows_and_cells_are_named() -> None:
     """Missing rows, extra rows, and the differing cells of each row, with values and types."""
-    found = [
+    actual = [
         {"id": 1, "name": "Ada", "credit": 10.5, "since": date(2020, 1, 1)},
         {"id": 2, "name": "Bo", "credit": Decimal(0), "since": date(2020, 1, 2)},
         {"id": 9, "name": "Eve", "credit": None, "since": None},
     ]
-    assert lines(CUSTOMERS, found) == [
+    assert lines(CUSTOMERS, actual) == [
         "missing  id=3, name='Cyd', credit=Decimal('0.00'), since=None",
         "differs  id=1",
         "  credit: expected Decimal('10.50') (Decimal), found 10.5 (float)",
@@ -56,7 +56,7 @@ def test_a_duplicate_key_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "right"),
     [
         (1, True),
         (1, 1.0),
@@ -71,14 +71,14 @@ def test_a_duplicate_key_is_reported() -> None:
         (datetime(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)),  # noqa: DTZ001  same
     ],
 )
-def test_values_that_only_look_alike_differ(one: Any, other: Any) -> None:
+def test_values_that_only_look_alike_differ(left: Any, right: Any) -> None:
     """In both directions."""
-    assert len(lines([{"id": 0, "v": one}], [{"id": 0, "v": other}])) == 2
-    assert len(lines([{"id": 0, "v": other}], [{"id": 0, "v": one}])) == 2
+    assert len(lines([{"id": 0, "v": left}], [{"id": 0, "v": right}])) == 2
+    assert len(lines([{"id": 0, "v": right}], [{"id": 0, "v": left}])) == 2
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "right"),
     [
         (float("nan"), float("nan")),
         ([float("nan")], [float("nan")]),
@@ -86,9 +86,9 @@ def test_values_that_only_look_alike_differ(one: Any, other: Any) -> None:
         (datetime(2020, 1, 1, 8, tzinfo=timezone(timedelta(hours=8))), datetime(2020, 1, 1, tzinfo=UTC)),
     ],
 )
-def test_values_of_two_spellings_are_equal(one: Any, other: Any) -> None:
+def test_values_of_two_spellings_are_equal(left: Any, right: Any) -> None:
     """NaN, trailing zeros, one instant in two zones."""
-    assert lines([{"id": 0, "v": one}], [{"id": 0, "v": other}]) == []
+    assert lines([{"id": 0, "v": left}], [{"id": 0, "v": right}]) == []
 
 
 # --- against frames ------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ HEAVY = (
 
 def test_the_plugin_is_registered() -> None:
     """By pytest's entry point."""
-    (found,) = entry_points(group="pytest11", name="ingest")
-    assert found.value == "ingest.testing.plugin"
+    (plugin,) = entry_points(group="pytest11", name="ingest")
+    assert plugin.value == "ingest.testing.plugin"
 
 
 def test_loading_it_imports_nothing_heavy() -> None:

@@ -46,9 +46,9 @@ def compiled(topic: Topic) -> CompiledTable:
     """Compile the topic's schemas with a table file of defaults."""
     assert isinstance(topic.servers, Memory)
     sides: dict[str, list[WriterSchema]] = {"key": [], "value": []}
-    for place, node in topic.servers.schemas.items():
-        subject, _, number = place.partition(" ")
-        written = WriterSchema(SchemaId(int(number)), place, avro.parse(json.dumps(node)))
+    for label, node in topic.servers.schemas.items():
+        subject, _, number = label.partition(" ")
+        written = WriterSchema(SchemaId(int(number)), label, avro.parse(json.dumps(node)))
         sides[subject.rpartition("-")[2]].append(written)
     name = TopicName(topic.name)
     subjects = Subjects(key=Subject(f"{name}-key"), value=Subject(f"{name}-value"))
@@ -111,5 +111,5 @@ def test_documents_histories_end_in_the_last_document(spark: SparkSession) -> No
 
     _, rows = rows_of(frame(spark, topic.servers.messages), compiled(topic))
 
-    kept = {row["id"]: json.loads(row["doc"]) for row in rows.where("_cdc_op <> 'd'").collect()}
-    assert sorted(kept.values(), key=str) == [{"_id": "1", "v": 2}, {"_id": 1, "v": 3}]
+    documents = {row["id"]: json.loads(row["doc"]) for row in rows.where("_cdc_op <> 'd'").collect()}
+    assert sorted(documents.values(), key=str) == [{"_id": "1", "v": 2}, {"_id": 1, "v": 3}]

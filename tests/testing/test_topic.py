@@ -75,10 +75,10 @@ def test_schemas_are_those_that_the_connector_registered(connector: str) -> None
 
 def _kinds(connector: str, events: list[Any]) -> dict[tuple[str, bool, bool], set[Any]]:
     kinds: dict[tuple[str, bool, bool], set[Any]] = {}
-    for one in events:
-        snapshot = one["source"]["snapshot"]
-        kind = (one["op"], snapshot == "false", snapshot == "incremental")
-        kinds.setdefault(kind, set()).add(_nulls(connector, one["source"]))
+    for change in events:
+        snapshot = change["source"]["snapshot"]
+        kind = (change["op"], snapshot == "false", snapshot == "incremental")
+        kinds.setdefault(kind, set()).add(_nulls(connector, change["source"]))
     return kinds
 
 
@@ -92,14 +92,14 @@ def test_positions_have_the_fields_of_the_connectors(connector: str) -> None:
     recorded = _kinds(connector, read_events(connector))
     topic = topic_of(connector)
     row = {"id": 1, "_id": 1} if connector == "mongodb" else {"id": 1}
-    made = [topic.read(row), topic.create(row), topic.update(row), topic.delete(row)]
+    messages = [topic.read(row), topic.create(row), topic.update(row), topic.delete(row)]
     if ("r", False, True) in recorded:
-        made.append(topic.read(row, snapshot="incremental"))
+        messages.append(topic.read(row, snapshot="incremental"))
 
-    built = _kinds(connector, [event(topic, one) for one in made])
+    built = _kinds(connector, [event(topic, message) for message in messages])
 
     assert built.keys() <= recorded.keys()
-    assert {kind: found for kind, found in built.items() if not found <= recorded[kind]} == {}
+    assert {kind: fields for kind, fields in built.items() if not fields <= recorded[kind]} == {}
 
 
 @pytest.mark.parametrize("connector", CONNECTORS)
@@ -109,9 +109,9 @@ def test_the_source_names_its_connector_and_its_table(connector: str) -> None:
     source = event(topic, topic.create({"id": 1, "_id": 1} if connector == "mongodb" else {"id": 1}))[
         "source"
     ]
-    told = {"postgres": "postgresql"}.get(connector, connector)
+    name = {"postgres": "postgresql"}.get(connector, connector)
     parts = topic.name.split(".")
-    assert (source["connector"], source["name"]) == (told, parts[0])
+    assert (source["connector"], source["name"]) == (name, parts[0])
     assert source.get("table", source.get("collection")) == parts[-1]
     if connector in ("sqlserver", "mongodb", "mysql"):
         assert source["db"] == parts[1]
@@ -120,9 +120,9 @@ def test_the_source_names_its_connector_and_its_table(connector: str) -> None:
 # --- the log -------------------------------------------------------------------------------------
 
 
-def commit_lsns(topic: Topic, *made: testing.Messages) -> list[str]:
+def commit_lsns(topic: Topic, *messages: testing.Messages) -> list[str]:
     """Read the commit LSN of each event."""
-    return [event(topic, one)["source"]["commit_lsn"] for one in made]
+    return [event(topic, message)["source"]["commit_lsn"] for message in messages]
 
 
 def test_the_log_advances_by_itself() -> None:
@@ -156,12 +156,14 @@ def test_an_explicit_position_applies_only_to_its_event() -> None:
 def test_a_key_change_is_three_messages_at_one_position() -> None:
     """A delete, its tombstone, and a create with the next number."""
     topic = topic_of()
-    (old, gone), tombstone, (new, come) = topic.change_key({"id": 1, "name": "a"}, {"id": 2, "name": "a"})
+    (old, deleted), tombstone, (new, created) = topic.change_key(
+        {"id": 1, "name": "a"}, {"id": 2, "name": "a"}
+    )
     assert (old, None) == tombstone != (new, None)
-    before, after = decode(topic, gone), decode(topic, come)
+    before, after = decode(topic, deleted), decode(topic, created)
     assert (before["op"], before["before"]["id"], after["op"], after["after"]["id"]) == ("d", 1, "c", 2)
     assert before["source"]["commit_lsn"] == after["source"]["commit_lsn"]
-    assert [one["source"]["event_serial_no"] for one in (before, after)] == [1, 2]
+    assert [event["source"]["event_serial_no"] for event in (before, after)] == [1, 2]
 
 
 def test_a_delete_of_postgresql_has_only_the_key() -> None:
@@ -176,8 +178,8 @@ def test_a_truncate_has_neither_key_nor_rows() -> None:
     """For the connectors that send it."""
     topic = topic_of("postgres")
     ((key, value),) = topic.truncate()
-    found = decode(topic, value)
-    assert (key, found["op"], found["before"], found["after"]) == (None, "t", None, None)
+    truncated = decode(topic, value)
+    assert (key, truncated["op"], truncated["before"], truncated["after"]) == (None, "t", None, None)
     with pytest.raises(UsageError, match="sqlserver's connector sends no truncate"):
         topic_of().truncate()
 
@@ -194,7 +196,7 @@ def test_events_use_the_current_version_by_default() -> None:
     ((_, older),) = topic.create({"id": 2}, schema_id=old)
     assert current is not None
     assert older is not None
-    assert [int.from_bytes(one[1:5], "big") for one in (current, older)] == [new, old]
+    assert [int.from_bytes(value[1:5], "big") for value in (current, older)] == [new, old]
     assert decode(topic, current)["after"] == {"id": 1, "name": None, "age": 5}
     with pytest.raises(UsageError, match="no version of id 99"):
         topic.create({"id": 1}, schema_id=99)
@@ -244,16 +246,16 @@ def test_values_become_the_physical_type(kind: Any, value: Any, written: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "said"),
+    ("kind", "value", "message"),
     [
         (decimal(9, 2), Decimal("1.234"), "more than 2 digits"),
         (timestamp("ms"), datetime(2020, 1, 1, 0, 0, 0, 1), "finer than the column's unit"),  # noqa: DTZ001
         (zoned_timestamp(), datetime(2020, 1, 1), "has no zone"),  # noqa: DTZ001
     ],
 )
-def test_values_that_would_lose_digits_are_refused(kind: Any, value: Any, said: str) -> None:
+def test_values_that_would_lose_digits_are_refused(kind: Any, value: Any, message: str) -> None:
     """The error names the column."""
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         physical(kind, value, "price")
     assert str(caught.value).startswith("price: ")
 

@@ -49,11 +49,11 @@ def _messages(recorded: Sequence[Message], version: Version) -> Iterator[Message
         key, value = json.loads(message.key), json.loads(message.value)
         if value["payload"]["source"]["snapshot"] == "incremental":
             continue
-        made = cdl_message(key, value, version)
+        cdl_json = cdl_message(key, value, version)
         partition = crc32(compact(key["payload"])) % PARTITIONS
-        yield attrs.evolve(message, key=None, value=compact(made), partition=partition)
+        yield attrs.evolve(message, key=None, value=compact(cdl_json), partition=partition)
         if version == "1.0" and number % 25 == 0:
-            beat = _empty_beat(made, message.timestamp_ms)
+            beat = _empty_beat(cdl_json, message.timestamp_ms)
             yield attrs.evolve(message, key=None, value=compact(beat), partition=partition)
         if number % 100 == _BEAT_AT:
             yield attrs.evolve(_beat(number, version), timestamp_ms=message.timestamp_ms, partition=partition)
@@ -77,8 +77,8 @@ def cdl_message(key: Json, value: Json, version: Version) -> Json:
     }
 
 
-def _field(field: str, kind: str, /, *, optional: bool = False, **more: Json) -> Json:
-    return {"type": kind, "optional": optional, **more, "field": field}
+def _field(field: str, kind: str, /, *, optional: bool = False, **options: Json) -> Json:
+    return {"type": kind, "optional": optional, **options, "field": field}
 
 
 def _own(row: Json, unique: Json, images: Json, event: Json, key: Json) -> tuple[list[Json], Json]:
@@ -139,11 +139,11 @@ def _debezium(row: Json, unique: Json, images: Json, event: Json, key: Json) -> 
         {**unique, "field": "unique"},
     ]
     source = event["source"]
-    kept = {name: source[name] for name in ("ts_ms", "db", "schema", "table", "txId")}
-    told = {"version": "1.4.0.Final", "connector": "postgresql", "name": "cdl", "snapshot": "false"}
+    copied = {name: source[name] for name in ("ts_ms", "db", "schema", "table", "txId")}
+    fixed = {"version": "1.4.0.Final", "connector": "postgresql", "name": "cdl", "snapshot": "false"}
     payload = {
         **images,
-        "source": {**told, **kept, "lsn": lsn_of(source)},
+        "source": {**fixed, **copied, "lsn": lsn_of(source)},
         "op": "c" if event["op"] == "r" else event["op"],
         "ts_ms": event["ts_ms"],
         "message_version": "2.0",
@@ -163,7 +163,7 @@ def lsn_of(source: Json) -> int:
 
 
 def _struct(fields: Sequence[Json], version: Version) -> Json:
-    return {"type": "struct", "fields": [_column(one, version) for one in fields], "optional": True}
+    return {"type": "struct", "fields": [_column(field, version) for field in fields], "optional": True}
 
 
 def _column(field: Json, version: Version) -> Json:
@@ -237,5 +237,5 @@ def _beat(number: int, version: Version) -> Message:
         "payload": {"before": None, "after": row, "source": source, "op": "u", "ts_ms": source["ts_ms"]},
     }
     key = {"schema": {"fields": [job]}, "payload": {"cdl_job_id": 7}}
-    made = compact(cdl_message(key, value, version))
-    return Message(0, number, source["ts_ms"], (), None, made)
+    payload = compact(cdl_message(key, value, version))
+    return Message(0, number, source["ts_ms"], (), None, payload)

@@ -92,7 +92,7 @@ def _types(record: Json) -> dict[str, Json]:
 
 
 def _not_null(kind: Json) -> Json:
-    return next(one for one in kind if one != "null") if isinstance(kind, list) else kind
+    return next(part for part in kind if part != "null") if isinstance(kind, list) else kind
 
 
 def _without_default(kind: Json) -> Json:

@@ -27,13 +27,13 @@ class Recorded:
 
 def read_topic(recording: Recording, table: str) -> Recorded:
     """Read the messages of a table's topic, and the schemas that they reference."""
-    held = read_recording(recording.folder)
+    fixture = read_recording(recording.folder)
     name = recording.topic(table)
-    topic = next(one for one in held.topics if one.name == name)
+    topic = next(entry for entry in fixture.topics if entry.name == name)
     schemas = {
-        int(one.id): json.loads(one.schema)
-        for one in held.schemas
-        if one.subject in {f"{name}-key", f"{name}-value"}
+        int(entry.id): json.loads(entry.schema)
+        for entry in fixture.schemas
+        if entry.subject in {f"{name}-key", f"{name}-value"}
     }
     return Recorded(table, tuple(read_messages(topic)), schemas)
 

@@ -31,29 +31,29 @@ def _unwrap(value: Any) -> Any:
             return value
 
 
-def _date(found: dict[str, Any]) -> dict[str, Any]:
+def _date(node: dict[str, Any]) -> dict[str, Any]:
     """Return a date in milliseconds; relaxed JSON writes it as ISO text."""
-    when = found["$date"]
+    when = node["$date"]
     if isinstance(when, str):
         return {"$date": round((datetime.fromisoformat(when) - EPOCH).total_seconds() * 1000)}
     return {"$date": when}
 
 
-def _binary(found: dict[str, Any]) -> dict[str, Any]:
-    bytes_ = found["$binary"]
+def _binary(node: dict[str, Any]) -> dict[str, Any]:
+    bytes_ = node["$binary"]
     if isinstance(bytes_, str):
-        return {"$binary": {"base64": bytes_, "subType": found["$type"]}}
-    return found
+        return {"$binary": {"base64": bytes_, "subType": node["$type"]}}
+    return node
 
 
-def _regex(found: dict[str, Any]) -> dict[str, Any]:
-    return {"$regularExpression": {"pattern": found["$regex"], "options": found.get("$options", "")}}
+def _regex(node: dict[str, Any]) -> dict[str, Any]:
+    return {"$regularExpression": {"pattern": node["$regex"], "options": node.get("$options", "")}}
 
 
 _WRAPPERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "$numberInt": lambda found: int(found["$numberInt"]),
-    "$numberLong": lambda found: int(found["$numberLong"]),
-    "$numberDouble": lambda found: float(found["$numberDouble"]),
+    "$numberInt": lambda node: int(node["$numberInt"]),
+    "$numberLong": lambda node: int(node["$numberLong"]),
+    "$numberDouble": lambda node: float(node["$numberDouble"]),
     "$date": _date,
     "$binary": _binary,
     "$regex": _regex,

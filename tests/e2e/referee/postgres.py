@@ -52,7 +52,7 @@ def _finite(read: Callable[[str], Any]) -> Callable[[str], Any]:
 def _date(text: str) -> date | Allowed | None:
     if text.endswith(" BC"):
         without_era = day_of(text.removesuffix(" BC"))
-        return Allowed("a snapshot loses the era", lambda found: found in {None, without_era})
+        return Allowed("a snapshot loses the era", lambda value: value in {None, without_era})
     read = _finite(day_of)
     value: date | None = read(text)
     return value
@@ -87,23 +87,23 @@ def _duration(text: str) -> int:
 
 def _array(item: Kind) -> Kind:
     """Read an array of one dimension."""
-    return Kind(lambda text: _items(text, item.expected), lambda found: _each(found, item.found))
+    return Kind(lambda text: _items(text, item.expected), lambda values: _each(values, item.found))
 
 
-def _each(found: list[Any], read: Callable[[Any], Any]) -> list[Any]:
-    return [None if value is None else read(value) for value in found]
+def _each(values: list[Any], read: Callable[[Any], Any]) -> list[Any]:
+    return [None if value is None else read(value) for value in values]
 
 
 def _items(text: str, read: Callable[[str], Any]) -> list[Any] | Allowed:
     if text.startswith("{{"):  # Debezium 3.6 knows one dimension only
         return Allowed(
             "Debezium sends the inner arrays' Java names",
-            lambda found: all(name.startswith("[Ljava.lang.String;@") for name in found),
+            lambda matches: all(name.startswith("[Ljava.lang.String;@") for name in matches),
         )
-    found = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,{}]+)', text)
+    matches = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,{}]+)', text)
     return [
         None if bare == "NULL" else read(bare) if bare else read(re.sub(r"\\(.)", r"\1", quoted))
-        for quoted, bare in found
+        for quoted, bare in matches
     ]
 
 

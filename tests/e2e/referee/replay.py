@@ -49,16 +49,16 @@ def replay(recording: Recording, table: str) -> list[Row]:
 
 def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_document: bool) -> None:
     """Apply one change of a row."""
-    place = tuple(key.values())
+    row_key = tuple(key.values())
     if event.content["op"] == "d":
-        rows.pop(place, None)
+        rows.pop(row_key, None)
     elif is_document:
         if event.content["after"] is not None:  # null: deleted before the look-up, and its delete follows
-            rows[place] = {**key, "doc": event.content["after"]}
+            rows[row_key] = {**key, "doc": event.content["after"]}
     else:
         after = _row_of(Side(event.shape.fields["after"], event.content["after"]))
-        stored = rows.get(place, {})
-        rows[place] = {n: stored.get(n) if is_unavailable(v) else v for n, v in after.items()}
+        stored = rows.get(row_key, {})
+        rows[row_key] = {n: stored.get(n) if is_unavailable(v) else v for n, v in after.items()}
 
 
 def is_unavailable(value: Any) -> bool:
@@ -96,10 +96,10 @@ class AvroReader:
     """Reads Confluent-framed payloads with the schemas of a recording."""
 
     def __init__(self, recording: Recording) -> None:
-        told = json.loads((recording.folder / "fixture.json").read_text(encoding="utf-8"))
+        fixture = json.loads((recording.folder / "fixture.json").read_text(encoding="utf-8"))
         self._files = {
             entry["id"]: recording.folder / entry["subject"] / f"v{entry['version']}.avsc"
-            for entry in told["schemas"]
+            for entry in fixture["schemas"]
         }
         self._schema = cache(self._read_schema)
 

@@ -33,16 +33,16 @@ class Expected:
 def read_expected(recording: Recording, table: str) -> Expected:
     """Read the referee's rows of a table, with the column names of the events."""
     with gzip.open(recording.folder / "expected" / f"{table}.json.gz", "rt", encoding="utf-8") as file:
-        told = json.load(file)
+        recorded = json.load(file)
     rename = postgres.field_name if recording.source == "postgres" else str
-    names = [rename(column["name"]) for column in told["columns"]]
+    names = [rename(column["name"]) for column in recorded["columns"]]
     kinds = {
         name: _SOURCES[recording.source](column["type"])
-        for name, column in zip(names, told["columns"], strict=True)
+        for name, column in zip(names, recorded["columns"], strict=True)
     }
-    keys = tuple(rename(name) for name in told["primary_key"])
+    keys = tuple(rename(name) for name in recorded["primary_key"])
     rows: Rows = {}
-    for texts in told["rows"]:
+    for texts in recorded["rows"]:
         row = {
             name: None if text is None else kinds[name].expected(text)
             for name, text in zip(names, texts, strict=True)
@@ -57,10 +57,10 @@ def read_table(frame: DataFrame, keys: Sequence[str], kinds: Mapping[str, Kind] 
     return by_key([{name: _plain(value) for name, value in row.items()} for row in rows], keys, kinds or {})
 
 
-def by_key(found: Sequence[Mapping[str, Any]], keys: Sequence[str], kinds: Mapping[str, Kind]) -> Rows:
+def by_key(records: Sequence[Mapping[str, Any]], keys: Sequence[str], kinds: Mapping[str, Kind]) -> Rows:
     """Convert a table's values to the referee's, row by key."""
     rows: Rows = {}
-    for values in found:
+    for values in records:
         row = {
             name: kinds[name].found(value) if name in kinds and value is not None else value
             for name, value in values.items()
@@ -71,21 +71,21 @@ def by_key(found: Sequence[Mapping[str, Any]], keys: Sequence[str], kinds: Mappi
     return rows
 
 
-def differences(expected: Rows, found: Rows) -> list[str]:
+def differences(expected: Rows, actual: Rows) -> list[str]:
     """Return a line for every differing cell, missing row and extra row."""
-    wrong = [f"missing row {key}" for key in expected.keys() - found.keys()]
-    wrong += [f"row too many {key}" for key in found.keys() - expected.keys()]
-    for key in expected.keys() & found.keys():
+    wrong = [f"missing row {key}" for key in expected.keys() - actual.keys()]
+    wrong += [f"row too many {key}" for key in actual.keys() - expected.keys()]
+    for key in expected.keys() & actual.keys():
         wrong += [
-            f"{key}.{name}: expected {value!r}, found {found[key].get(name)!r}"
+            f"{key}.{name}: expected {value!r}, found {actual[key].get(name)!r}"
             for name, value in expected[key].items()
-            if name not in found[key] or not _agrees(value, found[key][name])
+            if name not in actual[key] or not _agrees(value, actual[key][name])
         ]
     return sorted(wrong)
 
 
-def _agrees(expected: Any, found: Any) -> bool:
-    return expected.accepts(found) if isinstance(expected, Allowed) else expected == found
+def _agrees(expected: Any, actual: Any) -> bool:
+    return expected.accepts(actual) if isinstance(expected, Allowed) else expected == actual
 
 
 def _columns(frame: DataFrame) -> list[str]:

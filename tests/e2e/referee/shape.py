@@ -31,22 +31,22 @@ class Shape:
     is_json: bool = False
 
 
-def of_avro(schema: Any, known: dict[str, Shape] | None = None, space: str = "") -> Shape:
+def of_avro(schema: Any, named: dict[str, Shape] | None = None, space: str = "") -> Shape:
     """Return the shape of an Avro schema of Confluent's converter."""
-    known = {} if known is None else known
+    named = {} if named is None else named
     match schema:
         case str():
-            return known.get(schema) or known.get(f"{space}.{schema}") or Shape(schema)
+            return named.get(schema) or named.get(f"{space}.{schema}") or Shape(schema)
         case list():
-            return of_avro(next(part for part in schema if part != "null"), known, space)
+            return of_avro(next(part for part in schema if part != "null"), named, space)
         case {"type": "record"}:
             space = schema.get("namespace", space)
-            fields = {f["name"]: of_avro(f["type"], known, space) for f in schema["fields"]}
+            fields = {f["name"]: of_avro(f["type"], named, space) for f in schema["fields"]}
             shape = Shape("struct", schema.get("connect.name", ""), fields=fields)
-            known[f"{space}.{schema['name']}"] = shape
+            named[f"{space}.{schema['name']}"] = shape
             return shape
         case {"type": "array"}:
-            return Shape("array", items=of_avro(schema["items"], known, space))
+            return Shape("array", items=of_avro(schema["items"], named, space))
         case _:
             return Shape(schema["type"], schema.get("connect.name", ""), schema.get("connect.parameters", {}))
 
