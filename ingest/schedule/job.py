@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-LEASH: Final = Path(__file__).with_name("leash.py")
+PROCESS_GUARD: Final = Path(__file__).with_name("process_guard.py")
 MAX_LINE: Final = 16_384
 """A longer line of the job's is cut into several."""
 
@@ -21,7 +21,7 @@ class Job:
     ) -> None:
         self._process = subprocess.Popen(
             # -I and -S: nothing of Airflow's environment is imported, so it starts in 20 ms.
-            [sys.executable, "-I", "-S", str(LEASH), str(kill_after_s), *command],
+            [sys.executable, "-I", "-S", str(PROCESS_GUARD), str(kill_after_s), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(env),

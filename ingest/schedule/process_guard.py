@@ -4,7 +4,7 @@ A program of its own, of the standard library alone.  Airflow gives a task that 
 sends SIGKILL; a job in its commit needs longer, and nobody would be left to end it.  So the job's process
 group belongs to this process, which no signal to the task reaches.
 
-    python leash.py SECONDS PROGRAM [ARGUMENT…]
+    python process_guard.py SECONDS PROGRAM [ARGUMENT…]
 
 SIGTERM goes to the group first, SIGKILL that many seconds later.  Exit code: the program's own; 128 and the
 number of the signal that killed it; 127 where it could not be started.  What the program prints is passed on
@@ -108,15 +108,15 @@ class ProcessGuard:
 def main(arguments: list[str]) -> int:
     """Run the program of a command line."""
     kill_after_s, *command = arguments
-    leash = ProcessGuard(float(kill_after_s))
-    signal.signal(signal.SIGINT, leash.ask)
-    signal.signal(signal.SIGTERM, leash.ask)
+    guard = ProcessGuard(float(kill_after_s))
+    signal.signal(signal.SIGINT, guard.ask)
+    signal.signal(signal.SIGTERM, guard.ask)
     try:
-        leash.start(command)
+        guard.start(command)
     except OSError as error:
         sys.stdout.write(f"{command[0]} cannot be started: {error.strerror}\n")
         return CANNOT_START
-    return leash.hold()
+    return guard.hold()
 
 
 if __name__ == "__main__":
