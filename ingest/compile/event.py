@@ -18,6 +18,8 @@ EVENT = "event.value"
 
 CHANGE = "change"
 TOMBSTONE = "tombstone"
+EMPTY = "empty-message"
+"""A message without key and value, which names no row."""
 TRUNCATE = "truncate"
 
 DELETED = "_cdc_deleted"

@@ -19,10 +19,14 @@ def terms_of(dialect: Dialect, form: EventForm) -> tuple[Term, ...]:
     return () if form.tombstone_deletes else dialect.terms
 
 
-def place_sql(dialect: Dialect, form: EventForm) -> str:
-    """Return SQL for the place of an event at `offset`; no part is null."""
+def place_sql(dialect: Dialect, form: EventForm, lowest: str = "false") -> str:
+    """Return SQL for the place of an event at `offset`; no part is null.
+
+    `lowest` is SQL that is true for messages below all events.
+    """
     terms = [form.resolve(term.sort) for term in terms_of(dialect, form)]
     rank = form.resolve(dialect.rank) if terms or not dialect.terms else "'1'"
+    rank = rank if lowest == "false" else f"if({lowest}, '', {rank})"
     fields = [f"'p{index}', {part}" for index, part in enumerate([rank, *terms, "offset"])]
     return f"named_struct({', '.join(fields)})"
 
@@ -43,3 +47,13 @@ def without_partition_terms(terms: Sequence[Term], position: str) -> str:
         if term.within_partition:
             position = f"regexp_replace({position}, '^((?:[^.]*[.]){{{index + 2}}})[^.]*', '$1')"
     return position
+
+
+def moved_sql(terms: Sequence[Term], position: str, offset: str) -> str:
+    """Return SQL for a position at another offset of its partition."""
+    digits = f"lpad(cast({offset} as string), {_OFFSET_DIGITS}, '0')"
+    for index, term in enumerate(terms):
+        if term.within_partition:  # zeros stand for a position that does not use the term
+            part = f"'^((?:[^.]*[.]){{{index + 2}}})[0-9]*[1-9][0-9]*'"
+            position = f"regexp_replace({position}, {part}, concat('$1', {digits}))"
+    return f"concat(left({position}, length({position}) - {_OFFSET_DIGITS}), {digits})"

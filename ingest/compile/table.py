@@ -79,6 +79,11 @@ class CompiledTable:
         return self.table.target.delete == "soft" and not self.keeps_all
 
     @property
+    def keyed_tombstones(self) -> bool:
+        """Whether a tombstone's key is that of a row, and does not itself count as a delete."""
+        return not (self.keeps_all or self.key_in_row or self.form.tombstone_deletes)
+
+    @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:
         """The variants that the row image gives: all but those of a message key's columns."""
         in_message = not self.key_in_row and not self.keeps_all

@@ -8,7 +8,8 @@ Given `partition, offset, key, value`; returned, one row for each message:
 | `rejected` | whether it is a change that has to be set aside |
 | `partition`, `offset` | where in the topic it is |
 | `writer` | the schema that wrote the value, by its number among the compiled ones |
-| `op`, `place`, `source_ms` | operation, place in the order (a struct), and source time of a change |
+| `op` | operation of a change; `tombstone` |
+| `place`, `source_ms` | place in the order (a struct), and source time of a change |
 | `bytes` | how long key and value are |
 | `k` | struct of the key columns, by name |
 | `row` | struct of the row image's variants, by their field; nulls for a delete |
@@ -18,11 +19,13 @@ The bytes stay behind: copying them beside what was made of them costs as much a
 those of a rejected record reads it again.
 """
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.column_versions import ColumnVersion
-from ingest.compile.event import CHANGE
+from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.position import place_sql
 from ingest.compile.row_image import partial_sql, place_of, row_fields
 from ingest.compile.table import CompiledTable
@@ -33,7 +36,8 @@ from ingest.typemap.sparktype import literal, reshape
 
 _MESSAGE = ("partition", "offset", "key", "value")
 _SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"
-"""Taken at once, so that no bytes have to stay for it."""
+_IS_KEYLESS = "key is null as is_keyless"
+"""Both are computed at once, so that no bytes have to stay for them."""
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """0001-01-01 and 9999-12-31 in UTC: what a timestamp may be."""
 
@@ -46,15 +50,16 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """
     kind = kind_sql(compiled)
     partial = [f"{partial_sql(compiled)} as partial"] if compiled.may_be_partial else []
-    decoded = _decoded(messages.selectExpr(*_MESSAGE, _SIZE), compiled)
+    decoded = _decoded(messages.selectExpr(*_MESSAGE, _SIZE, _IS_KEYLESS), compiled)
+    is_tombstone = "writer is null" if compiled.keyed_tombstones else "false"
     return decoded.selectExpr(
         f"{kind} as kind",
-        f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))} as rejected",
+        f"{_is_rejected(compiled, kind)} as rejected",
         "partition",
         "offset",
         "writer",
-        f"{op_sql(compiled)} as op",
-        f"{place_sql(compiled.dialect, compiled.form)} as place",
+        f"if({is_tombstone}, '{TOMBSTONE}', {op_sql(compiled)}) as op",
+        f"{place_sql(compiled.dialect, compiled.form, is_tombstone)} as place",
         f"{compiled.form.source_ms} as source_ms",
         "bytes",
         f"{_struct([(name, key_sql(compiled, name)) for name, _ in compiled.key_columns])} as k",
@@ -63,12 +68,24 @@ def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     )
 
 
+def _is_rejected(compiled: CompiledTable, kind: str) -> str:
+    """Return SQL that is true for changes that cannot be read, and for tombstones whose key cannot."""
+    change = f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))}"
+    if not compiled.keyed_tombstones:
+        return change
+    return f"({change} or {kind} = '{TOMBSTONE}' and {rejected_sql(_tombstone_checks(compiled))})"
+
+
 def explain_rejects(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Say of messages that `decode_events` rejected why, in two more columns: `reason` and `error`.
 
     Both are null for what is not rejected.  The messages keep all their columns.
     """
-    why = F.expr(reason_sql(_reasons(compiled))).alias("why")
+    reason = reason_sql(_reasons(compiled))
+    if compiled.keyed_tombstones:
+        checks = [*format_of(compiled).checks(compiled.key, "key"), *_tombstone_checks(compiled)]
+        reason = f"if(writer is null, {reason_sql(checks)}, {reason})"
+    why = F.expr(reason).alias("why")
     explained = _decoded(messages, compiled).select(*messages.columns, why)
     return explained.select(*messages.columns, "why.reason", "why.error")
 
@@ -132,6 +149,14 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
         *_time_checks(compiled),
         *_position_checks(compiled),
     ]
+
+
+def _tombstone_checks(compiled: CompiledTable) -> list[Check]:
+    """Return the reasons to reject a tombstone: those of its key."""
+    places = {
+        place: v for name, _ in compiled.key_columns for place, v in _key_places(compiled, name).items()
+    }
+    return [*_key_checks(compiled), *_column_checks(places)]
 
 
 def _reasons(compiled: CompiledTable) -> list[Check]:
@@ -210,16 +235,7 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
     places = {place_of(compiled, column_version): column_version for column_version in compiled.row_variants}
     for name, _ in compiled.key_columns:
         places |= _key_places(compiled, name)
-    columns = [
-        Check(
-            column_version.mapped.fails(place),
-            "conversion",
-            f"'{'key' if place.startswith('keyed') else 'value'}: "
-            f"column {column_version.column} is no {column_version.mapped.spark}'",
-        )
-        for place, column_version in places.items()
-        if column_version.mapped.fault
-    ]
+    columns = _column_checks(places)
     document = compiled.form.at(compiled.form.row_field)
     derived = [
         Check(
@@ -231,6 +247,20 @@ def _conversion_checks(compiled: CompiledTable) -> list[Check]:
         if one.fault
     ]
     return [*columns, *derived]
+
+
+def _column_checks(places: Mapping[str, ColumnVersion]) -> list[Check]:
+    """Return the check of each column's conversion, by the place of its decoded value."""
+    return [
+        Check(
+            column_version.mapped.fails(place),
+            "conversion",
+            f"'{'key' if place.startswith('keyed') else 'value'}: "
+            f"column {column_version.column} is no {column_version.mapped.spark}'",
+        )
+        for place, column_version in places.items()
+        if column_version.mapped.fault
+    ]
 
 
 def _time_checks(compiled: CompiledTable) -> list[Check]:

@@ -1,6 +1,6 @@
 """What a message is: a change of a row, or something beside changes that is counted and ignored."""
 
-from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
+from ingest.compile.event import CHANGE, EMPTY, TOMBSTONE, TRUNCATE
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
 
@@ -11,12 +11,13 @@ OPS = ("c", "u", "d", "r")
 def kind_sql(compiled: CompiledTable) -> str:
     """Return SQL for the kind of a message, over its `writer` (null without a value) and decoded `event`.
 
-    A tombstone repeats for Kafka's compaction what the delete before it said: it changes nothing, unless the
-    form has no other deletes.  What a foreign schema wrote counts as a change that cannot be read, so that it
-    is set aside.
+    A tombstone is a change only where the form has no other deletes; `ingest.order.tombstones` finds the
+    others that delete a row.  A message of a foreign schema counts as a change that cannot be read, and is
+    rejected.
     """
     form = compiled.form
     nothing = CHANGE if form.tombstone_deletes else TOMBSTONE
+    empty = [f"when writer is null and is_keyless then '{EMPTY}'"] if compiled.keyed_tombstones else []
     others = [
         f"when writer = {index} then '{writer.kind}'"
         for index, writer in enumerate(compiled.value.writers)
@@ -24,7 +25,7 @@ def kind_sql(compiled: CompiledTable) -> str:
     ]
     beside = [f"when {form.op} = '{op}' then '{kind}'" for op, kind in _other_ops(compiled).items()]
     heartbeat = [f"when {form.heartbeat} then 'heartbeat'"] if form.heartbeat else []
-    branches = [f"when writer is null then '{nothing}'", *others, *heartbeat, *beside]
+    branches = [*empty, f"when writer is null then '{nothing}'", *others, *heartbeat, *beside]
     return f"case {' '.join(branches)} else '{CHANGE}' end"
 
 

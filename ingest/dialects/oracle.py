@@ -33,6 +33,8 @@ def _no_number(field: str) -> str:
     return f"length({c}) > {_SCN_WIDTH} or length(translate({c}, '0123456789', '')) > 0"
 
 
+_SCN, _COMMIT_SCN = _padded("coalesce({s.scn}, '')"), _padded("coalesce({s.commit_scn}, '')")
+
 ORACLE = Dialect(
     name="oracle",
     title="Oracle",
@@ -58,10 +60,11 @@ ORACLE = Dialect(
             fault="false",
             within_partition=True,
         ),
-        # Of rows in other partitions only the SCN says that they are older than a truncate.
+        # Of rows in other partitions only the SCN says that they are older than a truncate, which holds the
+        # table's lock until it commits.
         Term(
             name="scn",
-            sort=_padded("coalesce({s.scn}, '')"),
+            sort=f"if({_BY_KAFKA} and {{op}} <=> 't', greatest({_SCN}, {_COMMIT_SCN}), {_SCN})",
             text="{c}",
             fault=_no_number("scn"),
         ),

@@ -19,7 +19,14 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
 from ingest.order.counts import BatchCounts
 from ingest.run.batch import Batch, PreparedBatch, decoded_batch
-from ingest.run.commit import account, commit_rows, consumed, rows_to_write, table_state
+from ingest.run.commit import (
+    account,
+    commit_rows,
+    consumed,
+    rows_to_write,
+    table_state,
+    with_tombstones,
+)
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
@@ -89,7 +96,8 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
         lambda coordinates: whole.join(coordinates, ["partition", "offset"], "left_semi"),
         is_bounded=False,
     )
-    with decoded_batch(batch, run.registry, _schemas(run, table)) as result:
+    with decoded_batch(batch, run.registry, _schemas(run, table)) as decoded:
+        result = with_tombstones(run, decoded)
         instant = None
         held.check()
         if result.counts.rejected < result.counts.read:

@@ -7,11 +7,12 @@ import attrs
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from ingest.compile.event import CHANGE, TRUNCATE
+from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
 from ingest.compile.position import position_sql, without_partition_terms
 from ingest.compile.table import CompiledTable
 from ingest.names import SchemaId
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
+from ingest.order.tombstones import bare_sql, has_change_sql
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,6 +43,10 @@ class BatchCounts:
     """Changes that lack values: all of them, or, where rows are completed, those that count."""
     read_bytes: int = 0
     """Keys and values of all messages."""
+    bare_tombstones: int = 0
+    """Keys whose last message is a tombstone without its delete: the table may hold their row."""
+    bare_over_changes: int = 0
+    """How many of them have changes in the range, which count as superseded."""
     truncated_at: str | None = None
     """The position of the newest truncate that is to be applied: nothing older than it stays."""
 
@@ -49,7 +54,10 @@ class BatchCounts:
     def looks_back(self) -> bool:
         """Whether the rows to write depend on those that the table holds."""
         return bool(
-            self.rows_needing_stored_values or self.soft_deletes_needing_stored_values or self.truncated_at
+            self.rows_needing_stored_values
+            or self.soft_deletes_needing_stored_values
+            or self.bare_tombstones
+            or self.truncated_at
         )
 
     @property
@@ -64,6 +72,13 @@ class BatchCounts:
         """Messages read from the range."""
         changes = self.upserted + self.deleted + self.superseded
         return changes + sum(self.ignored.values()) + self.rejected
+
+    def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
+        """Count as deletes the tombstones that delete so many stored rows."""
+        tombstones = self.ignored.get(TOMBSTONE, 0) - rows
+        others = {kind: count for kind, count in self.ignored.items() if kind != TOMBSTONE}
+        ignored = {**others, **({TOMBSTONE: tombstones} if tombstones else {})}
+        return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
 
     def counters(self) -> dict[str, int]:
         """Return the numbers as they are kept in a commit."""
@@ -115,18 +130,22 @@ def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
 
 
 def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
+    bare = bare_sql(compiled)
     words = [f"seen_{i}" for i in range(word_count(compiled))]
     rows_needing_stored_values = "base is null and size(later) > 0" if compiled.completes else "false"
     partials = "size(later)" if compiled.completes else "partials" if compiled.may_be_partial else "0L"
     rows = (
         folded.groupBy(
             "kind",
-            F.expr("false" if compiled.keeps_all else "newest.op = 'd'").alias("deletes"),
+            F.expr("false" if compiled.keeps_all else f"newest.op = 'd' or {bare}").alias("deletes"),
+            F.expr(bare).alias("bare"),
+            F.expr(f"kind = '{CHANGE}' and {has_change_sql(compiled)}").alias("has_change"),
             F.expr(f"kind = '{CHANGE}' and {older_sql(compiled, truncated_at)}").alias("older"),
         )
         .agg(
             F.count(F.lit(1)).alias("rows"),
             F.sum("messages").alias("messages"),
+            F.sum("tombstones" if compiled.keyed_tombstones else F.lit(0)).alias("tombstones"),
             F.sum("bytes").alias("bytes"),
             F.max("source_ms").alias("source_ms"),
             F.expr(f"count_if({rows_needing_stored_values})").alias("rows_needing_stored_values"),
@@ -135,15 +154,17 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         )
         .collect()
     )
-    changes = [row for row in rows if row.kind == CHANGE]
+    changes = [row for row in rows if row.has_change]
     marks = compiled.marks_deleted
     kept = [row for row in changes if not row.older]
+    over_changes = sum(row.rows for row in kept if row.bare)
     newest_ms = max((row.source_ms for row in changes if row.source_ms is not None), default=None)
     return BatchCounts(
         upserted=sum(row.rows for row in kept if not row.deletes),
         deleted=sum(row.rows for row in kept if row.deletes),
-        superseded=sum(row.messages for row in changes) - sum(row.rows for row in kept),
-        ignored={row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)},
+        superseded=sum(row.messages - row.tombstones for row in changes)
+        - sum(row.rows for row in kept if not row.bare),
+        ignored=_ignored(rows, over_changes),
         rejected=sum(row.rows for row in rows if row.kind == REJECTED),
         schema_ids=_seen([row for row in rows if row.kind != REJECTED], words, compiled.schema_ids),
         rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
@@ -155,9 +176,18 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         if marks
         else 0,
         read_bytes=sum(row.bytes for row in rows),
+        bare_tombstones=sum(row.rows for row in rows if row.bare),
+        bare_over_changes=over_changes,
         truncated_at=truncated_at,
         partials=sum(row.partials for row in changes),
     )
+
+
+def _ignored(rows: Sequence[Row], over_changes: int) -> dict[str, int]:
+    """Count the messages that change no row, by kind; a bare tombstone deletes the row of a change."""
+    tombstones = sum(row.tombstones for row in rows if row.kind == CHANGE) - over_changes
+    kinds = {row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)}
+    return {**kinds, **({TOMBSTONE: tombstones} if tombstones else {})}
 
 
 def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[SchemaId]) -> tuple[SchemaId, ...]:

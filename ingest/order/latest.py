@@ -5,14 +5,16 @@ schemas wrote them, and the place of every rejected record.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.event import CHANGE
+from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.table import CompiledTable
 from ingest.java import java_rows, jvm_of
+from ingest.order.tombstones import tombstone_counters
 from ingest.typemap.sparktype import has_map, quote
 
 REJECTED = "rejected"
@@ -20,6 +22,7 @@ REJECTED = "rejected"
 WRITERS_PER_WORD = 62
 """Schemas that one 64-bit set holds, by their number in the compiled table."""
 
+_COUNTS = MappingProxyType({"SUM": F.sum, "MAX": F.max, "OR": F.bit_or})
 _EVENT = ("place", "partition", "op", "source_ms", "writer", "offset", "row")
 _ORDER = 2
 """How many of them, from the left, say which event of a key is newer: within a partition the place alone."""
@@ -32,6 +35,7 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     row stands for), `bytes` (their size), `source_ms` (the newest source time), `seen_<i>` (sets of writers).
     Kinds other than `change` have one row each, but every rejected record keeps its own.
 
+    A key's tombstones are in its row, see `ingest.order.tombstones`; without changes one is its `newest`.
     Where rows are completed there are also `later`, the partial changes that end with `newest`, in order, and
     `base`, the row that they are to be laid over: null where it is not in these events.  Where they are not,
     `partials` counts them.
@@ -54,6 +58,7 @@ def _newest(events: DataFrame, compiled: CompiledTable) -> DataFrame:
         "newest_ms": ("source_ms", "MAX"),
         **({"partials": ("if(partial, 1L, 0L)", "SUM")} if compiled.may_be_partial else {}),
         **{f"seen_{i}": (word, "OR") for i, word in enumerate(_words(compiled))},
+        **tombstone_counters(compiled),
     }
     counted = {name: sql for name, (sql, _) in counters.items()}
     flat = events.selectExpr(*_named(groups), *_EVENT, *_named(counted))
@@ -71,17 +76,22 @@ def _complete(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     groups = _groups(compiled)
     event = f"struct({', '.join(_EVENT)})"
     words = {f"seen_{i}": word for i, word in enumerate(_words(compiled))}
+    tombstones = tombstone_counters(compiled)
+    counted = {name: sql for name, (sql, _) in tombstones.items()}
     sorted_out = events.selectExpr(
-        *_named(groups), "partial", f"{event} as event", "source_ms", "bytes", *_named(words)
+        *_named(groups), "partial", f"{event} as event", "source_ms", "bytes", *_named({**words, **counted})
     )
-    whole = F.expr("if(partial, null, event)")
+    tombstone = f"event.op = '{TOMBSTONE}'"
+    whole = F.expr(f"if(partial or {tombstone}, null, event)")
     folded = sorted_out.groupBy(*groups).agg(
         (F.max_by(whole, whole["place"]) if _holds_map(compiled) else F.max(whole)).alias("newest"),
         F.expr("collect_list(if(partial, event, null))").alias("partials"),
+        F.expr(f"first(if({tombstone}, event, null), true)").alias("tombstone"),
         F.count(F.lit(1)).alias("messages"),
         F.sum("bytes").alias("bytes"),
         F.max("source_ms").alias("source_ms"),
         *(F.bit_or(word).alias(word) for word in words),
+        *(_COUNTS[way](name).alias(name) for name, (_, way) in tombstones.items()),
     )
     return _with_partials(folded).persist(StorageLevel.MEMORY_AND_DISK)
 
@@ -91,11 +101,12 @@ def _groups(compiled: CompiledTable) -> dict[str, str]:
 
     Spark sorts by them, and by the first one fastest: that is a key column, which tells most apart.
     """
-    change = f"kind = '{CHANGE}' and not rejected"
+    kinds = f"'{CHANGE}', '{TOMBSTONE}'" if compiled.keyed_tombstones else f"'{CHANGE}'"
+    change = f"kind in ({kinds}) and not rejected"
     keys = [f"k.{quote(name)}" for name, _ in compiled.key_columns]
     return {
         **{f"k_{i}": f"if({change}, {key}, null)" for i, key in enumerate(keys)},
-        "kind": f"if(rejected, '{REJECTED}', kind)",
+        "kind": f"if(rejected, '{REJECTED}', if(kind in ({kinds}), '{CHANGE}', kind))",
         "reject_partition": "if(rejected, partition, null)",
         "reject_offset": "if(rejected, offset, null)",
     }
@@ -106,18 +117,22 @@ def _named(columns: Mapping[str, str]) -> list[str]:
 
 
 def _with_partials(folded: DataFrame) -> DataFrame:
-    """Put the partial changes that follow the newest whole one in order, and the last of them on top."""
+    """Put the partial changes that follow the newest whole one in order, and the last of them on top.
+
+    A key without changes has one of its tombstones.
+    """
     later = "filter(partials, e -> newest is null or e.place > newest.place)"
     by_place = "(a, b) -> case when a.place < b.place then -1 when a.place > b.place then 1 else 0 end"
-    kept = [column for column in folded.columns if column not in ("newest", "partials")]
+    kept = [column for column in folded.columns if column not in ("newest", "partials", "tombstone")]
     sorted_in = folded.select(
         *kept,
         "newest",
+        "tombstone",
         F.expr(f"if(size(partials) = 0, partials, array_sort({later}, {by_place}))").alias("later"),
     )
     return sorted_in.selectExpr(
         *kept,
-        "if(size(later) = 0, newest, element_at(later, -1)) as newest",
+        "coalesce(if(size(later) = 0, newest, element_at(later, -1)), tombstone) as newest",
         "if(size(later) = 0, null, newest) as base",
         "later",
     )

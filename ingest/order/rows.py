@@ -12,6 +12,7 @@ from ingest.compile.row_image import lacks_sql, patch_sql
 from ingest.compile.table import CompiledTable
 from ingest.order.counts import BatchCounts, older_position_sql
 from ingest.order.soft_delete import bookkeeping, mark_swept, newest_truncate, surviving, with_others
+from ingest.order.tombstones import stored_deletes, tombstone_rows
 from ingest.typemap.sparktype import SparkType, quote
 
 STORED = "stored"
@@ -33,7 +34,13 @@ def build_rows(
     the table as it stands (see `stored_columns`), needed where `counts` look back at it.
     """
     evolution = with_others(compiled, evolution, stored)
-    changes = surviving(folded, compiled, evolution, counts.truncated_at, stored)
+    tombstones = counts.bare_over_changes > 0
+    changes = surviving(folded, compiled, evolution, counts.truncated_at, stored, tombstones=tombstones)
+    deletes = None
+    if counts.bare_tombstones and stored is not None:
+        deletes = stored_deletes(folded, stored, compiled, evolution)
+        same = [F.col(f"k_{i}") == F.col(f"t_{i}") for i in range(len(evolution.keys))]
+        changes = changes.join(deletes, same, "left_anti") if tombstones else changes
     kept = _kept(compiled, evolution)
     if (
         (counts.rows_needing_stored_values or counts.soft_deletes_needing_stored_values)
@@ -45,6 +52,8 @@ def build_rows(
     settled = rows.selectExpr(
         *bookkeeping(compiled), *_keys(compiled, evolution), *_values(compiled, evolution, kept)
     )
+    if deletes is not None:
+        settled = settled.unionByName(tombstone_rows(deletes, settled, compiled))
     if counts.truncated_at is None or stored is None:
         return settled
     if compiled.marks_deleted:
@@ -55,7 +64,8 @@ def build_rows(
 def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
     """Return the columns that a look back at the table needs: keys, position, and what may be lacking."""
     keys = [column.name for column in evolution.keys]
-    return [*keys, "_cdc_position", *(column.name for column in _kept(compiled, evolution))]
+    place = ("_cdc_position", "_cdc_partition", "_cdc_offset")
+    return [*keys, *place, *(column.name for column in _kept(compiled, evolution))]
 
 
 def _keys(compiled: CompiledTable, evolution: Evolution) -> list[str]:

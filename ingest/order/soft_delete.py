@@ -12,6 +12,7 @@ from ingest.compile.event import CHANGE, DELETED, TRUNCATE
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.table import CompiledTable
 from ingest.order.counts import older_position_sql, older_sql, position_of
+from ingest.order.tombstones import deleted_change, has_change_sql
 from ingest.typemap.sparktype import parse_ddl, quote
 
 _MARK = "mark"
@@ -55,17 +56,23 @@ def surviving(
     evolution: Evolution,
     truncated_at: str | None,
     stored: DataFrame | None,
+    *,
+    tombstones: bool = False,
 ) -> DataFrame:
-    """Return the changes to be written: those older than a truncate only as marked rows, if at all."""
-    changes = folded.where(f"kind = '{CHANGE}'")
+    """Return the changes to be written: those older than a truncate only as marked rows, if at all.
+
+    With `tombstones` some of them are deleted by a bare tombstone.
+    """
+    changes = folded.where(f"kind = '{CHANGE}' and {has_change_sql(compiled)}")
+    newest = deleted_change(compiled) if tombstones else F.col("newest")
     older = older_sql(compiled, truncated_at)
     if not compiled.marks_deleted:
-        return changes.where(f"not ({older})")
+        return changes.where(f"not ({older})").withColumn("newest", newest)
     if truncated_at is None:
-        return changes.withColumn(_MARK, F.col("newest"))
+        return changes.withColumn(_MARK, newest)
     marked = changes.crossJoin(F.broadcast(newest_truncate(folded)))
     swept = F.col("swept").withField("place", F.expr("greatest(swept.place, newest.place)"))
-    marked = marked.withColumn(_MARK, F.when(F.expr(older), swept).otherwise(F.col("newest")))
+    marked = marked.withColumn(_MARK, F.when(F.expr(older), swept).otherwise(newest))
     if stored is None:
         return marked
     # A stored row that is newer is swept itself, with its own values.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import attrs
 from pyspark.sql import DataFrame
 
 from ingest.dialects import DIALECTS
@@ -16,6 +17,7 @@ from ingest.names import Instant, Partition, SchemaId
 from ingest.order.counts import PARTIALS
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
+from ingest.order.tombstones import stored_deletes
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
@@ -59,7 +61,19 @@ def prepared(
     run.enter(table, f"reading {ranges.span:,} offsets")
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
     with decoded_batch(batch, run.registry, schemas) as result:
-        yield result
+        yield with_tombstones(run, result)
+
+
+def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
+    """Count the stored rows that only a tombstone deletes."""
+    if not batch.counts.bare_tombstones or batch.evolution.failing:
+        return batch
+    stored = _stored(run, batch) if batch.state.columns else None
+    if stored is None:
+        return batch
+    deletes = stored_deletes(batch.changes, stored, batch.compiled, batch.evolution)
+    counts = batch.counts.with_tombstone_deletes(deletes.where("is_alone").count())
+    return attrs.evolve(batch, counts=counts)
 
 
 def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
