@@ -15,6 +15,9 @@ from ingest.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.spark.session import class_path, launch_conf, session_of
 
+settings.register_profile("suite", deadline=None)  # a busy machine is slow, not wrong
+settings.load_profile("suite")
+
 ASKED_FOR = ("live", "pairs")
 """Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
