@@ -1,27 +1,27 @@
-"""Writes docs/reference/: what the classes say, with the words of docs/words/.  `make golden` runs it.
+"""Writes docs/reference/ from the classes and docs/words/.  `make golden` runs it.
 
-The pages are committed, like docs/types/: they can be read without building anything, and a change of a
-setting shows itself in the difference.  `tests/docs/test_pages.py` compares them.
+The pages are committed, like docs/types/: they can be read without a build, and a changed setting
+shows in the diff.  `tests/docs/test_pages.py` compares them.
 """
 
 import inspect
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin
 
 import attrs
 
 from ingest import errors
 from ingest.cli.app import app
+from ingest.config.rules import AtLeast, help_of, key_of
 from ingest.errors import IngestError
-from ingest.settings import Secret, Settings
-from ingest.settings.check import CHOICES, MINIMUM
-from ingest.settings.sources import KINDS
+from ingest.settings import Secret
+from ingest.settings.sources import FIELDS, MAPS, SECTIONS
 from ingest.tables import TableConfig
-from ingest.tables.table import key_of
+from ingest.tables.aliases import ALIASES
 
 HERE: Final = Path(__file__).parent
 WORDS: Final = tomllib.loads((HERE / "words" / "words.toml").read_text(encoding="utf-8"))
@@ -42,25 +42,25 @@ _PLAIN: Final[Mapping[Any, str]] = {
 
 def settings_page() -> str:
     """Return the page of `ingest.toml`."""
-    _same("[settings] of words.toml", KINDS, _dotted(WORDS["settings"]))
     parts = ["# Settings", GENERATED, _head("settings")]
-    for section, words in WORDS["settings"].items():
-        rows = [_settings_row(f"{section}.{name}", text) for name, text in words.items()]
-        parts += [f"## `[{section}]`", _table(("key", "is", "default", "variable", "means"), rows)]
+    for section in SECTIONS:
+        rows = [_settings_row(key, field) for key, field in FIELDS.items() if key.startswith(f"{section}.")]
+        parts += [f"## `[{section}]`", _table(("key", "type", "default", "variable", "meaning"), rows)]
     return _page(parts)
 
 
-def _settings_row(key: str, words: str) -> tuple[str, ...]:
+def _settings_row(key: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
     section, _, name = key.partition(".")
-    default = getattr(getattr(Settings(), section), name)
     variable = f"INGEST_{key.upper().replace('.', '_')}"
-    is_map = KINDS[key] == dict[str, str]
+    if key in MAPS:
+        variable = f"{variable}_…" if section == "kafka" else ""
+    minimum = f" At least {field.validator.low}." if isinstance(field.validator, AtLeast) else ""
     return (
         f"`{name}`",
-        " or ".join(f'`"{one}"`' for one in CHOICES[key]) if key in CHOICES else _kind(KINDS[key]),
-        _default(default),
-        f"`{variable}_…`" if is_map and section == "kafka" else "" if is_map else f"`{variable}`",
-        words + (f" At least {MINIMUM[key]}." if key in MINIMUM else ""),
+        _kind(field.type),
+        _default(_made(field.default)),
+        f"`{variable}`" if variable else "",
+        help_of(field) + minimum,
     )
 
 
@@ -69,41 +69,39 @@ def _settings_row(key: str, words: str) -> tuple[str, ...]:
 
 def table_file_page() -> str:
     """Return the page of `tables/<table>.toml`."""
-    _same("[table] of words.toml", dict(_table_keys()), WORDS["table"])
-    found = dict(_table_keys())
-    parts = ["# Table files", GENERATED, _head("table-file")]
-    top = [key for key in found if "." not in key and not _is_section(found[key])]
-    parts += ["## At the top", _table(("key", "is", "default", "means"), map(_table_row, top))]
-    for section in (key for key in found if "." not in key and key not in top):
-        parts += [f"## `[{section}{'.NAME' if section == 'columns' else ''}]`", WORDS["table"][section]]
-        inside = [_table_row(key) for key in found if key.startswith(f"{section}.")]
-        parts += [_table(("key", "is", "default", "means"), inside)] if inside else []
+    head = ("key", "type", "default", "meaning")
+    fields = attrs.fields(attrs.resolve_types(TableConfig))
+    top = [_table_row("", field) for field in fields if not _is_section(field.type)]
+    parts = ["# Table files", GENERATED, _head("table-file"), "## At the top", _table(head, top)]
+    for field in fields:
+        if not _is_section(field.type):
+            continue
+        name, example = key_of(field), field.metadata.get("example")
+        parts += [f"## `[{name}{'.NAME' if name == 'columns' else ''}]`", help_of(field)]
+        parts += [_example(name, example)] if example else []
+        owner = get_args(field.type)[1] if get_origin(field.type) is dict else field.type
+        if attrs.has(owner):
+            parts.append(_table(head, [_table_row(name, inner) for inner in attrs.fields(owner)]))
     return _page(parts)
 
 
-def _table_keys() -> Iterator[tuple[str, Any]]:
-    """Give every key of a table file with its type; those of `[columns.NAME]` as `columns.…`."""
-    hints = get_type_hints(TableConfig)
-    for field in attrs.fields(TableConfig):
-        kind = hints[field.name]
-        yield key_of(field), kind
-        owner = get_args(kind)[1] if get_origin(kind) is dict else kind
-        if attrs.has(owner):
-            for inner, inner_kind in get_type_hints(owner).items():
-                yield f"{field.name}.{inner}", inner_kind
+def _example(section: str, example: str) -> str:
+    header = "" if example.startswith("[") else f"[{section}]\n"
+    return f"```toml\n{header}{example}\n```"
 
 
 def _is_section(kind: Any) -> bool:
     return attrs.has(kind) or get_origin(kind) is dict
 
 
-def _table_row(key: str) -> tuple[str, ...]:
-    section, _, name = key.rpartition(".")
-    owner = dict(_table_keys())[section] if section else TableConfig
-    owner = get_args(owner)[1] if get_origin(owner) is dict else owner
-    default = next(field for field in attrs.fields(owner) if key_of(field) == name).default
-    default = "needed" if default is attrs.NOTHING else _default(_made(default))
-    return f"`{name}`", _kind(dict(_table_keys())[key]), default, WORDS["table"][key]
+def _table_row(section: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
+    default = "required" if field.default is attrs.NOTHING else _default(_made(field.default))
+    former = "".join(
+        f" Formerly `{name}`, which is still read."
+        for (owner, name), present in ALIASES.items()
+        if owner.partition(".")[0] == section and present == field.name
+    )
+    return f"`{key_of(field)}`", _kind(field.type), default, help_of(field) + former
 
 
 # --- errors ------------------------------------------------------------------------------------
@@ -162,7 +160,7 @@ def _kind(kind: Any) -> str:
     if origin is UnionType or (inside and NoneType in inside):
         return _kind(next(one for one in inside if one is not NoneType))
     if origin is tuple:
-        return "list of texts"
+        return "list of text"
     if origin is dict:
         return "table"
     return _PLAIN.get(kind, "text")
@@ -179,10 +177,6 @@ def _default(value: Any) -> str:
 
 def _made(default: Any) -> Any:
     return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
-
-
-def _dotted(sections: Mapping[str, Mapping[str, str]]) -> list[str]:
-    return [f"{section}.{name}" for section, words in sections.items() for name in words]
 
 
 def _same(what: str, names: Mapping[str, Any], worded: Mapping[str, Any] | list[str]) -> None:

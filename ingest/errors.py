@@ -56,7 +56,8 @@ class SettingsError(UserError):
     todo: str = ""
 
     def __str__(self) -> str:
-        return _sentences(f"{self.source}: {self.key}: {self.problem}", self.todo)
+        where = f"{self.source}: {self.key}" if self.key else self.source
+        return _sentences(f"{where}: {self.problem}", self.todo)
 
 
 @attrs.frozen

@@ -148,28 +148,28 @@ def test_a_folder_registry_becomes_an_absolute_file_url(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[registry]\nulr = 'x'", r"registry\.ulr: is not a setting.*Did you mean url\?"),
-        ("[registri]\nurl = 'x'", r"registri\.url: is not a setting.*Did you mean registry\.url\?"),
-        ("[lake]\nnonsense = 1", r"lake\.nonsense: is not a setting; allowed in \[lake\]: path"),
-        ("[nonsense]", r"nonsense: is not a setting; there are \[kafka\], \[lake\]"),
-        ("registry = 'x'", r"registry: found 'x' \(text\), allowed is a table"),
-        ("[kafka]\nproperties = 'x'", r"kafka\.properties: found 'x' \(text\), allowed is a table"),
+        ("[registry]\nulr = 'x'", r"registry\.ulr: unknown key; allowed: url, .*Did you mean 'url'\?"),
+        ("[registri]\nurl = 'x'", r"registri: unknown key.*Did you mean 'registry'\?"),
+        ("[lake]\nnonsense = 1", r"lake\.nonsense: unknown key; allowed: path, lock"),
+        ("[nonsense]", r"nonsense: unknown key; allowed: registry, kafka, lake"),
+        ("registry = 'x'", r"registry: found 'x' \(text\); allowed: a section"),
+        ("[kafka]\nproperties = 'x'", r"kafka\.properties: found 'x' \(text\); allowed: a section"),
         ("[kafka.properties]\na = [1]", r"kafka\.properties\.a: found \[1\] \(a list\)"),
-        ("[run]\nparallel_tables = '5'", r"found '5' \(text\), allowed is a whole number"),
-        ("[run]\nparallel_tables = true", r"found True \(true or false\), allowed is a whole"),
-        ("[run]\nparallel_tables = 1.5", r"found 1\.5 \(a number\), allowed is a whole number"),
-        ("[run]\nparallel_tables = 0", "found 0, allowed is 1 or more"),
-        ("[registry]\ntimeout_s = nan", r"found nan, allowed is 0\.001 or more"),
-        ("[registry]\nurl = 5", r"registry\.url: found 5 \(a whole number\), allowed is text"),
-        ("[registry.url]\nx = 5", r"registry\.url\.x: is not a setting"),
+        ("[run]\nparallel_tables = '5'", r"found '5' \(text\); allowed: a whole number"),
+        ("[run]\nparallel_tables = true", r"found true \(true or false\); allowed: a whole"),
+        ("[run]\nparallel_tables = 1.5", r"found 1\.5 \(a number\); allowed: a whole number"),
+        ("[run]\nparallel_tables = 0", "found 0; allowed: 1 or more"),
+        ("[registry]\ntimeout_s = nan", r"found nan; allowed: 0\.001 or more"),
+        ("[registry]\nurl = 5", r"registry\.url: found 5 \(a whole number\); allowed: text"),
+        ("[registry.url]\nx = 5", r"registry\.url: found \{'x': 5\} \(a section\); allowed: text"),
         ("[lake]\npath = ''", r"lake\.path: is empty"),
         (
             "[lake]\ndatabase = 'a.b'",
-            r"lake\.database: found 'a\.b' \(text\), allowed are letters, digits and _",
+            r"lake\.database: found 'a\.b'; allowed: letters, digits and _",
         ),
         ("[run]\n[run]", r"not TOML: .*line 2"),
         ("[run\n", r"not TOML: .*line 1"),
-        ("[registry]\nbasic_auth = 'x'", "allowed is user:password"),
+        ("[registry]\nbasic_auth = 'x'", "allowed: user:password"),
         ("[registry]\nbasic_auth = 'a:b'\nbearer_token = 'c'", "found basic_auth and bearer_token"),
         ("[registry]\nurl = 'http://u:p@h'\nbearer_token = 'c'", "found user:password in url and"),
         ("[registry]\noauth_client_id = 'a'", r"registry\.oauth_token_url: is not set, but OAuth"),
@@ -189,16 +189,16 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """TOML is UTF-8."""
     path = _file(tmp_path, "")
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(SettingsError, match="not readable"):
+    with pytest.raises(SettingsError, match="not UTF-8"):
         load(path)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("INGEST_RUN_PARALLEL_TABLES", "many", r"found 'many' \(text\), allowed is a whole number"),
-        ("INGEST_REGISTRY_URLS", "x", r"registry\.urls: is not a setting.*Did you mean url\?"),
-        ("INGEST_SPARK_CONF", "x", r"spark\.conf: found 'x' \(text\), allowed is a table"),
+        ("INGEST_RUN_PARALLEL_TABLES", "many", r"found 'many' \(text\); allowed: a whole number"),
+        ("INGEST_REGISTRY_URLS", "x", r"registry\.urls: unknown key.*Did you mean 'url'\?"),
+        ("INGEST_SPARK_CONF", "x", r"spark\.conf: found 'x' \(text\); allowed: a section"),
     ],
 )
 def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str) -> None:
@@ -217,7 +217,7 @@ def test_variables_of_other_sections_are_other_peoples(monkeypatch: pytest.Monke
 
 def test_a_wrong_flag_is_named() -> None:
     """The command line's keys are checked like a file's."""
-    with pytest.raises(SettingsError, match=r"command line: run\.parallel: is not a setting"):
+    with pytest.raises(SettingsError, match=r"command line: run\.parallel: unknown key"):
         load(overrides={"run.parallel": 5})
 
 
@@ -248,7 +248,7 @@ def test_secrets_show_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("key", ["basic_auth", "bearer_token", "oauth_client_secret"])
 def test_a_secret_of_a_wrong_type_is_not_shown(tmp_path: Path, key: str) -> None:
     """Only its type is named."""
-    with pytest.raises(SettingsError, match="found a whole number, allowed is text") as caught:
+    with pytest.raises(SettingsError, match="found a whole number; allowed: text") as caught:
         load(_file(tmp_path, f"[registry]\n{key} = 4711"))
     assert "4711" not in str(caught.value)
 

@@ -240,7 +240,9 @@ def make_deployment(root: Path, servers: Addresses, topic: str, kinds: Sequence[
         made = text.replace('table = "first"', f'table = "{kind}"').replace(
             'type = "cow"', f'type = "{kind}"'
         )
-        made = made.replace("[hudi]\n", f"[hudi]\n{services}").replace('beyond = "null"', 'beyond = "fail"')
+        made = made.replace("[hudi]\n", f"[hudi]\n{services}").replace(
+            'out_of_range = "null"', 'out_of_range = "fail"'
+        )
         made = made.replace("max_share = 0.01", "max_share = 1.0")
         assert services in made
         (root / "tables" / f"{kind}.toml").write_text(made)

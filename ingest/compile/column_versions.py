@@ -17,7 +17,7 @@ from ingest.dialects import Dialect
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
 from ingest.tables import Column, TableConfig
-from ingest.tables.table import RESERVED
+from ingest.tables.rules import RESERVED
 from ingest.typemap import sparktype
 from ingest.typemap.column import Mapped, Mapper, reader_record
 from ingest.typemap.sparktype import SparkType

@@ -16,6 +16,7 @@ from ingest import avro
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import compile_table
+from ingest.config.rules import WrongValueError
 from ingest.dialects import DIALECTS, Dialect
 from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
@@ -26,7 +27,6 @@ from ingest.onboard.layout import choose_target
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
 from ingest.tables import Format, Key, TableConfig, Target, Types, clashes, merge, read, render, table_name
-from ingest.tables.rules import WrongValueError
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
@@ -158,7 +158,7 @@ def _examine(
     keyed = found.keys or key.columns or envelope.unique or target.mode == "append"
     if not keyed:
         return Onboarded(topic, "left out", _keyless(found))
-    types = Types(beyond="null") if envelope.dialect.has_infinity else Types()
+    types = Types(out_of_range="null") if envelope.dialect.has_infinity else Types()
     columns = said.columns if said else {}
     table = attrs.evolve(table, key=key, target=target, types=said.types if said else types, columns=columns)
     try:

@@ -16,6 +16,7 @@ from ingest.settings.deployment import (
     SparkSettings,
 )
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
+from ingest.settings.sources import read
 
 __all__ = [
     "MASK",
@@ -40,11 +41,7 @@ def load(
 ) -> Settings:
     """Read the settings of a deployment.
 
-    `path` is what `--settings` says, `tables` what `--tables` says; `overrides` maps dotted keys to
-    what other flags say (None: flag not given).  Raises SettingsError for anything unknown or of a
-    wrong type.
+    `path` is the value of `--settings`, `tables` that of `--tables`; `overrides` maps dotted keys to the
+    values of other flags (None: flag not given).  Raises SettingsError for an unknown key or a wrong value.
     """
-    # typed-settings takes 70 ms to import: only a command that reads settings pays.
-    from ingest.settings.sources import read  # noqa: PLC0415
-
     return read(path, tables, overrides or {})

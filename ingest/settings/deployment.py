@@ -1,10 +1,16 @@
-"""The settings as values, with their defaults."""
+"""The settings as values, with their defaults.
 
+The `help` of each field is its entry in docs/reference/settings.md.
+"""
+
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import attrs
 
+from ingest.config.rules import AtLeast, WrongValueError, not_empty
 from ingest.settings.secret import (
     Secret,
     mask_properties,
@@ -14,57 +20,123 @@ from ingest.settings.secret import (
 )
 
 
+def _masked(text: str) -> str:
+    return repr(mask_url(text))
+
+
+def _database(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
+    if not re.fullmatch(r"\w*", value, re.ASCII):
+        raise WrongValueError(attribute.name, f"found '{value}'; allowed: letters, digits and _")
+
+
 @attrs.frozen
 class RegistrySettings:
-    """The schema registry; several URLs, comma separated, are tried in turn.
+    """The schema registry."""
 
-    A URL `file:FOLDER` (or the bare path of a folder) is a registry kept in files.
-    `logical_cluster` and `identity_pool_id` are what Confluent Cloud wants beside a bearer token.
-    """
-
-    url: str = attrs.field(default="", repr=lambda text: repr(mask_url(text)))
-    basic_auth: Secret | None = None
-    bearer_token: Secret | None = None
-    oauth_token_url: str = attrs.field(default="", repr=lambda text: repr(mask_url(text)))
-    oauth_client_id: str = ""
-    oauth_client_secret: Secret | None = None
-    oauth_scope: str = ""
-    logical_cluster: str = ""
-    identity_pool_id: str = ""
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    key_password: Secret | None = None
-    timeout_s: float = 10.0
-    retries: int = 2
+    url: str = attrs.field(
+        default="",
+        repr=_masked,
+        metadata={
+            "help": "Address of the schema registry (Confluent's API). Several addresses, comma separated, "
+            "are tried in turn. `file:FOLDER`, or the bare path of a folder, is a registry kept in files."
+        },
+    )
+    basic_auth: Secret | None = attrs.field(
+        default=None, metadata={"help": "`user:password`. Excludes the other ways to log in."}
+    )
+    bearer_token: Secret | None = attrs.field(default=None, metadata={"help": "A token, sent as it is."})
+    oauth_token_url: str = attrs.field(
+        default="",
+        repr=_masked,
+        metadata={"help": "Address that issues tokens (OAuth 2, client credentials)."},
+    )
+    oauth_client_id: str = attrs.field(default="", metadata={"help": "The OAuth client."})
+    oauth_client_secret: Secret | None = attrs.field(
+        default=None, metadata={"help": "Secret of the OAuth client."}
+    )
+    oauth_scope: str = attrs.field(
+        default="", metadata={"help": "Scope of the token, if the server requires one."}
+    )
+    logical_cluster: str = attrs.field(
+        default="", metadata={"help": "Confluent Cloud, with a token: the registry's logical cluster."}
+    )
+    identity_pool_id: str = attrs.field(
+        default="", metadata={"help": "Confluent Cloud, with a token: the identity pool."}
+    )
+    ca: Path | None = attrs.field(
+        default=None,
+        metadata={"help": "PEM file of the certificate authorities to trust; by default the system's."},
+    )
+    certificate: Path | None = attrs.field(
+        default=None, metadata={"help": "PEM file of the client's certificate."}
+    )
+    key: Path | None = attrs.field(
+        default=None,
+        metadata={"help": "PEM file of the client's key, if the certificate's file does not hold it."},
+    )
+    key_password: Secret | None = attrs.field(
+        default=None, metadata={"help": "Password that encrypts the key."}
+    )
+    timeout_s: float = attrs.field(
+        default=10.0, validator=AtLeast(0.001), metadata={"help": "Time limit of one request, in seconds."}
+    )
+    retries: int = attrs.field(
+        default=2, validator=AtLeast(0), metadata={"help": "Retries of a request that got no answer."}
+    )
 
 
 @attrs.frozen
 class KafkaSettings:
     """The brokers, and the properties of every Kafka client."""
 
-    bootstrap_servers: str = ""
-    properties: dict[str, str] = attrs.field(factory=dict, repr=mask_properties)
+    bootstrap_servers: str = attrs.field(
+        default="", metadata={"help": "The brokers, `host:port`, comma separated."}
+    )
+    properties: dict[str, str] = attrs.field(
+        factory=dict,
+        repr=mask_properties,
+        metadata={
+            "help": "Properties of every Kafka client by their librdkafka names, such as "
+            '`"security.protocol" = "SASL_SSL"`; Spark\'s source gets their Java equivalents. '
+            "[Logins and secrets](../security.md) has examples."
+        },
+    )
 
 
 @attrs.frozen
 class LakeSettings:
-    """The root of all tables: a local folder (absolute once loaded) or any Hadoop URI.
+    """The root of all tables: a local folder (absolute once loaded) or any Hadoop URI."""
 
-    `lock` is `auto`, or `none` where something else lets one run of a table go at a time.  `database` is the
-    one of Spark's catalog in which tables are found by name; none, where it is empty.
-    """
-
-    path: str = "lake"
-    lock: str = "auto"
-    database: str = ""
+    path: str = attrs.field(
+        default="lake",
+        validator=not_empty,
+        metadata={
+            "help": "Root of all tables: a local folder or any Hadoop URI. A table lies at `<path>/<table>`, "
+            "its rejects at `<path>/_rejects/<table>`. A relative path starts at the settings file."
+        },
+    )
+    lock: Literal["auto", "none"] = attrs.field(
+        default="auto",
+        metadata={
+            "help": "`auto`: one writer per table, by the lock that fits the storage. `none`: only if "
+            "something else prevents two runs of one table at a time."
+        },
+    )
+    database: str = attrs.field(
+        default="",
+        validator=_database,
+        metadata={
+            "help": "Database of Spark's metastore (Hive, Glue) that lists the tables by name after each "
+            "commit. Empty: no database. [Cluster](../cluster.md) has details."
+        },
+    )
 
     def table_path(self, table: str) -> str:
-        """Return where a table lies."""
+        """Return the path of a table."""
         return f"{self.path.rstrip('/')}/{table}"
 
     def rejects_path(self, table: str) -> str:
-        """Return where the records that a table set aside lie."""
+        """Return the path of a table's rejects."""
         return f"{self.path.rstrip('/')}/_rejects/{table}"
 
     def lock_path(self, table: str) -> str:
@@ -74,29 +146,59 @@ class LakeSettings:
 
 @attrs.frozen
 class SparkSettings:
-    """The session that `ingest` starts when spark-submit did not; `jars` is a folder of jars."""
+    """The session that `ingest` starts when spark-submit did not."""
 
-    master: str = "local[*]"
-    conf: dict[str, str] = attrs.field(factory=dict, repr=mask_properties)
-    jars: Path | None = None
+    master: str = attrs.field(
+        default="local[*]",
+        validator=not_empty,
+        metadata={"help": "Spark's master. Ignored under spark-submit."},
+    )
+    conf: dict[str, str] = attrs.field(
+        factory=dict,
+        repr=mask_properties,
+        metadata={
+            "help": "Spark settings by their own names. Settings that would corrupt tables are refused."
+        },
+    )
+    jars: Path | None = attrs.field(
+        default=None, metadata={"help": "Folder of jars that replaces the ones that `ingest` brings."}
+    )
 
 
 @attrs.frozen
 class RunSettings:
-    """How a run over many tables goes.
+    """The limits of a run over many tables, and its metrics and log."""
 
-    `lock_wait_s` is how long a table waits for another run of it.  `table_timeout_s` is how long it may take,
-    0 for as long as it wants: a first load may take hours.  `stop_grace_s` is what a table in its commit gets
-    when it is to stop.  `metrics` is where a run's metrics go (`ingest.run.openmetrics`).  `log_level` says
-    what is logged on standard error: at `info` a line for each table and run.
-    """
-
-    parallel_tables: int = 4
-    lock_wait_s: float = 5.0
-    table_timeout_s: float = 0.0
-    stop_grace_s: float = 20.0
-    metrics: str = attrs.field(default="", repr=lambda text: repr(mask_url(text)))
-    log_level: str = "warning"
+    parallel_tables: int = attrs.field(
+        default=4, validator=AtLeast(1), metadata={"help": "Number of tables processed in parallel."}
+    )
+    lock_wait_s: float = attrs.field(
+        default=5.0,
+        validator=AtLeast(0),
+        metadata={"help": "Seconds that a table waits for another run of it to end."},
+    )
+    table_timeout_s: float = attrs.field(
+        default=0.0,
+        validator=AtLeast(0),
+        metadata={"help": "Time limit per table, in seconds; 0: no limit, as a first load may take hours."},
+    )
+    stop_grace_s: float = attrs.field(
+        default=20.0,
+        validator=AtLeast(0),
+        metadata={"help": "Seconds that a table in its commit gets to finish when the run is stopped."},
+    )
+    metrics: str = attrs.field(
+        default="",
+        repr=_masked,
+        metadata={
+            "help": "Target of a run's metrics: a file, a folder (ending in `/`) for a textfile collector, "
+            "or the URL of a Pushgateway's group. Empty: no metrics."
+        },
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = attrs.field(
+        default="warning",
+        metadata={"help": "Level of the log on standard error; `info` adds a line per table and run."},
+    )
 
 
 @attrs.frozen
@@ -112,14 +214,14 @@ class Settings:
     source: str = "defaults"
 
     def secrets(self) -> tuple[str, ...]:
-        """Return every secret text, longest first: what the log has to mask."""
-        parts = (self.registry, self.kafka, self.spark, self.run)
-        found = {text for part in parts for text in _secrets(part)} - {"", "true", "false"}
-        return tuple(sorted(found, key=lambda text: (-len(text), text)))
+        """Return every secret text that the log masks, longest first."""
+        sections = (self.registry, self.kafka, self.spark, self.run)
+        secrets = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
+        return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 
-def _secrets(part: RegistrySettings | KafkaSettings | SparkSettings | RunSettings) -> Iterator[str]:
-    for value in attrs.asdict(part, recurse=False).values():
+def _secrets(section: RegistrySettings | KafkaSettings | SparkSettings | RunSettings) -> Iterator[str]:
+    for value in attrs.asdict(section, recurse=False).values():
         match value:
             case Secret():
                 yield value.reveal()
@@ -130,5 +232,5 @@ def _secrets(part: RegistrySettings | KafkaSettings | SparkSettings | RunSetting
                     yield from secrets_in_property(name, text)
             case _:
                 pass
-    if isinstance(part, RegistrySettings) and part.basic_auth:
-        yield part.basic_auth.reveal().partition(":")[2]
+    if isinstance(section, RegistrySettings) and section.basic_auth:
+        yield section.basic_auth.reveal().partition(":")[2]

@@ -1,4 +1,4 @@
-"""Secrets that lie elsewhere: in a file, or in what a command prints.
+"""Secrets kept elsewhere: in a file, or in the output of a command.
 
 In a settings file `basic_auth = { file = "/run/secrets/registry" }` or `{ command = "pass show registry" }`,
 also for secret properties of Kafka and Spark.  In the environment: the variable with `_FILE` or `_COMMAND`.
@@ -14,36 +14,38 @@ import attrs
 
 from ingest.errors import SettingsError
 
-Way = Literal["file", "command"]
-WAYS: Final[tuple[Way, ...]] = ("file", "command")
+Method = Literal["file", "command"]
+METHODS: Final[tuple[Method, ...]] = ("file", "command")
 MAX_BYTES: Final = 65_536
 COMMAND_TIMEOUT_S: Final = 30
 
 
 @attrs.frozen
 class Origin:
-    """Where a secret is to be taken from; `where` is a path, or a command line (no shell reads it)."""
+    """The origin of a secret; `where` is a path, or a command line (run without a shell)."""
 
-    way: Way
+    method: Method
     where: str
 
     def read(self, source: str, key: str, folder: Path) -> str:
         """Return the secret without the newline at its end; a path starts at `folder`.
 
-        No error repeats what was read, nor what a command said.
+        No error repeats the secret or the output of the command.
         """
-        if self.way == "file":
+        if self.method == "file":
             content = _read_file(source, key, folder / Path(self.where).expanduser())
         else:
             content = _run(source, key, self.where, folder)
         if len(content) > MAX_BYTES:
-            raise SettingsError(source, key, f"its {self.way} gives more than {MAX_BYTES} bytes, the limit")
+            raise SettingsError(
+                source, key, f"its {self.method} yields more than {MAX_BYTES} bytes, the limit"
+            )
         try:
             text = content.decode().removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
-            raise SettingsError(source, key, f"its {self.way} gives no UTF-8 text") from None
+            raise SettingsError(source, key, f"its {self.method} yields text that is not UTF-8") from None
         if not text:
-            raise SettingsError(source, key, f"its {self.way} gives nothing")
+            raise SettingsError(source, key, f"its {self.method} yields nothing")
         return text
 
 
@@ -69,19 +71,19 @@ def _read_file(source: str, key: str, path: Path) -> bytes:
 def _run(source: str, key: str, line: str, folder: Path) -> bytes:
     try:
         program, *arguments = shlex.split(line)
-        done = subprocess.run(
+        process = subprocess.run(
             [program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False,
             timeout=COMMAND_TIMEOUT_S,
         )  # fmt: skip
     except (ValueError, OSError, subprocess.TimeoutExpired) as error:
-        raise SettingsError(source, key, f"its command does not run: {_reason(error)}") from None
-    if done.returncode:
-        problem = f"its command {program} ended with exit code {done.returncode}"
-        raise SettingsError(source, key, problem, "Run it by hand to see what it says")
-    return done.stdout
+        raise SettingsError(source, key, f"its command cannot run: {_reason(error)}") from None
+    if process.returncode:
+        problem = f"its command {program} ended with exit code {process.returncode}"
+        raise SettingsError(source, key, problem, "Run it by hand to see its messages")
+    return process.stdout
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, subprocess.TimeoutExpired):
-        return f"no end within {COMMAND_TIMEOUT_S} s"
-    return (error.strerror if isinstance(error, OSError) else None) or "it is no command line"
+        return f"still running after {COMMAND_TIMEOUT_S} s"
+    return (error.strerror if isinstance(error, OSError) else None) or "it is not a command line"

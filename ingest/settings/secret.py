@@ -1,4 +1,4 @@
-"""What must not be shown: secret texts, and the names and URLs that hold them."""
+"""Secret texts, and the names and URLs that hold them: never shown."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ MASKED_NAMES = (
     r"(?i)passw|secret|token|jaas|credential|private|user\.info|(access|account|api)[._-]?key"
     r"|key\.pem|keystore\.key"
 )
-"""Names of Kafka client, Spark and Hadoop properties whose values must not be shown, for Python and Java."""
+"""Names of Kafka, Spark and Hadoop properties with secret values; Spark gets the expression too."""
 _SECRET_NAME = re.compile(MASKED_NAMES)
 _JAAS_SECRET = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
@@ -19,7 +19,7 @@ _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
 
 @attrs.frozen(repr=False)
 class Secret:
-    """A text that shows itself only to `reveal`."""
+    """A text that only `reveal` shows."""
 
     _text: str
 
@@ -42,7 +42,7 @@ def mask_url(text: str) -> str:
 
 
 def mask_properties(properties: Mapping[str, str]) -> str:
-    """Show properties, with the values masked whose names look secret."""
+    """Show properties, masking the values of secret names."""
     shown = {name: MASK if looks_secret(name) else mask_url(text) for name, text in properties.items()}
     return repr(shown)
 
@@ -54,8 +54,8 @@ def secrets_in_url(text: str) -> set[str]:
 
 
 def secrets_in_property(name: str, text: str) -> set[str]:
-    """Return what must not be shown of a property: all of it, or what a URL or a JAAS line holds."""
-    found = secrets_in_url(text)
+    """Return the secret parts of a property: all of it, or the passwords in a URL or a JAAS line."""
+    secrets = secrets_in_url(text)
     if looks_secret(name):
-        found |= {text, *(str(part) for part in _JAAS_SECRET.findall(text))}
-    return found
+        secrets |= {text, *(str(part) for part in _JAAS_SECRET.findall(text))}
+    return secrets

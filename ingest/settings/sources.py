@@ -1,45 +1,46 @@
-"""Where settings come from: file, environment, command line; each value is checked on the way."""
+"""The sources of settings: file, environment, command line; later ones win, key by key."""
 
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import attrs
-from typed_settings import load_settings
-from typed_settings.cls_utils import deep_options
-from typed_settings.converters import TSConverter
-from typed_settings.loaders import DictLoader
+import cattrs
 
+from ingest.config.convert import exactly, make_converter, structure
+from ingest.config.document import property_text, read_toml
+from ingest.config.rules import WrongValueError, unknown_key, wrong_value
 from ingest.errors import SettingsError
-from ingest.settings.check import (
-    check_choice,
-    check_empty,
-    check_range,
-    check_registry,
-    unknown_key,
-    wrong_type,
-)
+from ingest.settings.check import check_registry
 from ingest.settings.deployment import LakeSettings, Settings
-from ingest.settings.document import read_document
-from ingest.settings.origin import WAYS, Origin, origin_of
-from ingest.settings.secret import Secret, looks_secret
+from ingest.settings.exposure import warn_if_readable
+from ingest.settings.origin import METHODS, Origin, origin_of
+from ingest.settings.secret import Secret, looks_secret, mask_url
 
-DEFAULT_FILE = "ingest.toml"
-FILE_VARIABLE = "INGEST_SETTINGS"
+DEFAULT_FILE: Final = "ingest.toml"
+FILE_VARIABLE: Final = "INGEST_SETTINGS"
+MAX_BYTES: Final = 256 * 1024
+MAX_DEPTH: Final = 64
 
-_OWN = ("tables_dir", "source")
-KINDS: dict[str, Any] = {o.path: o.cls for o in deep_options(Settings) if o.path not in _OWN}
-MAPS = tuple(key for key, kind in KINDS.items() if kind == dict[str, str])
-_PLACES = ("lake.path", "run.metrics")
-_URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+SECTIONS: Final[Mapping[str, type[attrs.AttrsInstance]]] = {
+    field.name: field.type for field in attrs.fields(Settings) if field.type and attrs.has(field.type)
+}
+FIELDS: Final[Mapping[str, "attrs.Attribute[Any]"]] = {
+    f"{section}.{field.name}": field for section, kind in SECTIONS.items() for field in attrs.fields(kind)
+}
+"""Every setting by its dotted key."""
+MAPS: Final = tuple(key for key, field in FIELDS.items() if field.type == dict[str, str])
+"""The settings that hold properties with dotted names of their own."""
+_LOCATIONS: Final = ("lake.path", "run.metrics")
+_URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @attrs.frozen
-class Found:
-    """A value as it stands in a source; a `lenient` source may write numbers as text."""
+class Assignment:
+    """A value from one source; a `lenient` source may write numbers as text."""
 
     key: str
     value: object
@@ -52,16 +53,46 @@ def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) ->
     """Merge the sources; later ones win, properties one by one."""
     file = _locate(path)
     folder = file.parent if file else Path.cwd()
-    merged: dict[str, object] = {"lake.path": str(folder / LakeSettings().path)}
-    for found in (*_in_file(file), *_in_environment(), *_in_flags(flags)):
-        merged[found.key] = _checked(found)
-    merged["tables_dir"] = (tables or folder / "tables").absolute()
-    merged["source"] = str(file) if file else f"defaults and environment (no {DEFAULT_FILE} here)"
-    converter = TSConverter(resolve_paths=False)
-    converter.scalar_converters[Secret] = lambda value, _: value
-    settings = load_settings(Settings, [DictLoader(_nested(merged))], converter=converter)
-    check_registry(settings.registry, settings.source)
+    values: dict[str, object] = {"lake.path": str(folder / LakeSettings().path)}
+    sources: dict[str, str] = {}
+    for assignment in (*_in_file(file), *_in_environment(), *_in_flags(flags)):
+        values[assignment.key] = _prepare(assignment)
+        sources[assignment.key] = assignment.source
+    source = str(file) if file else f"defaults and environment (no {DEFAULT_FILE} here)"
+    try:
+        sections: dict[str, Any] = {
+            name: structure(_CONVERTER, section, SECTIONS[name], name)
+            for name, section in _nested(values).items()
+        }
+        settings = Settings(**sections, tables_dir=(tables or folder / "tables").absolute(), source=source)
+        check_registry(settings.registry)
+    except WrongValueError as error:
+        raise _settings_error(sources.get(error.key, source), error) from None
     return settings
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = make_converter()
+    converter.register_structure_hook(Path, _path)
+    converter.register_structure_hook(Secret, lambda value, _: _secret(value))
+    return converter
+
+
+def _path(value: Any, _: Any) -> Path:
+    """Take a path that `_placed` has made absolute."""
+    if value == "":
+        raise WrongValueError("", "is empty")
+    return value if isinstance(value, Path) else Path(exactly(str, "text (a path)")(value, str))
+
+
+def _secret(value: Any) -> Secret:
+    if not isinstance(value, str):
+        raise wrong_value(value, "text", hidden=True)
+    return Secret(value)
+
+
+def _settings_error(source: str, error: WrongValueError) -> SettingsError:
+    return SettingsError(source, error.key, mask_url(error.problem), error.todo)
 
 
 # --- the sources -------------------------------------------------------------------------------
@@ -69,119 +100,141 @@ def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) ->
 
 def _locate(path: Path | None) -> Path | None:
     variable = os.environ.get(FILE_VARIABLE)
-    asked = path or (Path(variable) if variable else None)
-    if asked is not None and not asked.is_file():
+    named = path or (Path(variable) if variable else None)
+    if named is not None and not named.is_file():
         source = "--settings" if path else f"environment variable {FILE_VARIABLE}"
-        raise SettingsError(source, str(asked), "is not a file", "Name an existing settings file")
-    file = (asked or Path(DEFAULT_FILE)).absolute()
+        raise SettingsError(source, str(named), "is not a file", "Name an existing settings file")
+    file = (named or Path(DEFAULT_FILE)).absolute()
     return file if file.is_file() else None
 
 
-def _in_file(file: Path | None) -> Iterator[Found]:
+def _in_file(file: Path | None) -> Iterator[Assignment]:
     if file is None:
         return
     try:
-        leaves = [*_leaves(read_document(file), "")]
-    except RecursionError:
-        raise SettingsError(str(file), "not readable", "is nested too deep") from None
-    for key, value in leaves:
-        yield Found(key, value, str(file), file.parent)
+        document = read_toml(file, MAX_BYTES, MAX_DEPTH)
+    except WrongValueError as error:
+        raise SettingsError(str(file), "", error.problem) from None
+    assignments = [Assignment(key, value, str(file), file.parent) for key, value in _leaves(document, "")]
+    warn_if_readable(file, [assignment.key for assignment in assignments if _holds_secret(assignment)])
+    yield from assignments
 
 
 def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
-    """Walk a TOML table to its values; a property's dotted name may be quoted or bare."""
+    """Walk a TOML table to its settings; the dotted name of a property may be quoted or bare."""
     for name, value in table.items():
         key = f"{prefix}{name}"
-        known = key in MAPS or any(path.startswith(f"{key}.") for path in KINDS)
-        origin = origin_of(value) if isinstance(value, dict) and _is_secret(key) else None
+        if not isinstance(value, dict):
+            yield key, value
+            continue
+        origin = origin_of(value) if _is_secret(key) else None
         if origin is not None:
             yield key, origin
-        elif isinstance(value, dict) and (value or known):
+        elif key in SECTIONS or key in MAPS or _map_of(key):
             yield from _leaves(value, f"{key}.")
         else:
             yield key, value
 
 
-def _in_environment() -> Iterator[Found]:
-    """Find `INGEST_REGISTRY_URL` and its like; a variable set to nothing counts as not set."""
-    keys = {_variable(key): key for key in KINDS}
-    sections = tuple({f"{_variable(key.partition('.')[0])}_" for key in KINDS})
+def _in_environment() -> Iterator[Assignment]:
+    """Find `INGEST_REGISTRY_URL` and its like; an empty variable counts as not set."""
+    keys = {_variable(key): key for key in FIELDS}
+    prefixes = tuple(f"{_variable(section)}_" for section in SECTIONS)
     for name, text in sorted(os.environ.items()):
-        if text and name.startswith(sections):
+        if text and name.startswith(prefixes):
             key, value = _secret_elsewhere(keys, name, text) or (keys.get(name) or _key_of(name), text)
-            yield Found(key, value, f"environment variable {name}", Path.cwd(), lenient=True)
+            yield Assignment(key, value, f"environment variable {name}", Path.cwd(), lenient=True)
 
 
 def _secret_elsewhere(keys: Mapping[str, str], name: str, text: str) -> tuple[str, Origin] | None:
     """Read `INGEST_REGISTRY_BASIC_AUTH_FILE` and its like."""
-    for way in WAYS:
-        own = name.removesuffix(f"_{way.upper()}")
-        key = keys.get(own) or _key_of(own)
-        if own != name and _is_secret(key):
-            return key, Origin(way, text)
+    for method in METHODS:
+        stem = name.removesuffix(f"_{method.upper()}")
+        key = keys.get(stem) or _key_of(stem)
+        if stem != name and _is_secret(key):
+            return key, Origin(method, text)
     return None
 
 
-def _is_secret(key: str) -> bool:
-    """Tell whether a value is a secret: by its option's type, or by its property's name."""
-    owner = _map_of(key)
-    if owner is not None:
-        return looks_secret(key.removeprefix(f"{owner}."))
-    return key in KINDS and _kind(key) is Secret
-
-
-def _key_of(variable: str) -> str:
-    """Guess the key behind a variable; client properties have dots and small letters only."""
-    properties = f"{_variable('kafka.properties')}_"
-    if variable.startswith(properties):
-        return f"kafka.properties.{variable.removeprefix(properties).lower().replace('_', '.')}"
-    return variable.removeprefix("INGEST_").lower().replace("_", ".", 1)
-
-
-def _in_flags(flags: Mapping[str, object]) -> Iterator[Found]:
+def _in_flags(flags: Mapping[str, object]) -> Iterator[Assignment]:
     for key, value in flags.items():
         if value is not None:
             text = str(value) if isinstance(value, Path) else value
-            yield Found(key, text, "command line", Path.cwd(), lenient=True)
+            yield Assignment(key, text, "command line", Path.cwd(), lenient=True)
 
 
 def _variable(key: str) -> str:
     return f"INGEST_{key.upper().replace('.', '_')}"
 
 
+def _key_of(variable: str) -> str:
+    """Derive the key of a variable; the names of client properties have only dots and lower-case letters."""
+    properties = f"{_variable('kafka.properties')}_"
+    if variable.startswith(properties):
+        return f"kafka.properties.{variable.removeprefix(properties).lower().replace('_', '.')}"
+    return variable.removeprefix("INGEST_").lower().replace("_", ".", 1)
+
+
 # --- one value ---------------------------------------------------------------------------------
 
 
-def _checked(found: Found) -> object:
-    """Convert a value to its option's type, or say what is wrong with it."""
-    if isinstance(found.value, Origin):
-        secret = found.value.read(found.source, found.key, found.folder)
-        found = attrs.evolve(found, value=secret, lenient=False)
-    if _map_of(found.key):
-        return _property_text(found)
-    if found.key not in KINDS:
-        raise unknown_key(found.source, found.key, found.value, tuple(KINDS))
-    kind = _kind(found.key)
-    value = _number(kind, found.value) if found.lenient else found.value
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not (str if kind in (Secret, Path) else kind):
-        raise wrong_type(found.source, found.key, found.value, kind)
-    check_range(found.source, found.key, value)
-    check_empty(found.source, found.key, value, kind)
-    check_choice(found.source, found.key, value)
-    return _placed(found, kind, value)
+def _prepare(assignment: Assignment) -> object:
+    """Read a value the way its source writes it; refuse an unknown key."""
+    try:
+        return _value(assignment)
+    except WrongValueError as error:
+        raise _settings_error(assignment.source, error) from None
 
 
-def _kind(key: str) -> type:
-    if key in MAPS:
-        return dict
-    parts: tuple[type, ...] = get_args(KINDS[key]) or (KINDS[key],)
-    return next(part for part in parts if part is not NoneType)
+def _value(assignment: Assignment) -> object:
+    key, value, lenient = assignment.key, assignment.value, assignment.lenient
+    if isinstance(value, Origin):
+        value, lenient = value.read(assignment.source, key, assignment.folder), False
+    if _map_of(key):
+        text = property_text(value)
+        if text is None:
+            raise wrong_value(value, "text, a number, true or false", key=key, hidden=looks_secret(key))
+        return text
+    if key in SECTIONS or key in MAPS:
+        if value == {}:
+            return {}
+        raise wrong_value(value, "a section", key=key)
+    if key not in FIELDS:
+        raise _unknown(key)
+    kind = _type_of(key)
+    return _placed(key, kind, _number(kind, value) if lenient else value, assignment.folder)
 
 
-def _number(kind: type, value: object) -> object:
-    """Read a text as the number that the option wants; what is no number stays as it is."""
+def _unknown(key: str) -> WrongValueError:
+    section, _, name = key.partition(".")
+    if section in SECTIONS:
+        return unknown_key(key, name, [field.name for field in attrs.fields(SECTIONS[section])])
+    return unknown_key(key, section, list(SECTIONS))
+
+
+def _is_secret(key: str) -> bool:
+    """Tell whether a value is a secret: by its setting's type, or by its property's name."""
+    owner = _map_of(key)
+    if owner is not None:
+        return looks_secret(key.removeprefix(f"{owner}."))
+    return key in FIELDS and _type_of(key) is Secret
+
+
+def _holds_secret(assignment: Assignment) -> bool:
+    """Tell whether a value is a secret itself, not the path or command that yields it."""
+    return isinstance(assignment.value, str) and _is_secret(assignment.key)
+
+
+def _type_of(key: str) -> Any:
+    """Return the type of a setting without None."""
+    kind = FIELDS[key].type
+    return next(
+        (part for part in get_args(kind) if part is not NoneType and NoneType in get_args(kind)), kind
+    )
+
+
+def _number(kind: Any, value: object) -> object:
+    """Read a text as a number where the setting is one; other text stays, and is refused later."""
     if isinstance(value, str) and kind in (int, float):
         try:
             return kind(value)
@@ -190,52 +243,46 @@ def _number(kind: type, value: object) -> object:
     return value
 
 
-def _placed(found: Found, kind: type, value: object) -> object:
+def _placed(key: str, kind: Any, value: object, folder: Path) -> object:
     """Make local paths absolute: in a file they start at it, elsewhere at the working folder."""
     match value:
-        case str() if kind is Secret:
-            return Secret(value)
+        case "":
+            return value
         case str() if kind is Path:
-            return found.folder / Path(value).expanduser()
-        case str() if found.key in _PLACES and value and not _URI.match(value):
-            # A folder keeps the "/" that says so.
-            return f"{found.folder / Path(value).expanduser()}{'/' if value.endswith('/') else ''}"
-        case str() if found.key == "registry.url":
-            return ",".join(_registry_place(part.strip(), found.folder) for part in value.split(","))
+            return folder / Path(value).expanduser()
+        case str() if key in _LOCATIONS and not _URI.match(value):
+            # A folder keeps the "/" that marks it.
+            return f"{folder / Path(value).expanduser()}{'/' if value.endswith('/') else ''}"
+        case str() if key == "registry.url":
+            return ",".join(_registry_url(part.strip(), folder) for part in value.split(","))
         case _:
             return value
 
 
-def _registry_place(url: str, folder: Path) -> str:
-    """Write a folder registry as `file:` and an absolute path; leave a real URL alone."""
+def _registry_url(url: str, folder: Path) -> str:
+    """Write a folder registry as `file:` and an absolute path; leave a real URL as it is."""
     if url.startswith("file:"):
         return f"file:{folder / url.removeprefix('file:').removeprefix('//')}"
-    place = folder / Path(url).expanduser()
-    return f"file:{place}" if url and "://" not in url and place.is_dir() else url
-
-
-def _property_text(found: Found) -> str:
-    match found.value:
-        case bool():
-            return str(found.value).lower()
-        case str() | int() | float():
-            return str(found.value)
-        case _:
-            raise wrong_type(found.source, found.key, found.value, str)
+    path = folder / Path(url).expanduser()
+    return f"file:{path}" if url and "://" not in url and path.is_dir() else url
 
 
 def _map_of(key: str) -> str | None:
     return next((name for name in MAPS if key.startswith(f"{name}.")), None)
 
 
-def _nested(flat: Mapping[str, object]) -> dict[str, Any]:
-    """Turn dotted keys into nested tables, the properties of a map staying flat."""
-    nested: dict[str, Any] = {}
-    for key, value in flat.items():
-        owner = _map_of(key)
-        head, leaf = (owner, key.removeprefix(f"{owner}.")) if owner else key.rpartition(".")[::2]
-        table = nested
-        for name in head.split(".") if head else ():
-            table = table.setdefault(name, {})
-        table[leaf] = value
+def _nested(values: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Turn dotted keys into sections, the properties of a map staying flat."""
+    nested: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        table = nested.setdefault(section, {})
+        if owner := _map_of(key):
+            table = table.setdefault(owner.partition(".")[2], {})
+            name = key.removeprefix(f"{owner}.")
+        if name:
+            table[name] = value
     return nested
+
+
+_CONVERTER: Final = _make_converter()

@@ -1,10 +1,10 @@
 """One onboarded table, as a value and as a TOML file that people edit."""
 
+from ingest.config.rules import WrongValueError
 from ingest.tables.evolution import Kind, Policy
 from ingest.tables.file import read, read_all
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
-from ingest.tables.rules import WrongValueError
 from ingest.tables.table import (
     Column,
     DialectName,

@@ -7,7 +7,7 @@ from typing import Final
 
 from ingest.errors import UsageError
 from ingest.names import Topic
-from ingest.tables.table import is_table_name
+from ingest.tables.rules import is_table_name
 
 DEFAULT: Final = "{topic}"
 _FIELDS: Final = ("server", "database", "schema", "table", "topic")

@@ -1,19 +1,27 @@
-"""How many records a run may set aside before it stops."""
+"""How many records a run may reject before it stops."""
 
 import attrs
 
-from ingest.tables.rules import between
+from ingest.config.rules import Between
 
 
 @attrs.frozen
 class Rejects:
-    """The bounds of one run; a run above either of them commits nothing.
+    """The bounds of one run; a run above either of them commits nothing."""
 
-    `max_share` is of the messages read: of a small run it allows none, unless it is raised.
-    """
-
-    max_rows: int = attrs.field(default=10_000, validator=between(0, 10_000_000))
-    max_share: float = attrs.field(default=0.01, validator=between(0.0, 1.0))
+    max_rows: int = attrs.field(
+        default=10_000,
+        validator=Between(0, 10_000_000),
+        metadata={"help": "Largest number of them. 0: the first bad record stops the run."},
+    )
+    max_share: float = attrs.field(
+        default=0.01,
+        validator=Between(0.0, 1.0),
+        metadata={
+            "help": "Largest share of the messages read, rounded down: by the default, one bad record stops "
+            "a run over fewer than a hundred. 0 allows none at all; with 1.0 only `max_rows` counts."
+        },
+    )
 
     def allowed(self, read: int) -> int:
         """Return how many of the messages read may be rejected."""

@@ -1,221 +1,304 @@
-"""A table file's content as values, with the rules that a text must hold beyond its type."""
+"""A table file's content as values, with the rules of each key beyond its type.
 
-import re
+The `help` of each field is its entry in docs/reference/table-file.md and its comment in new table files.
+"""
+
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Literal
 
 import attrs
 
+from ingest.config.rules import Between, WrongValueError, not_empty
 from ingest.names import Subject, Topic
-from ingest.tables.evolution import RULES, Kind, Policy, policy_of
+from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.rejects import Rejects
-from ingest.tables.rules import WrongValueError, between, suggest
+from ingest.tables.rules import (
+    check_column_names,
+    check_column_type,
+    check_hudi_options,
+    check_new_name,
+    check_path,
+    check_placeholder,
+    check_policies,
+    check_table_name,
+    check_topic,
+    is_column_name,
+)
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
-
-MAX_NAME: Final = 200
-RESERVED: Final = ("_cdc_", "_hoodie_")
-"""Prefixes of the columns that ingest and Hudi add themselves."""
-
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_DECIMAL: Final = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
-_SIMPLE: Final = (
-    *("string", "binary", "boolean", "int", "bigint", "float", "double"),
-    *("date", "timestamp", "timestamp_ntz"),
-)
-
-
-def is_table_name(name: str) -> bool:
-    """Tell whether a name is one safe step of a path: the table lies at `<lake>/<name>`."""
-    fits = len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
-    return fits and not name.lower().startswith(("_rejects", "_locks"))
-
-
-def _table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
-    if not is_table_name(value):
-        raise WrongValueError(
-            attribute.name,
-            f"found '{value}'; allowed: letters, digits and '_', no digit first, at most {MAX_NAME} "
-            "characters, not beginning with '_rejects' or '_locks'",
-            "It is the table's folder in the lake",
-        )
-
-
-def _topic(_: Any, attribute: "attrs.Attribute[Topic]", value: Topic) -> None:
-    if _TOPIC.fullmatch(value) is None or value in {".", ".."}:
-        allowed = "letters, digits, '.', '_' and '-', at most 249 characters"
-        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
-
-
-def _filled(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    if value is not None and not value.strip():
-        raise WrongValueError(attribute.name, "is empty")
-
-
-def _placeholder(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
-    _filled(_, attribute, value)
-    if value.startswith("hex:") and re.fullmatch("hex:([0-9A-Fa-f]{2})+", value) is None:
-        raise WrongValueError(attribute.name, f"found '{value}'; allowed after 'hex:': pairs of 0-9 and a-f")
-
-
-def _column_names(_: Any, attribute: "attrs.Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:
-    for name in value:
-        if not name.strip():
-            raise WrongValueError(attribute.name, "holds an empty column name")
-        if value.count(name) > 1:
-            raise WrongValueError(attribute.name, f"names the column '{name}' twice")
-
-
-def _column_type(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    if value is None or value in _SIMPLE:
-        return
-    found = _DECIMAL.fullmatch(value)
-    if found is None or not 1 <= int(found[1]) <= 38 or int(found[2]) > int(found[1]):  # noqa: PLR2004 - Spark's own limit
-        allowed = f"{', '.join(_SIMPLE)} and decimal(p,s) with p up to 38 and s up to p"
-        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
-
-
-def _own_name(_: Any, attribute: "attrs.Attribute[str | None]", value: str | None) -> None:
-    if value is not None and (_NAME.fullmatch(value) is None or value.lower().startswith(RESERVED)):
-        allowed = (
-            "letters, digits and '_', no digit first, and a name that does not begin with "
-            + " or ".join(RESERVED)
-        )
-        raise WrongValueError(attribute.name, f"found '{value}'; allowed: {allowed}")
-
-
-def _path(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
-    if not value.startswith("$") or len(value) < len("$.a"):
-        raise WrongValueError(attribute.name, f"found '{value}'; allowed: a path such as $.a.b or $.a[0]")
-
-
-def _policies(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
-    for kind, policy in value.items():
-        rule = next((rule for name, rule in RULES.items() if name == kind), None)
-        if rule is None:
-            problem = f"unknown kind of change; allowed: {', '.join(RULES)}"
-            todo = suggest(kind.replace("_", "-"), RULES)
-            raise WrongValueError(f"{attribute.name}.{kind}", problem, todo)
-        if policy not in rule.effects:
-            allowed = ", ".join(f"'{one}'" for one in rule.effects)
-            raise WrongValueError(f"{attribute.name}.{kind}", f"found '{policy}'; allowed: {allowed}")
-
-
-def _hudi_options(_: Any, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]) -> None:
-    for name in value:
-        if not name.startswith("hoodie."):
-            problem = "is no Hudi option: those begin with 'hoodie.'"
-            raise WrongValueError(f"{attribute.name}.{name}", problem)
+Nanos = Literal["timestamp", "bigint", "string"]
+TimeOfDay = Literal["string", "micros"]
+OutOfRange = Literal["fail", "null"]
 
 
 @attrs.frozen(kw_only=True)
 class Subjects:
     """The registry subjects of a topic; None where no registry holds the schema of keys or of values."""
 
-    key: Subject | None = attrs.field(default=None, validator=_filled)
-    value: Subject | None = attrs.field(default=None, validator=_filled)
+    key: Subject | None = attrs.field(
+        default=None,
+        validator=not_empty,
+        metadata={"help": "Subject of the keys. Without it, `[key] columns` names the row's key columns."},
+    )
+    value: Subject | None = attrs.field(
+        default=None, validator=not_empty, metadata={"help": "Subject of the values. Required for Avro."}
+    )
 
 
 @attrs.frozen
 class Key:
     """The record key; no columns means those of the key subject."""
 
-    columns: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
+    columns: tuple[str, ...] = attrs.field(
+        default=(),
+        validator=check_column_names,
+        metadata={"help": "Columns of the key; empty for those of the key subject. Fixed at creation."},
+    )
 
 
 @attrs.frozen
 class Target:
-    """The Hudi table: fixed when it is created, but for `delete` and `truncate`.
+    """The Hudi table: fixed when it is created, except for `delete`, `first_load` and `truncate`.
 
-    In mode `append` every change is a row of its own, by its place in the topic.
+    In mode `append` every change is a row of its own, identified by topic partition and offset.
     """
 
-    type: Literal["cow", "mor"] = "cow"
-    mode: Literal["upsert", "append"] = "upsert"
-    partition_by: tuple[str, ...] = attrs.field(default=(), validator=_column_names)
-    delete: Literal["hard", "soft"] = "hard"
-    index: Literal["bucket", "global_simple"] = "bucket"
-    buckets: int = attrs.field(default=2, validator=between(1, 4096))
-    first_load: Literal["upsert", "bulk_insert"] = "upsert"
-    truncate: Literal["apply", "ignore", "fail"] = "apply"
+    type: Literal["cow", "mor"] = attrs.field(
+        default="cow",
+        metadata={
+            "help": "`cow`: copy on write, fast reads. `mor`: merge on read, fast small commits. "
+            "Fixed at creation."
+        },
+    )
+    mode: Literal["upsert", "append"] = attrs.field(
+        default="upsert",
+        metadata={
+            "help": "`upsert`: one row per key, the newest. `append`: every change is a row, no key needed. "
+            "Fixed at creation."
+        },
+    )
+    partition_by: tuple[str, ...] = attrs.field(
+        default=(),
+        validator=check_column_names,
+        metadata={
+            "help": "Columns that split the table into folders by value. A column outside the key needs the "
+            "index `global_simple`. Fixed at creation."
+        },
+    )
+    delete: Literal["hard", "soft"] = attrs.field(
+        default="hard",
+        metadata={"help": "`hard`: remove the row. `soft`: keep it, with `_cdc_deleted = true`."},
+    )
+    index: Literal["bucket", "global_simple"] = attrs.field(
+        default="bucket",
+        metadata={
+            "help": "`bucket`: find rows by a hash of the key. `global_simple`: read the keys of all "
+            "partitions, for partition columns outside the key. Fixed at creation."
+        },
+    )
+    buckets: int = attrs.field(
+        default=2,
+        validator=Between(1, 4096),
+        metadata={
+            "help": "Files per partition, 1 to 4096, by expected size: see [Cluster](../cluster.md). "
+            "Fixed at creation."
+        },
+    )
+    first_load: Literal["upsert", "bulk_insert"] = attrs.field(
+        default="upsert",
+        metadata={
+            "help": "How to write the first commit. `bulk_insert` neither sorts nor merges: faster for large "
+            "tables."
+        },
+    )
+    truncate: Literal["apply", "ignore", "fail"] = attrs.field(
+        default="apply",
+        metadata={
+            "help": "On a TRUNCATE of the source, `apply` deletes all older rows, `ignore` keeps them, "
+            "`fail` stops the run."
+        },
+    )
 
 
 @attrs.frozen
 class Types:
-    """How semantic types become Spark types; every default loses nothing silently."""
+    """How semantic types become Spark types; no default loses data silently."""
 
-    time: Literal["string", "micros"] = "string"
-    nanos: Literal["timestamp", "bigint", "string"] = "timestamp"
-    decimals: Literal["string", "fail"] = "string"
-    beyond: Literal["fail", "null"] = "fail"
-    placeholder: str = attrs.field(default="__debezium_unavailable_value", validator=_placeholder)
+    time: TimeOfDay = attrs.field(
+        default="string",
+        metadata={"help": "Time of day. `string`: all digits of the source. `micros`: µs since midnight."},
+    )
+    nanos: Nanos = attrs.field(
+        default="timestamp",
+        metadata={
+            "help": "Timestamps with nanoseconds. `timestamp`: to 1 µs. `bigint`, `string`: all nine digits."
+        },
+    )
+    decimals: Literal["string", "fail"] = attrs.field(
+        default="string",
+        metadata={
+            "help": "Decimals with more than 38 digits. `string`: all digits, as text. `fail`: stop the run."
+        },
+    )
+    out_of_range: OutOfRange = attrs.field(
+        default="fail",
+        metadata={
+            "help": "Infinity, and dates outside the years 1 to 9999. `fail`: reject the record. "
+            "`null`: store null."
+        },
+    )
+    placeholder: str = attrs.field(
+        default="__debezium_unavailable_value",
+        validator=check_placeholder,
+        metadata={"help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes."},
+    )
 
 
 @attrs.frozen
 class Column:
-    """What a person says about one column."""
+    """The settings of one column; they win over `[types]`."""
 
-    type: str | None = attrs.field(default=None, validator=_column_type)
-    nanos: Literal["timestamp", "bigint", "string"] | None = None
-    time: Literal["string", "micros"] | None = None
-    beyond: Literal["fail", "null"] | None = None
-    rename: str | None = attrs.field(default=None, validator=_own_name)
-    exclude: bool = False
+    type: str | None = attrs.field(
+        default=None,
+        validator=check_column_type,
+        metadata={"help": "Spark type, such as `decimal(20,4)`. A value that does not fit is rejected."},
+    )
+    nanos: Nanos | None = attrs.field(default=None, metadata={"help": "As `types.nanos`, for this column."})
+    time: TimeOfDay | None = attrs.field(default=None, metadata={"help": "As `types.time`, for this column."})
+    out_of_range: OutOfRange | None = attrs.field(
+        default=None, metadata={"help": "As `types.out_of_range`, for this column."}
+    )
+    rename: str | None = attrs.field(
+        default=None, validator=check_new_name, metadata={"help": "Name of the column in the table."}
+    )
+    exclude: bool = attrs.field(
+        default=False,
+        metadata={"help": "Leave the column out. Not possible for columns of the key or of the partitions."},
+    )
 
     def __attrs_post_init__(self) -> None:
-        said = (self.type, self.nanos, self.time, self.beyond, self.rename)
-        if self.exclude and any(one is not None for one in said):
-            raise WrongValueError("exclude", "an excluded column has no type and no other name")
+        rules = (self.type, self.nanos, self.time, self.out_of_range, self.rename)
+        if self.exclude and any(rule is not None for rule in rules):
+            raise WrongValueError("exclude", "an excluded column cannot have a type or another name")
 
 
 @attrs.frozen
 class DocumentColumn:
-    """A column made of a document: the value at a path such as `$.a.b[0]`, as a Spark type."""
+    """A column taken from a document: the value at a path such as `$.a.b[0]`, as a Spark type."""
 
-    path: str = attrs.field(validator=_path)
-    type: str = attrs.field(default="string", validator=_column_type)
+    path: str = attrs.field(validator=check_path)
+    type: str = attrs.field(default="string", validator=check_column_type)
 
 
 @attrs.frozen
 class Document:
-    """The columns beside the document itself, by name (MongoDB)."""
+    """The columns next to the document itself, by name (MongoDB)."""
 
-    columns: dict[str, DocumentColumn] = attrs.Factory(dict)
+    columns: dict[str, DocumentColumn] = attrs.field(
+        factory=dict,
+        metadata={
+            "help": "Section `[document.columns]`, a line per column: "
+            '`city = { path = "$.address.city", type = "string" }`.'
+        },
+    )
 
     def __attrs_post_init__(self) -> None:
         for name in self.columns:
-            if _NAME.fullmatch(name) is None or name.lower().startswith(RESERVED):
-                raise WrongValueError(f"columns.{name}", "is no column name: letters, digits and '_'")
+            if not is_column_name(name):
+                problem = "is not a column name; allowed: letters, digits and '_'"
+                raise WrongValueError(f"columns.{name}", problem)
 
 
 @attrs.frozen
 class TableConfig:
-    """One table file.
+    """One table file; `name` is the file's key `table`."""
 
-    `epoch` leads every position: raise it after the source was re-created.  `schema` names the file with the
-    schema of messages that neither hold it themselves nor have one in a registry (JSON).  `schema_changes` is
-    the connector's topic of schema changes, which `ingest status` shows.  `evolution` holds policies by kind
-    of change (see `ingest.tables.evolution`).  `name` is the file's key `table`.
-    """
-
-    name: str = attrs.field(validator=_table_name, metadata={"key": "table"})
-    topic: Topic = attrs.field(validator=_topic)
-    dialect: DialectName
-    subjects: Subjects = Subjects()
-    format: Format = "avro"
-    schema: str | None = attrs.field(default=None, validator=_filled)
-    schema_changes: Topic | None = None
-    epoch: int = attrs.field(default=0, validator=between(0, 9999))
-    key: Key = Key()
-    target: Target = Target()
-    types: Types = Types()
-    columns: dict[str, Column] = attrs.Factory(dict)
-    document: Document = Document()
-    evolution: dict[str, str] = attrs.field(factory=dict, validator=_policies)
-    rejects: Rejects = Rejects()
-    hudi: dict[str, str] = attrs.field(factory=dict, validator=_hudi_options)
+    name: str = attrs.field(
+        validator=check_table_name,
+        metadata={
+            "key": "table",
+            "help": "Name of the table, and of its folder in the lake: letters, digits and `_`.",
+        },
+    )
+    topic: Topic = attrs.field(validator=check_topic, metadata={"help": "The Kafka topic."})
+    dialect: DialectName = attrs.field(
+        metadata={
+            "help": "The connector that wrote the events; it decides their order. `record`: plain records, "
+            "mode `append` only."
+        }
+    )
+    subjects: Subjects = attrs.field(
+        default=Subjects(),
+        metadata={"help": "The registry subjects with the schemas of the topic's keys and values."},
+    )
+    format: Format = attrs.field(default="avro", metadata={"help": "Format of the messages."})
+    schema: str | None = attrs.field(
+        default=None,
+        validator=not_empty,
+        metadata={
+            "help": "File with the schema of JSON messages that neither hold it nor have one in a registry."
+        },
+    )
+    schema_changes: Topic | None = attrs.field(
+        default=None,
+        metadata={"help": "The connector's topic of schema changes; `ingest status` shows them."},
+    )
+    epoch: int = attrs.field(
+        default=0,
+        validator=Between(0, 9999),
+        metadata={
+            "help": "First part of every change's position: raise it after the source was "
+            "re-created. 0 to 9999."
+        },
+    )
+    key: Key = attrs.field(
+        default=Key(), metadata={"help": "The record key. Without columns: those of the key subject."}
+    )
+    target: Target = attrs.field(
+        default=Target(),
+        metadata={
+            "help": "The Hudi table. All keys but `delete`, `first_load` and `truncate` are fixed when the "
+            "table is created."
+        },
+    )
+    types: Types = attrs.field(
+        default=Types(),
+        metadata={"help": "How types without a Spark equivalent are stored; no default loses data silently."},
+    )
+    columns: dict[str, Column] = attrs.field(
+        factory=dict,
+        metadata={
+            "help": "Settings of single columns: type, time, nanos, out_of_range, rename or exclude.",
+            "example": '[columns.amount]\ntype = "decimal(20,4)"',
+        },
+    )
+    document: Document = attrs.field(
+        default=Document(), metadata={"help": "MongoDB: columns next to the document itself."}
+    )
+    evolution: dict[str, str] = attrs.field(
+        factory=dict,
+        validator=check_policies,
+        metadata={
+            "help": "Policy per kind of schema change: `evolve`, `ignore`, `reject` or `fail`. "
+            "[Schema changes](../schema-changes.md) lists the kinds and the defaults.",
+            "example": 'column-dropped = "fail"',
+        },
+    )
+    rejects: Rejects = attrs.field(
+        default=Rejects(),
+        metadata={
+            "help": "Records that one run may reject; above either bound it fails and commits nothing."
+        },
+    )
+    hudi: dict[str, str] = attrs.field(
+        factory=dict,
+        validator=check_hudi_options,
+        metadata={
+            "help": 'Hudi options, such as `"hoodie.cleaner.commits.retained" = "20"`. Options that `ingest` '
+            "sets itself are refused."
+        },
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.format == "avro" and self.subjects.value is None:
@@ -226,26 +309,26 @@ class TableConfig:
             )
         _check_excluded("key.columns", self.key.columns, self.columns)
         _check_excluded("target.partition_by", self.target.partition_by, self.columns)
-        renamed: dict[str, str] = {}
-        for name, column in self.columns.items():
-            if column.rename is None:
-                continue
-            other = renamed.setdefault(column.rename.lower(), name)  # Spark ignores a name's case
-            if other != name:
-                problem = f"'{column.rename}' is also the new name of column '{other}'"
-                raise WrongValueError(f"columns.{name}.rename", problem)
+        _check_renamed(self.columns)
 
     def policy(self, kind: Kind) -> Policy:
-        """Return what is to be done about a kind of change."""
+        """Return the policy for a kind of change."""
         return policy_of(self.evolution, kind)
-
-
-def key_of(field: "attrs.Attribute[Any]") -> str:
-    """Return the TOML key of a field: its name, unless its metadata gives another."""
-    return str(field.metadata.get("key", field.name))
 
 
 def _check_excluded(key: str, names: Iterable[str], columns: dict[str, Column]) -> None:
     for name in names:
         if name in columns and columns[name].exclude:
             raise WrongValueError(key, f"names the column '{name}', which is excluded")
+
+
+def _check_renamed(columns: dict[str, Column]) -> None:
+    """Refuse two columns with one new name; Spark ignores the case of names."""
+    renamed: dict[str, str] = {}
+    for name, column in columns.items():
+        if column.rename is None:
+            continue
+        first = renamed.setdefault(column.rename.lower(), name)
+        if first != name:
+            problem = f"'{column.rename}' is also the new name of column '{first}'"
+            raise WrongValueError(f"columns.{name}.rename", problem)

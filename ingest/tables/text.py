@@ -1,114 +1,113 @@
-"""Write table files: a new one with comments, or into one that people edit without touching their words."""
+"""Write table files: a new one with comments, or additions to one that people edit."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 import tomlkit
 
+from ingest.config.rules import help_of, key_of
 from ingest.tables.file import parse_toml
-from ingest.tables.table import TableConfig, key_of
+from ingest.tables.table import TableConfig
 
-_SECTIONS: Final = {
-    "": "Written by `ingest onboard`; edit it freely: what is here is never overwritten.",
-    "subjects": "The registry subjects that hold the schemas of the topic's keys and values.",
-    "key": "The record key. Without columns: those of the key subject.",
-    "target": "The Hudi table. All but `delete` is fixed when the table is created.",
-    "types": "How types without a like in Spark are stored; the defaults lose nothing silently.",
-    "columns": "What one column needs: type, time, nanos, beyond, rename or exclude, such as\n"
-    '  [columns.amount]\n  type = "decimal(20,4)"',
-    "evolution": "What a change of the schema does, by kind: evolve, ignore, reject or fail, such as\n"
-    '  column-dropped = "fail"',
-    "rejects": "Records set aside in one run, at the most; above either bound it fails and commits nothing.",
-    "hudi": "Any hoodie.* option that ingest does not set itself.",
-}
-_KEYS: Final = {
-    "epoch": "Raise it after the source was created anew: it leads the order of all changes.",
-    "target.type": "cow: fast reads; mor: fast, small commits.",
-    "target.mode": "upsert: one row a key, the newest; append: every change a row, no key needed.",
-    "target.truncate": "What a TRUNCATE does: apply, ignore or fail.",
-    "target.index": "bucket: by key; global_simple: for partition columns outside the key.",
-    "types.time": "string: all digits of the source; micros: microseconds since midnight.",
-    "types.decimals": "Of more than 38 digits. string: all of them, as text; fail: stop.",
-    "types.beyond": "Infinity, and dates outside the years 1 to 9999. fail: set aside; null: store null.",
-    "types.placeholder": "The connector's unavailable.value.placeholder.",
-    "rejects.max_share": "Of the messages that a run reads; 1.0: max_rows alone counts.",
-    "types.nanos": "timestamp: to 1 µs; bigint or string: all nine digits.",
-}
-
-
+HEAD: Final = "Written by `ingest onboard`; edit it freely: later runs keep every edit."
+WIDTH: Final = 100
+"""Columns of a comment line."""
+_LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def render(table: TableConfig, comments: Mapping[str, str]) -> str:
-    """Write a new table file; `comments` holds remarks by dotted key: the reason of a value, a doubt.
+    """Write a new table file; `comments` holds remarks by dotted key: the reason of a value, a caveat.
 
-    A remark on a key that the file does not hold stands at its head, with the key.
+    A comment on a key that the file does not hold goes to its head, with the key.
     """
     blocks = list(_blocks(table))
-    placed = {key for _, section, values in blocks for key in (section, *(_join(section, k) for k in values))}
-    others = [f"{key}: {comments[key]}" for key in sorted(comments.keys() - placed)]
+    keys = {key for _, section, values in blocks for key in (section, *(_join(section, k) for k in values))}
+    unplaced = [f"{key}: {comments[key]}" for key in sorted(comments.keys() - keys)]
+    helps = key_helps()
     lines: list[str] = []
     for header, section, values in blocks:
         lines += [""] if section else []
-        lines += _comment(_SECTIONS.get(section, ""), comments.get(section, ""))
+        lines += _comment(helps.get(section, "") if section else HEAD, comments.get(section, ""))
         lines += [header] if header else []
-        lines += [] if section else _comment(*others)
+        lines += [] if section else _comment(*unplaced)
         for name, value in values.items():
             key = _join(section, name)
-            lines += _comment(_KEYS.get(key, ""), comments.get(key, ""))
+            lines += _comment(helps.get(key, ""), comments.get(key, ""))
             lines.append(f"{tomlkit.key(name).as_string()} = {tomlkit.item(value).as_string()}")
     return "\n".join(lines) + "\n"
 
 
-def merge(existing_text: str, table: TableConfig) -> str:
-    """Add to a file what it cannot be read without, and columns that it says nothing of.
+def key_helps() -> dict[str, str]:
+    """Return the help of every key and section of a table file as plain text, by dotted key."""
+    helps: dict[str, str] = {}
+    for field in attrs.fields(attrs.resolve_types(TableConfig)):
+        helps[key_of(field)] = _plain(field)
+        if field.type and attrs.has(field.type):
+            helps |= {f"{key_of(field)}.{key_of(inner)}": _plain(inner) for inner in attrs.fields(field.type)}
+    return helps
 
-    What is there stays, comments and order too.  A key with a default is not added: people may have taken
-    it out, and `target` is fixed by the table that exists.  Gives the same text when nothing is missing.
+
+def _plain(field: "attrs.Attribute[Any]") -> str:
+    """Return a field's help without its Markdown, with its example, as lines of a comment."""
+    text = _LINK.sub(r"\1 in the documentation", help_of(field)).replace("`", "")
+    example = field.metadata.get("example")
+    lines = textwrap.wrap(text, WIDTH)
+    if example:
+        lines += ["Example:", *(f"  {line}" for line in example.splitlines())]
+    return "\n".join(lines)
+
+
+def merge(existing_text: str, table: TableConfig) -> str:
+    """Add to a file the keys that it cannot be read without, and the columns that it does not mention.
+
+    Everything else stays, comments and order too.  A key with a default is not added: people may have
+    removed it, and `target` is fixed by the table that exists.  Returns the same text if nothing is missing.
     """
     present = parse_toml(existing_text, f"{table.name}.toml")
     document = tomlkit.parse(existing_text)
     for key, value in (("table", table.name), ("topic", table.topic), ("dialect", table.dialect)):
         if key not in present:
             document.add(key, value)
-    _add_missing(document, present, "subjects", _said(table.subjects))
-    columns = {name: _said(column) for name, column in table.columns.items()}
+    _add_missing(document, present, "subjects", _explicit(table.subjects))
+    columns = {name: _explicit(column) for name, column in table.columns.items()}
     _add_missing(document, present, "columns", columns)
     return tomlkit.dumps(document)
 
 
 def _add_missing(
-    document: tomlkit.TOMLDocument, present: Mapping[str, Any], section: str, wanted: Mapping[str, Any]
+    document: tomlkit.TOMLDocument, present: Mapping[str, Any], section: str, values: Mapping[str, Any]
 ) -> None:
-    there = present.get(section, {})
-    if not isinstance(there, dict):  # a mistake of the person's: `read` names it
+    existing = present.get(section, {})
+    if not isinstance(existing, dict):  # a person's mistake: `read` names it
         return
-    for name, value in wanted.items():
-        if name not in there:
+    for name, value in values.items():
+        if name not in existing:
             if section not in document:
                 document.add(section, tomlkit.table())
             document[section][name] = value
 
 
 def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give header, dotted key and values of each section."""
+    """Yield header, dotted key and values of each section."""
     head = ("name", "topic", "dialect", "format", "schema", "schema_changes", "epoch")
     fields = [field for field in attrs.fields(TableConfig) if field.name in head]
-    yield "", "", {key_of(one): v for one in fields if (v := getattr(table, one.name)) is not None}
+    yield "", "", {key_of(f): v for f in fields if (v := getattr(table, f.name)) is not None}
     for name in ("subjects", "key", "target", "types"):
-        yield f"[{name}]", name, _said(getattr(table, name))
+        yield f"[{name}]", name, _explicit(getattr(table, name))
     yield "", "columns", {}
     for name, column in table.columns.items():
-        yield f"[columns.{tomlkit.key(name).as_string()}]", f"columns.{name}", _said(column)
+        yield f"[columns.{tomlkit.key(name).as_string()}]", f"columns.{name}", _explicit(column)
     yield "[evolution]", "evolution", dict(table.evolution)
-    yield "[rejects]", "rejects", _said(table.rejects)
+    yield "[rejects]", "rejects", _explicit(table.rejects)
     yield "[hudi]", "hudi", dict(table.hudi)
 
 
-def _said(section: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give what a section says; of a column, only what differs from silence."""
+def _explicit(section: attrs.AttrsInstance) -> dict[str, Any]:
+    """Return the values of a section without null and false, the defaults of a column."""
     values = {name: list(v) if isinstance(v, tuple) else v for name, v in attrs.asdict(section).items()}
     return {name: v for name, v in values.items() if v is not None and v is not False}
 

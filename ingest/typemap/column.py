@@ -39,7 +39,7 @@ class Mapper:
             self.types,
             time=rule.time or self.types.time,
             nanos=rule.nanos or self.types.nanos,
-            beyond=rule.beyond or self.types.beyond,
+            out_of_range=rule.out_of_range or self.types.out_of_range,
             decimals="string" if rule.type else self.types.decimals,  # what is declared is made of the text
         )
         mapped = attrs.evolve(self, types=policies).map(avro.not_null(schema), path)
@@ -74,7 +74,7 @@ class Mapper:
         if row.logical == "decimal":
             return self._decimal(physical, notes, path)
         reader = {"type": physical, "logicalType": row.logical} if row.logical else physical
-        return of_row(row, reader, self.types.beyond)
+        return of_row(row, reader, self.types.out_of_range)
 
     def _row(self, notes: avro.Notes, physical: str, path: str) -> TypeRow:
         """Look a row up: by `connect.name`, else `logicalType`, else the bare physical type."""
@@ -158,7 +158,7 @@ class Mapper:
         row = self._check_structure(record.notes, "record", path)
         if row and row.spark:
             reader = reader_record("Struct", {f.name: _reader_of(f) for f in record.fields})
-            return of_row(row, reader, self.types.beyond)
+            return of_row(row, reader, self.types.out_of_range)
         fields = {f.name: self.map(f.type, f"{path}.{f.name}") for f in record.fields}
         parts = ", ".join(f"'{n}', {m.convert('{c}.' + quote(n))}" for n, m in fields.items())
         faults = [m.fails("{c}." + quote(n)) for n, m in fields.items() if m.fault]

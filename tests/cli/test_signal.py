@@ -92,7 +92,7 @@ def test_names_for_several_tables_are_one_flag_each(capsys: pytest.CaptureFixtur
         ("execute-snapshot orders --kafka t --signal-table s", "--kafka excludes --sql"),
         ("execute-snapshot orders --signal-table s --dry-run", "--dry-run needs --kafka"),
         ("execute-snapshot --signal-table s", "needs a table"),
-        ("execute-snapshot nobody --signal-table s", "there is no table 'nobody'"),
+        ("execute-snapshot nobody --signal-table s", "table 'nobody' does not exist"),
         ("execute-snapshot orders --kafka t", "kafka.bootstrap_servers: is not set"),
         ("execute-snapshot orders --signal-table s --type full", "--type"),
     ],

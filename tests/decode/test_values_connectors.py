@@ -85,7 +85,7 @@ def by_policy(name: str, kind: Any, ddl: str, within: dict[Any, Any], beyond: li
             kind,
             ddl,
             {**within, **dict.fromkeys(beyond, out)},
-            types=Types(beyond=policy),
+            types=Types(out_of_range=policy),
         )
         for policy, out in (("fail", FAULT), ("null", None))
     ]
@@ -156,7 +156,7 @@ def test_every_value_is_converted_or_a_fault(case: Case, spark: SparkSession) ->
 def test_arrays_hold_null_for_what_lies_beyond_and_fail_for_rubbish(spark: SparkSession) -> None:
     """Element by element."""
     kind = {"type": "array", "items": nullable(dbz("string", "ZonedTimestamp"))}
-    found = Case("", kind, "", {}, types=Types(beyond="null")).compile()
+    found = Case("", kind, "", {}, types=Types(out_of_range="null")).compile()
     rows = [(["infinity", "2024-01-01T00:00:00Z", None],), (["2024-01-01T00:00:00Z", "x"],)]
     frame = spark.createDataFrame(rows, "c array<string>")
     one, other = frame.selectExpr(f"cast({found.convert('c')} as array<string>)", found.fails("c")).collect()

@@ -95,19 +95,19 @@ def test_rejects_of_a_run_that_died_are_void(
     assert table.open() == []
 
     table.edit('"hoodie.parquet.page.size" = "none"', "")
-    table.edit('beyond = "fail"', 'beyond = "null"')
+    table.edit('out_of_range = "fail"', 'out_of_range = "null"')
     assert table.run() == "committed"
     assert table.kept() == {3: None}
     assert table.open() == [3]
     assert table.names() == {1: "at 1", 2: "at 2", 3: "at 3"}
 
-    table.edit('beyond = "null"', 'beyond = "fail"')
+    table.edit('out_of_range = "null"', 'out_of_range = "fail"')
     table.deployment.session.move_offsets("t", "earliest")
     assert table.open() == []
     assert table.run() == "committed"
     assert table.open() == [1, 3]
 
-    table.edit('beyond = "fail"', 'beyond = "null"')
+    table.edit('out_of_range = "fail"', 'out_of_range = "null"')
     table.deployment.session.move_offsets("t", "earliest")
     assert table.run() == "committed"
     assert table.kept() == {1: "reread", 3: None}
@@ -129,7 +129,7 @@ def test_a_replayed_change_keeps_its_position(
     with pytest.raises(UsageError, match="t-0-5 is no reject of table t"):
         session.reject("t", 0, 5)
 
-    table.edit('beyond = "fail"', 'beyond = "null"')
+    table.edit('out_of_range = "fail"', 'out_of_range = "null"')
     done = session.replay("t")
 
     assert (done.resolved, done.counts.rejected, done.counts.upserted) == (2, 1, 2)

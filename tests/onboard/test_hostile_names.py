@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.config.rules import WrongValueError
 from ingest.errors import UsageError
 from ingest.names import Topic
 from ingest.onboard.onboard import Onboarded, OnboardOptions, onboard
 from ingest.registry import FolderRegistry
 from ingest.settings import LakeSettings, Settings
 from ingest.tables import TableConfig, read, table_name
-from ingest.tables.rules import WrongValueError
-from ingest.tables.table import is_table_name
+from ingest.tables.rules import is_table_name
 from tests.compile.sqlserver import envelope, key
 
 HOSTILE = (

@@ -58,7 +58,9 @@ def test_the_environment_can_name_a_file_or_a_command(
 def test_only_secrets_are_taken_from_elsewhere(tmp_path: Path) -> None:
     """Another property may well be called …file."""
     path = _file(tmp_path, '[spark.conf]\nspark.yarn.jars.file = "x"\n[registry]\nurl = { file = "u" }')
-    with pytest.raises(SettingsError, match=r"registry\.url\.file: is not a setting"):
+    with pytest.raises(
+        SettingsError, match=r"registry\.url: found \{'file': 'u'\} \(a section\); allowed: text"
+    ):
         load(path)
     path.write_text('[spark.conf]\nspark.yarn.jars.file = "x"\n')
     assert load(path).spark.conf == {"spark.yarn.jars.file": "x"}
@@ -68,14 +70,14 @@ def test_only_secrets_are_taken_from_elsewhere(tmp_path: Path) -> None:
     ("origin", "said"),
     [
         ('{ file = "gone" }', r"its file .*/d/gone cannot be read: No such file"),
-        ('{ file = "empty" }', "its file gives nothing"),
-        ('{ file = "bytes" }', "gives no UTF-8 text"),
-        ('{ file = "large" }', "gives more than 65536 bytes"),
+        ('{ file = "empty" }', "its file yields nothing"),
+        ('{ file = "bytes" }', "yields text that is not UTF-8"),
+        ('{ file = "large" }', "yields more than 65536 bytes"),
         ('{ command = "false" }', "its command false ended with exit code 1"),
-        ('{ command = "no-such-program x" }', "does not run: No such file"),
-        ('{ command = "echo \'x" }', "does not run: it is no command line"),
+        ('{ command = "no-such-program x" }', "cannot run: No such file"),
+        ('{ command = "echo \'x" }', "cannot run: it is not a command line"),
         ("{ command = \"sh -c 'echo s3cret; echo s3cret >&2; exit 3'\" }", "sh ended with exit code 3"),
-        ('{ command = "true" }', "its command gives nothing"),
+        ('{ command = "true" }', "its command yields nothing"),
     ],
 )
 def test_a_secret_that_cannot_be_had_is_a_settings_error(tmp_path: Path, origin: str, said: str) -> None:
@@ -108,3 +110,26 @@ def test_a_settings_file_of_hostile_size_or_depth_is_refused(tmp_path: Path, tex
         load(path)
     assert str(path) in str(caught.value)
     assert len(str(caught.value)) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "warns"),
+    [
+        ('[kafka.properties]\n"sasl.password" = "geheim"\n', 0o644, True),
+        ('[registry]\nbearer_token = "geheim"\n', 0o604, True),
+        ('[registry]\nbearer_token = "geheim"\n', 0o640, False),
+        ('[registry]\nbearer_token = { file = "token" }\n', 0o644, False),
+        ('[registry]\nurl = "http://r:8081"\n', 0o644, False),
+    ],
+)
+def test_secrets_in_a_file_that_everybody_reads_are_a_warning(
+    tmp_path: Path, text: str, mode: int, caplog: pytest.LogCaptureFixture, *, warns: bool
+) -> None:
+    """It names file, key and remedy, and not the secret."""
+    path = _file(tmp_path, text)
+    (path.parent / "token").write_text("t0k")
+    path.chmod(mode)
+    load(path)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == int(warns)
+    assert all(f"chmod o-r {path}" in message and "geheim" not in message for message in messages)

@@ -114,7 +114,7 @@ def test_a_name_that_only_ends_like_a_vendors_is_unknown() -> None:
 )
 def test_what_becomes_null_is_lost_and_merges_no_two_values(kind: Any, *, loses: bool, merges: bool) -> None:
     """A date beyond year 9999 is no value at all, so that a key of dates stays a key."""
-    found = mapped(kind, beyond="null")
+    found = mapped(kind, out_of_range="null")
     assert (bool(found.loses), bool(found.merges)) == (loses, merges)
 
 

@@ -1,0 +1,88 @@
+"""TOML files, bounded in size and depth: a parser uses as much time and stack as its input demands."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from ingest.config.rules import WrongValueError, wrong_value
+
+MAX_DOTS: Final = 500
+"""Dots in a line: tomllib (Python 3.11) takes quadratic time over the dots of a key."""
+
+
+def read_toml(path: Path, max_bytes: int, max_depth: int) -> dict[str, Any]:
+    """Parse a file; raises WrongValueError for anything that is not TOML within the limits."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+        text = content.decode("utf-8-sig")  # some editors write a byte order mark
+    except OSError as error:
+        raise WrongValueError("", f"not readable: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise WrongValueError("", f"not UTF-8: invalid byte at position {error.start}") from None
+    if len(content) > max_bytes:
+        raise WrongValueError("", f"larger than {max_bytes} bytes, the limit")
+    return parse_toml(text.replace("\r\n", "\n"), max_depth)
+
+
+def parse_toml(text: str, max_depth: int) -> dict[str, Any]:
+    """Parse a text; raises WrongValueError for anything that is not TOML within the limits."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise WrongValueError("", f"line {number} has more than {MAX_DOTS} dots, the limit")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WrongValueError("", f"not TOML: {error}") from None
+    except RecursionError:
+        raise _too_deep(max_depth) from None
+    _check_depth(document, max_depth)
+    return document
+
+
+def flatten(options: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Join the tables that TOML makes of dotted keys: `hoodie.a.b = 1` is the option `hoodie.a.b`.
+
+    Values become text.  Raises WrongValueError for a list, a date, or a key given twice.
+    """
+    flat: dict[str, str] = {}
+    for name, value in options.items():
+        inner = _inner(f"{prefix}{name}", value)
+        if duplicates := inner.keys() & flat.keys():
+            raise WrongValueError(min(duplicates), "is given twice")
+        flat |= inner
+    return flat
+
+
+def property_text(value: object) -> str | None:
+    """Write a property's value as text; None for a value that is not a text, number or truth value."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return None
+
+
+def _inner(name: str, value: object) -> dict[str, str]:
+    if isinstance(value, dict):
+        return flatten(value, f"{name}.")
+    text = property_text(value)
+    if text is None:
+        raise wrong_value(value, "text, a number, true or false", key=name)
+    return {name: text}
+
+
+def _check_depth(document: dict[str, Any], max_depth: int) -> None:
+    """Walk level by level, so that no nesting exhausts the stack."""
+    level: list[Any] = [document]
+    for _ in range(max_depth):
+        children = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
+        level = [child for child in children if isinstance(child, dict | list)]
+    if level:
+        raise _too_deep(max_depth)
+
+
+def _too_deep(max_depth: int) -> WrongValueError:
+    return WrongValueError("", f"nested deeper than {max_depth} levels")
