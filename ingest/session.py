@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from ingest.operations import rejects as dead_letters
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
-    from ingest.operations.offsets import TableStatus
+    from ingest.operations import status as statuses
     from ingest.operations.plan import TablePlan
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
+    from ingest.operations.status import TableStatus
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.run import context, fleet
     from ingest.run import follow as following
@@ -52,6 +53,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     hudi_present, kafka_signal = LazyModule("ingest.hudi.present"), LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
+    statuses = LazyModule("ingest.operations.status")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, fleet = LazyModule("ingest.run.context"), LazyModule("ingest.run.fleet")
@@ -261,14 +263,20 @@ class Session:
 
         return following.follow(run_once, interval_s)
 
-    def status(self, names: Sequence[str] = ()) -> "tuple[TableStatus, ...]":
-        """Return what each table holds and how far behind it is."""
-        return offsets.read_status(self.settings, self.spark, self.registry, self.tables(names))
+    def status(
+        self, names: Sequence[str] = (), *, progress: "Progress" = silent
+    ) -> "tuple[TableStatus, ...]":
+        """Return each table's last commit, rows and lag; the error of a table stands in its status."""
+        tables = self.tables(names)
+        progress("", "starting Spark")
+        return statuses.read_status(
+            self.settings, self.spark, self.registry, tables, progress, jvm=self._process
+        )
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""
         (table,) = self.tables([name])
-        return offsets.move_offsets(self.settings, self.spark, table, to)
+        return offsets.move_offsets(self._run(silent), table, to)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
         """Return what a table set aside: open records or (`resolved`) all, the first by their place."""
@@ -291,8 +299,11 @@ class Session:
         """Put a table's open rejects through again, all or those at a place (see `operations.replay`)."""
         (table,) = self.tables([name])
         progress("", "starting Spark")
-        run = context.Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
-        return replaying.replay(run, table, partition, offset)
+        return replaying.replay(self._run(progress), table, partition, offset)
+
+    def _run(self, progress: "Progress") -> "context.Run":
+        """Begin a run of its own for an operation on one table."""
+        return context.Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

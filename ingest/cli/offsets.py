@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import Json
 
 if TYPE_CHECKING:
-    from ingest.operations.offsets import TableStatus
+    from ingest.operations.status import TableStatus
 
 app = App(
     name="offsets", help_format="markdown", help="Show or move the Kafka offsets of a table's last commit."
@@ -32,7 +32,9 @@ def show(
     with deployment.open() as session:
         (status,) = session.status([table])
     _print(status, as_json=json)
-    return 0
+    if status.error:
+        print_error(str(status.error))
+    return status.error.exit_code if status.error and status.last is None else 0
 
 
 @app.command(name="set")
@@ -62,6 +64,8 @@ def _print(status: "TableStatus", *, as_json: bool) -> None:
         print_json(status.to_json())
         return
     last = status.last
+    if last is None and status.error:
+        return
     if last is None:
         print_text(f"{status.table} has no commit yet: its first run starts at the topic's beginning")
         return

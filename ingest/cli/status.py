@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
 from ingest.cli.page import CommandPage, Json
+from ingest.lazy import LazyModule
 from ingest.operations.health import Bound, health, parse_bound
 
 if TYPE_CHECKING:
-    from ingest.operations.offsets import TableStatus
+    from ingest.operations import status as statuses
+    from ingest.operations.status import TableStatus
+else:
+    statuses = LazyModule("ingest.operations.status")
 
 app = CommandPage(name="status", help_format="markdown")
 
@@ -26,28 +30,31 @@ def status(
 ) -> int:
     """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
 
-    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`.
+    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`; 75 if something
+    could not be reached.
 
     Example: `ingest status --max-lag 15m`
     """
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
-    with deployment.open() as session:
-        statuses = session.status(tables)
+    with deployment.open() as session, show_progress() as progress:
+        results = session.status(tables, progress=progress)
     if json:
-        print_json([{**status.to_json(), "health": health(status, bound)} for status in statuses])
+        print_json([{**status.to_json(), "health": health(status, bound)} for status in results])
     else:
         numbers = ("rows", "rejects", "lag", "behind")
         headings = ("table", "health", "last commit", *numbers, "schema ids", "note")
-        rows = [_row(status, bound) for status in statuses]
+        rows = [_row(status, bound) for status in results]
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
-        _show_changes(statuses)
-    for status in statuses:
+        _show_changes(results)
+    for status in results:
         if status.error:
-            print_error(status.error)
+            print_error(str(status.error))
         elif bound is not None and (problem := bound.problem(status)):
             print_error(f"table {status.table}: {problem}")
-    return int(any(health(status, bound) in ("failing", "behind") for status in statuses))
+    if any(health(status, bound) == "behind" for status in results):
+        return 1
+    return statuses.exit_code(results)
 
 
 def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ import attrs
 from ingest.errors import UsageError
 
 if TYPE_CHECKING:
-    from ingest.operations.offsets import TableStatus
+    from ingest.operations.status import TableStatus
 
 Word = Literal["ok", "behind", "not run yet", "failing"]
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}

@@ -18,6 +18,7 @@ from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
+from ingest.run.lag import to_iso
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
@@ -34,6 +35,15 @@ class SourceChange:
     kind: str
     ddl: str
     columns: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the change as JSON."""
+        return {
+            "at": to_iso(self.at),
+            "kind": self.kind,
+            "ddl": self.ddl or None,
+            "columns": list(self.columns),
+        }
 
 
 def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> tuple[SourceChange, ...]:

@@ -14,11 +14,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_classic
 
 from ingest import log
-from ingest.errors import BrokerUnreachableError, UsageError
+from ingest.errors import BrokerUnreachableError, IngestError, TopicNotFoundError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.names import Instant, Topic
 from ingest.operations.health import health, parse_bound
-from ingest.operations.offsets import TableStatus
+from ingest.operations.status import TableStatus
 from ingest.order.counts import BatchCounts
 from ingest.run.lag import Measures, source_lag_s
 from ingest.run.measure import log_run, log_table
@@ -236,7 +236,7 @@ def test_the_log_has_a_line_a_table_and_run_with_the_report_s_fields(
 # --- status ------------------------------------------------------------------------------------
 
 
-def status(lag: int | None = 0, lag_s: float | None = 0.0, error: str = "") -> TableStatus:
+def status(lag: int | None = 0, lag_s: float | None = 0.0, error: IngestError | None = None) -> TableStatus:
     """Make the status of a table that has a commit."""
     last = LedgerEntry("r", Topic("t"), {}, {}, instant=Instant("1"))
     return TableStatus("t", Topic("t"), "/lake/t", last, lag, source_lag_s=lag_s, error=error)
@@ -255,7 +255,7 @@ def status(lag: int | None = 0, lag_s: float | None = 0.0, error: str = "") -> T
         ("1d", status(0, None), "ok"),
         ("0", status(0), "ok"),
         ("0", status(None), "behind"),
-        ("100", status(None, None, "topic gone"), "failing"),
+        ("100", status(None, None, TopicNotFoundError("t", "b:9092")), "failing"),
     ],
 )
 def test_a_table_s_health_is_a_word(bound: str, found: TableStatus, word: str) -> None:

@@ -1,0 +1,147 @@
+"""Each table's last commit against its topic: rows, open rejects, lag."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+from pyspark.sql import SparkSession
+
+from ingest.errors import IngestError, OffsetError
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.present import count_rows
+from ingest.hudi.rejects import count_open
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.watermarks import Watermarks
+from ingest.names import Partition, Topic
+from ingest.operations.source_ddl import SourceChange, read_changes
+from ingest.registry import Registry
+from ingest.run.commit import pending
+from ingest.run.context import Jvm, Progress, Run
+from ingest.run.fleet import Fleet, fetch_ends
+from ingest.run.lag import source_lag_s, to_iso, to_moment
+from ingest.run.report import by_text
+from ingest.settings import Settings
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class TableStatus:
+    """A table's last commit against its topic.
+
+    `lag` is in offsets, None for a topic without ends; `source_lag_s` in seconds, from the newest change in
+    the table until now, 0 when nothing is pending, None when no change had a source time.
+    """
+
+    table: str
+    topic: Topic
+    path: str
+    last: LedgerEntry | None = None
+    lag: int | None = None
+    rows: int | None = None
+    rejects: int = 0
+    """Open rejects."""
+    source_lag_s: float | None = None
+    error: IngestError | None = None
+    changes: tuple[SourceChange, ...] = ()
+    """The newest schema changes at the source, if the table file names their topic."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the status as JSON."""
+        last = self.last
+        return {
+            "table": self.table,
+            "topic": self.topic,
+            "path": self.path,
+            "instant": last.instant if last else None,
+            "kind": last.kind if last else None,
+            "note": last.note if last else None,
+            "offsets": by_text(last.next_offsets) if last else {},
+            "lag": self.lag,
+            "rows": self.rows,
+            "rejects": self.rejects,
+            "source_lag_s": self.source_lag_s,
+            "committed_at": to_iso(to_moment(last.committed_ms)) if last else None,
+            "max_source_ts": to_iso(to_moment(last.max_source_ms)) if last else None,
+            "schema_ids": list(last.schema_ids) if last else [],
+            "last_run": dict(last.counters) if last else {},
+            "error": str(self.error) if self.error else None,
+            "source_changes": [change.to_json() for change in self.changes],
+        }
+
+
+@attrs.frozen
+class StatusTask:
+    """Reads the status of tables (a `TableTask`)."""
+
+    watermarks: Watermarks
+
+    def work(self, run: Run, table: TableConfig) -> TableStatus:
+        """Read one table's status, and its schema changes at the source."""
+        run.enter(table, "reading its status")
+        marks, error = self.watermarks.found.get(table.topic), self.watermarks.errors.get(table.topic)
+        status = table_status(run, table, marks, error)
+        try:
+            return attrs.evolve(status, changes=read_changes(run.settings, run.registry, table))
+        except IngestError as unreadable:
+            return attrs.evolve(status, error=status.error or unreadable)
+
+    def finish(
+        self, run: Run, table: TableConfig, result: TableStatus | IngestError, _: float
+    ) -> TableStatus:
+        """Make a status of an error, too."""
+        run.progress(table.name, "idle")
+        if isinstance(result, IngestError):
+            return TableStatus(table.name, table.topic, run.path(table), error=result)
+        return result
+
+
+def read_status(
+    settings: Settings,
+    spark: SparkSession,
+    registry: Registry,
+    tables: Sequence[TableConfig],
+    progress: Progress,
+    *,
+    jvm: Jvm,
+) -> tuple[TableStatus, ...]:
+    """Read the status of every table.  Raises only errors that concern all of them."""
+    task = StatusTask(fetch_ends(settings, tables))
+    run = Run(str(uuid.uuid4()), settings, spark, registry, None, progress)
+    statuses = Fleet(run, task, jvm).work(tables)
+    run.stop.raise_signal()
+    return statuses
+
+
+def table_status(
+    run: Run,
+    table: TableConfig,
+    marks: Mapping[Partition, Watermark] | None,
+    error: IngestError | None = None,
+) -> TableStatus:
+    """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
+    path = run.path(table)
+    last = read_ledger(run.spark, path)
+    lag = None
+    if marks is not None:
+        try:
+            lag = pending(table, last, marks, None).span
+        except OffsetError as broken:
+            error = broken
+    return TableStatus(
+        table.name,
+        table.topic,
+        path,
+        last,
+        lag,
+        rows=count_rows(run.spark, path) if last else None,
+        rejects=count_open(run.settings, run.spark, table) if last else 0,
+        source_lag_s=source_lag_s(to_moment(last.max_source_ms) if last else None, lag),
+        error=error,
+    )
+
+
+def exit_code(statuses: Sequence[TableStatus]) -> int:
+    """Return the exit code of the worst error, 0 without any."""
+    return min((status.error.exit_code for status in statuses if status.error), default=0)
