@@ -58,6 +58,6 @@ def test_a_broken_table_file_is_an_error_before_spark_starts(
             lambda: session.history("t"),
             lambda: session.move_offsets("t", "earliest"),
         ):
-            with pytest.raises(TableFileError, match="t.toml"):
+            with pytest.raises(TableFileError, match=r"t\.toml"):
                 command()
     assert steps == []
