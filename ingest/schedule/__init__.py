@@ -1,10 +1,11 @@
-"""Airflow runs `ingest`, which lives in another environment: operators, a task group, a DAG of a folder.
+"""Run `ingest` from Airflow, in another environment: operators, a task group, a DAG for a folder.
 
-table files --list_tables--> names --ingest_task_group--> a task a table --ingest run--> exit code and report
-                                                                                          |
-                    XCom, the task's state, events of `hudi://` assets <--verdict---------+
+table files --list_tables--> names --ingest_task_group--> one task per table --ingest run--> exit code, report
+                                                                                                |
+                   XCom, task state, events of `hudi://` assets <--job result-------------------+
 
-Airflow reads DAG files all the time: nothing here reaches pyspark, a Kafka client or a network.
+Airflow parses DAG files continuously: this package never imports pyspark or a Kafka client, and opens no
+connection.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ __all__ = [
     "table_asset",
 ]
 
-_HOMES = {
+_MODULES = {
     "IngestOperator": "operator",
     "IngestSparkSubmitOperator": "submit",
     "ingest_dag": "dag",
@@ -40,8 +41,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import on first use: Airflow asks the provider for its name before Airflow itself is importable."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'ingest.schedule' has no attribute '{name}'")
     from importlib import import_module  # noqa: PLC0415  see above
 
-    return getattr(import_module(f"ingest.schedule.{_HOMES[name]}"), name)
+    return getattr(import_module(f"ingest.schedule.{_MODULES[name]}"), name)

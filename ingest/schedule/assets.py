@@ -1,4 +1,4 @@
-"""Hudi tables as Airflow's assets: what a run of a table tells the DAGs that wait for it."""
+"""Hudi tables as Airflow assets, with events that start the DAGs that wait for a table."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,18 +12,18 @@ from ingest.schedule.report import Report
 def table_asset(table: str, lake: str = "lake") -> Asset:
     """Return the asset of a table: `hudi://<lake>/<table>`.
 
-    `lake` is any name, or the lake's path (`s3a://bucket/lake`), whose scheme is left out.
+    `lake` is any name, or the lake's path (`s3a://bucket/lake`) with its scheme dropped.
     """
     return Asset(uri=f"{_root(lake)}/{table}")
 
 
 def lake_alias(lake: str = "lake") -> AssetAlias:
-    """Return the alias under which a lake's tables are announced whose names no DAG file holds."""
+    """Return the alias for those tables of a lake that no DAG file names."""
     return AssetAlias(name=_root(lake))
 
 
 def announce(report: Report, lake: str, outlets: Sequence[object], events: Mapping[Any, Any]) -> None:
-    """Put a run's counts into the events of those tables' assets that are outlets, or below the alias."""
+    """Add a run's counts to the events of the tables' assets, or of the alias, as far as they are outlets."""
     alias = lake_alias(lake)
     for result in report.tables:
         asset = table_asset(result.table, lake)
@@ -35,7 +35,7 @@ def announce(report: Report, lake: str, outlets: Sequence[object], events: Mappi
 
 
 def outlets_of(tables: Iterable[str], lake: str) -> list[Asset | AssetAlias]:
-    """Return the tables' assets; the lake's alias where names are known at run time alone."""
+    """Return the tables' assets; the lake's alias if the names are only known at run time."""
     names = list(tables)
     if not names or any("{{" in name for name in names):
         return [lake_alias(lake)]

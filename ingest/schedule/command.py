@@ -11,7 +11,7 @@ from ingest.settings import MASK, looks_secret, mask_url
 
 @attrs.frozen(kw_only=True)
 class RunCommand:
-    """What is run; with an `application` the program is `spark-submit`, else `ingest`."""
+    """A command line: of `spark-submit` if it has an `application`, else of `ingest`."""
 
     program: str
     application: str | None = None
@@ -23,7 +23,7 @@ class RunCommand:
     run_args: tuple[str, ...] = ()
 
     def line(self, report: str) -> tuple[str, ...]:
-        """Return program and arguments; the run report goes to a file."""
+        """Return the program and its arguments, with the run report going to the file `report`."""
         submit = (*self.submit_args, self.application) if self.application else ()
         return (self.program, *submit, *self.arguments(report))
 
@@ -35,25 +35,25 @@ class RunCommand:
             "--max-offsets": self.max_offsets,
             "--report": report,
         }
-        given = [part for flag, value in flags.items() if value for part in (flag, value)]
-        return ("run", *self.tables, *given, *self.run_args)
+        arguments = [part for flag, value in flags.items() if value for part in (flag, value)]
+        return ("run", *self.tables, *arguments, *self.run_args)
 
 
 def check_arguments(application: str | None, submit_args: Sequence[str]) -> None:
-    """Refuse arguments of spark-submit where it is not what runs."""
+    """Refuse spark-submit arguments without an application.  Raises `UsageError`."""
     if submit_args and not application:
         todo = "Name ingest/__main__.py of the Spark environment with it, and spark-submit as executable"
-        raise UsageError("submit_args goes with application, which is not given", todo)
+        raise UsageError("submit_args needs application, which is not set", todo)
 
 
 def shown(line: Sequence[str]) -> str:
-    """Write a command line as one would type it, without secrets."""
+    """Return a command line as typed in a shell, with secrets masked."""
     before = ("", *line)
     return shlex.join(_masked(name, word) for name, word in zip(before, line, strict=False))
 
 
 def _masked(before: str, word: str) -> str:
-    """Mask the value of `name=value`, or of a flag, whose name looks secret; and what a URL holds."""
+    """Mask the value of a `name=value` or flag with a secret-looking name, and credentials in a URL."""
     name, equals, _ = word.partition("=")
     if equals and looks_secret(name):
         return f"{name}={MASK}"
@@ -63,5 +63,5 @@ def _masked(before: str, word: str) -> str:
 
 
 def names_secret(variable: str) -> bool:
-    """Tell whether an environment variable of this name holds a secret."""
+    """Return whether an environment variable of this name holds a secret."""
     return looks_secret(variable.replace("_", ".")) or variable.endswith("BASIC_AUTH")

@@ -1,4 +1,4 @@
-"""A job's end as Airflow takes it: XCom, asset events, and the exception that decides on a retry."""
+"""Report a finished job to Airflow: XCom, asset events, and the exception that decides on a retry."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -9,31 +9,31 @@ from ingest.schedule.report import Json, Report
 from ingest.schedule.states import AirflowException, AirflowFailException
 
 REPORT_KEY: Final = "report"
-"""The XCom of the run report; there after a failure too, where a task has no return value."""
+"""XCom key of the run report; also set after a failure, when a task has no return value."""
 
 
 def push_report(report: object, context: Mapping[str, Any]) -> None:
-    """Push the run report, if there is one."""
+    """Push the run report if the job wrote it."""
     if isinstance(report, Report):
         context["ti"].xcom_push(key=REPORT_KEY, value=report.content)
 
 
 def deliver(ended: Ended, lake: str, outlets: Sequence[object], context: Mapping[str, Any]) -> Json:
-    """Return the run report of a job that is done, having announced its tables; raise for any other."""
-    verdict = judge(ended)
-    _check(verdict)
+    """Announce the tables of a successful job and return its run report; raise if the job failed."""
+    result = judge(ended)
+    _check(result)
     if not isinstance(ended.report, Report):
-        raise TypeError("a job is only done with its report")
+        raise TypeError("a job is only successful with its report")
     announce(ended.report, lake, outlets, context["outlet_events"])
     return ended.report.content
 
 
-def _check(verdict: JobResult) -> None:
-    """Raise what a task state is made of: AirflowFailException is never tried again."""
-    match verdict.kind:
+def _check(result: JobResult) -> None:
+    """Raise the exception for the task state: Airflow never retries after AirflowFailException."""
+    match result.kind:
         case "again":
-            raise AirflowException(verdict.text)
+            raise AirflowException(result.text)
         case "failed":
-            raise AirflowFailException(verdict.text)
+            raise AirflowFailException(result.text)
         case "done":
             pass

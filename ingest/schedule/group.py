@@ -1,4 +1,4 @@
-"""A task group: one mapped task a table, or one a few tables."""
+"""A task group: one mapped task per table, or per few tables."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -11,7 +11,7 @@ from ingest.schedule.operator import IngestOperator
 from ingest.schedule.tablefiles import list_tables
 
 MAP_LABEL: Final = "{{ task.tables if task.tables is string else task.tables | join(', ') }}"
-"""What the grid calls a mapped task: its tables."""
+"""The label of a mapped task in the grid: its tables."""
 
 
 def ingest_task_group(
@@ -25,9 +25,9 @@ def ingest_task_group(
 ) -> TaskGroup:
     """Make a task group with one mapped task `<group_id>.run` over tables.
 
-    `tables` are names, what another task returns (a list of names), or by default those of the folder
-    `tables_dir` as it is when the DAG is parsed.  `tables_per_task` tables share a Spark session and a task;
-    None: all of them.  The rest goes to IngestOperator, and so to each task: `pool`, `retries`, …
+    `tables` are names, or the output of another task (a list of names); the default is the tables of the
+    folder `tables_dir` when Airflow parses the DAG.  `tables_per_task` tables share a task and its Spark
+    session; None puts all tables into one task.  Other arguments go to IngestOperator: `pool`, `retries`, …
     """
     shares = _shares(tables, tables_dir, tables_per_task)
     per_table = {"map_index_template": MAP_LABEL, "outlets": [lake_alias(lake)]}
@@ -41,15 +41,15 @@ def ingest_task_group(
 def _shares(
     tables: Sequence[str] | XComArg | None, tables_dir: str | None, tables_per_task: int | None
 ) -> XComArg | list[str] | list[list[str]]:
-    """Return what each mapped task gets."""
+    """Return the tables of each mapped task."""
     if isinstance(tables, XComArg):
         if tables_per_task != 1:
-            todo = "Let that task return lists of tables, and leave tables_per_task at 1"
+            todo = "Let that task return lists of tables, and keep tables_per_task = 1"
             raise UsageError("tables_per_task needs names that are known when the DAG is parsed", todo)
         return tables
     names = list(tables) if tables is not None else _in_folder(tables_dir)
     if not names:
-        raise UsageError("ingest_task_group was given no tables")
+        raise UsageError("ingest_task_group has no tables to run")
     if tables_per_task == 1:
         return names
     size = tables_per_task or len(names)
@@ -58,5 +58,5 @@ def _shares(
 
 def _in_folder(tables_dir: str | None) -> list[str]:
     if tables_dir is None:
-        raise UsageError("ingest_task_group needs tables, or tables_dir to find them in")
+        raise UsageError("ingest_task_group needs tables or tables_dir")
     return list(list_tables(tables_dir))

@@ -1,4 +1,4 @@
-"""The job as a process: its own environment, its own process group, what it says line by line."""
+"""Run a job as a process with its own environment and process group, and read its output by line."""
 
 import os
 import subprocess
@@ -10,17 +10,17 @@ from typing import Final
 
 PROCESS_GUARD: Final = Path(__file__).with_name("process_guard.py")
 MAX_LINE: Final = 16_384
-"""A longer line of the job's is cut into several."""
+"""Bytes; a longer line of output is split."""
 
 
 class Job:
-    """A running job; it ends, with all that it started, when `stop` is called or this process dies."""
+    """A running job.  It ends, with every process it started, when `stop` is called or this process dies."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, kill_after_s: float
     ) -> None:
         self._process = subprocess.Popen(
-            # -I and -S: nothing of Airflow's environment is imported, so it starts in 20 ms.
+            # -I and -S: imports nothing from Airflow's environment and starts in 20 ms.
             [sys.executable, "-I", "-S", str(PROCESS_GUARD), str(kill_after_s), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -30,36 +30,36 @@ class Job:
         )
 
     def lines(self) -> Iterator[str]:
-        """Give what the job says, as it says it, until it has ended."""
-        said = self._process.stdout
-        assert said is not None  # noqa: S101  a pipe was asked for
-        while line := said.readline(MAX_LINE):
+        """Yield the job's output lines as they come, until it ends."""
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101  Popen made a pipe
+        while line := stdout.readline(MAX_LINE):
             yield line.decode(errors="backslashreplace").rstrip()
 
     def wait(self) -> int:
-        """Return the exit code: 128 and a signal's number for a job that was killed."""
+        """Wait for the job and return its exit code: 128 plus the signal number if it was killed."""
         code = self._process.wait()
         return code if code >= 0 else 128 - code
 
     def stop(self) -> None:
-        """Ask the job to end, and return at once: `lines` ends when it has."""
-        holder = self._process.stdin
-        assert holder is not None  # noqa: S101  a pipe was asked for
+        """Ask the job to end, and return immediately; `lines` ends with the job."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101  Popen made a pipe
         with suppress(OSError):
-            holder.close()
+            stdin.close()
 
 
-def job_environment(program: str, more: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without what is Airflow's own, its program's folder first in PATH."""
+def job_environment(program: str, extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this environment without Airflow's own variables, with the program's folder first in PATH."""
     env = {name: text for name, text in os.environ.items() if not _is_airflows(name)}
-    env.update(more)
-    folder = os.path.dirname(program)  # noqa: PTH120  a bare name has none, where Path says "."
+    env.update(extra)
+    folder = os.path.dirname(program)  # noqa: PTH120  of a bare name "", where Path gives "."
     return {**env, "PATH": f"{folder}{os.pathsep}{env.get('PATH', os.defpath)}"} if folder else env
 
 
 def _is_airflows(name: str) -> bool:
-    """Tell whether a variable belongs to Airflow: its settings and connections, its Python."""
-    if name.startswith("AIRFLOW_CTX_"):  # which DAG, task and run it is
+    """Return whether a variable is Airflow's own: settings, connections, or its Python environment."""
+    if name.startswith("AIRFLOW_CTX_"):  # identifies DAG, task and run
         return False
     of_python = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
     return name in of_python or name.lstrip("_").startswith("AIRFLOW_")

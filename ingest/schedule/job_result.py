@@ -1,4 +1,4 @@
-"""What became of a job, for Airflow and for the person on call."""
+"""The result of a job, for Airflow and for the person on call."""
 
 import signal
 from collections.abc import Iterable, Sequence
@@ -11,16 +11,16 @@ from ingest.schedule.report import Report, ReportError
 
 CANNOT_START: Final = (126, 127)
 SIGNALLED: Final = 128
-"""Above it an exit code is a signal's number more."""
+"""An exit code above this is 128 plus a signal number."""
 UNKNOWN: Final = -1
-"""The submission failed, and nothing told the driver's own exit code."""
+"""The submission failed and the driver's own exit code is unknown."""
 MAX_ERRORS: Final = 20
-"""So many tables' errors a message holds; all of them are in the report."""
+"""Table errors in one message; the report has all of them."""
 
 
 @attrs.frozen
 class JobResult:
-    """`done`; `again`: Airflow may try again; `failed`: it would fail again unchanged."""
+    """`done`; `again`: Airflow may retry; `failed`: a retry would fail again."""
 
     kind: Literal["done", "again", "failed"]
     text: str
@@ -28,22 +28,22 @@ class JobResult:
 
 @attrs.frozen
 class Ended:
-    """How a job ended: its exit code, its report or what is wrong with that, its last lines.
+    """The end of a job: exit code, report or the reason that it cannot be read, last output lines.
 
-    `stopped` says who ended it, where that was Airflow; `is_own` that the program is of Airflow's own
+    `stopped` is the reason if Airflow stopped the job.  `is_own` is true if the program lies in Airflow's own
     environment.
     """
 
     code: int
     program: str
     report: Report | ReportError
-    said: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
     stopped: str = ""
     is_own: bool = False
 
 
 def judge(ended: Ended) -> JobResult:
-    """Say what an end means."""
+    """Return the result that a job's end implies."""
     if ended.code == 0:
         return _done(ended)
     why = f"\n{reasons}" if (reasons := _reasons(ended)) else ""
@@ -53,7 +53,7 @@ def judge(ended: Ended) -> JobResult:
 def _done(ended: Ended) -> JobResult:
     if isinstance(ended.report, ReportError):
         text = (
-            f"{ended.program} left with exit code 0, but {ended.report}. "
+            f"{ended.program} exited with code 0, but {ended.report}. "
             "Is it the `ingest` (or, with application=, the spark-submit) of the Spark environment?"
         )
         return JobResult("failed", text)
@@ -67,59 +67,64 @@ def _is_final(ended: Ended) -> bool:
 
 
 def _headline(ended: Ended) -> str:
-    """Say in one sentence what happened, and what follows."""
+    """Return one sentence: the failure and its consequence."""
     code = f"exit code {ended.code}"
     if ended.stopped:
-        return f"ingest was stopped: {ended.stopped}. Every table is at one of its commits; run it again"
+        return f"ingest was stopped: {ended.stopped}. Every table is at one of its commits; run again"
     if ended.code == UserError.exit_code:
-        return f"ingest cannot run as it is set up ({code}); no retry would help{_own_hint(ended)}"
+        return f"ingest is not set up correctly ({code}); a retry cannot help{_own_hint(ended)}"
     if ended.code == PermanentError.exit_code:
-        return f"ingest failed, and would fail again unchanged ({code}){_share(ended)}"
+        return f"ingest failed and would fail again unchanged ({code}){_share(ended)}"
     if ended.code == RetryableError.exit_code:
-        return f"ingest could not finish for now ({code}); it can be tried again as it is{_share(ended)}"
+        return f"ingest failed for a temporary reason ({code}); a retry may succeed{_share(ended)}"
     if ended.code in CANNOT_START:
-        return f"{ended.program} cannot be started ({code}): is it the Spark environment's, with its Java?"
+        hint = "is it the one of the Spark environment, and is Java installed there?"
+        return f"{ended.program} cannot be started ({code}): {hint}"
     if ended.code > SIGNALLED:
         return f"ingest was killed by {_signal_name(ended.code)}; every table is at one of its commits"
     if ended.code == UNKNOWN:
-        return f"{ended.program} failed; what the driver itself left with is not known"
-    return f"{ended.program} left with {code}, which ingest itself never gives"
+        return f"{ended.program} failed; the exit code of the driver is unknown"
+    return f"{ended.program} exited with {code}, which ingest itself never returns"
 
 
 def _own_hint(ended: Ended) -> str:
     if not ended.is_own:
         return ""
     return (
-        f". {ended.program} is of Airflow's own environment: "
-        "executable= has to name that of the environment with Spark"
+        f". {ended.program} lies in Airflow's own environment: "
+        "executable= must name the one of the environment with Spark"
     )
 
 
 def _share(ended: Ended) -> str:
-    """Tell what became of the tables, where there were several."""
+    """Return the outcomes of the tables if there are several."""
     several = isinstance(ended.report, Report) and len(ended.report.tables) > 1
     return f": {_count(ended.report)}" if several and isinstance(ended.report, Report) else ""
 
 
 def _count(report: Report) -> str:
-    outcomes = [one.outcome for one in report.tables]
-    kinds = [one for one in ("committed", "idle", "failed", "temporary") if one in outcomes]
-    return ", ".join(f"{outcomes.count(one):,} {one}" for one in kinds) or "no table"
+    outcomes = [table.outcome for table in report.tables]
+    present = [name for name in ("committed", "idle", "failed", "temporary") if name in outcomes]
+    return ", ".join(f"{outcomes.count(name):,} {name}" for name in present) or "no table"
 
 
 def _reasons(ended: Ended) -> str:
     """Return the tables' errors, else the errors that the job printed, else its last lines."""
     if isinstance(ended.report, Report):
-        errors = [one.error for one in ended.report.tables if one.error]
-        more = len(errors) - MAX_ERRORS
-        errors = errors[:MAX_ERRORS] + ([f"… and {more} more: see the XCom `report`"] if more > 0 else [])
+        errors = [table.error for table in ended.report.tables if table.error]
+        omitted = len(errors) - MAX_ERRORS
+        errors = errors[:MAX_ERRORS] + (
+            [f"… and {omitted} more: see the XCom `report`"] if omitted > 0 else []
+        )
         if errors:
             return "\n".join(errors)
-    return "\n".join(_errors(ended.said) or ended.said)
+    return "\n".join(_errors(ended.output) or ended.output)
 
 
-def _errors(said: Iterable[str]) -> Sequence[str]:
-    lines = (line for line in said if line.startswith("ingest: ") and not line.startswith("ingest: warning"))
+def _errors(output: Iterable[str]) -> Sequence[str]:
+    lines = (
+        line for line in output if line.startswith("ingest: ") and not line.startswith("ingest: warning")
+    )
     return [line.removeprefix("ingest: ") for line in lines]
 
 

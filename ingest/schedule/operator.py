@@ -1,4 +1,4 @@
-"""IngestOperator: one `ingest run`, in the environment that has Spark."""
+"""IngestOperator: run `ingest run` in the environment that has Spark."""
 
 import json
 import logging
@@ -24,33 +24,32 @@ from ingest.schedule.job_result import Ended
 from ingest.schedule.report import Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowFailException
 
-KEPT_LINES: Final = 20
-"""Of what a job said, for a message about one that left no report."""
+LAST_LINES: Final = 20
+"""Last output lines to quote for a job without a report."""
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 
 
 class IngestOperator(BaseOperator):
-    """Run `ingest run` as a process of the Spark environment, and take its report.
+    """Run `ingest run` as a process of the Spark environment, and return its report.
 
-    The process has a group of its own, which ends when the task does, however that happens.  Exit code 75
-    makes a task that is tried again, 1 and 2 one that is not.  All arguments but `kill_after_s` and `lake`
-    are templates.
+    The process has its own process group, which ends with the task, however the task ends.  Airflow retries
+    after exit code 75, never after 1 or 2.  All arguments except `kill_after_s` and `lake` are templates.
 
     :param executable: the Spark environment's `ingest`, or with `application` its `spark-submit`; a path, or
         a name on the job's PATH.
-    :param tables: one table's name, or several; none: all tables of the folder.
+    :param tables: table names; empty: all tables of the folder.
     :param application: path of `ingest/__main__.py` in the Spark environment, for spark-submit.
     :param submit_args: arguments of spark-submit, such as ["--master", "yarn"].
     :param settings: settings file (`--settings`).
     :param tables_dir: folder of table files (`--tables`).
-    :param max_offsets: offsets to read at the most, per table.
-    :param run_args: more arguments of `ingest run`.
-    :param env: environment variables for the job, above those of the worker; Airflow's own are left out.
-    :param cwd: the job's working folder; a temporary one by default.
-    :param report: where the run report goes; by default a temporary file.  Name a shared place where the
-        driver runs on another machine.
-    :param kill_after_s: seconds between SIGTERM and SIGKILL when the task is killed; more than
-        `[run] stop_grace_s` and what Spark takes to stop.
+    :param max_offsets: maximum number of offsets to read per table.
+    :param run_args: additional arguments of `ingest run`.
+    :param env: environment variables that override the worker's; Airflow's own are not passed on.
+    :param cwd: working directory; a temporary one by default.
+    :param report: file for the run report; a temporary one by default.  Use a shared path if the driver runs
+        on another machine.
+    :param kill_after_s: seconds between SIGTERM and SIGKILL when the task is killed; longer than
+        `[run] stop_grace_s` plus the time that Spark takes to stop.
     :param lake: the lake's name or path in the assets' URIs: `hudi://<lake>/<table>`.
     """
 
@@ -101,25 +100,25 @@ class IngestOperator(BaseOperator):
         self._mask_secrets()
 
     def execute(self, context: Any) -> Json:
-        """Run the job to its end; return the run report."""
+        """Run the job to its end and return the run report."""
         self._mask_secrets()
         with TemporaryDirectory(prefix="ingest-") as scratch:
             report = Path(self.report or Path(scratch, "report.json"))
-            report.unlink(missing_ok=True)  # an earlier try's
+            report.unlink(missing_ok=True)  # of an earlier try
             ended = self._run(report, self.cwd or scratch, context)
         return deliver(ended, self.lake, self.outlets, context)
 
     def on_kill(self) -> None:
-        """Ask the job to end, and return at once: its orderly end may outlast this process."""
+        """Ask the job to end, and return immediately: a clean stop may outlast this process."""
         self._stopped = self._stopped or "Airflow killed the task"
         if self._job:
             self._job.stop()
-        text = "Airflow kills this task: its job gets SIGTERM now, and SIGKILL if it is there in %s s"
+        text = "Airflow kills this task: its job gets SIGTERM now, and SIGKILL if it still runs in %s s"
         with suppress(RuntimeError):  # a signal can come while a line is being logged
             self.log.warning(text, self.kill_after_s)
 
     def command(self) -> RunCommand:
-        """Return what is to be run."""
+        """Return the command to run."""
         return RunCommand(
             program=str(self.executable),
             application=self.application,
@@ -136,46 +135,46 @@ class IngestOperator(BaseOperator):
         program = _find(str(self.executable), env["PATH"])
         line = self.command().line(str(report))
         self.log.info("Running: %s", shown(line))
-        last: deque[str] = deque(maxlen=KEPT_LINES)
+        last: deque[str] = deque(maxlen=LAST_LINES)
         self._job = job = Job((program, *line[1:]), env, cwd, self.kill_after_s)
-        if self._stopped:  # killed before it could start
+        if self._stopped:  # killed before the start
             job.stop()
         try:
             self._listen(job, last)
-        except BaseException as error:  # the execution timeout above all
+        except BaseException as error:  # such as the execution timeout
             self._stopped = f"{type(error).__name__} {error}".strip()
             job.stop()
             self._listen(job, last)
             raise
         finally:
             code = job.wait()
-            found = _read(report)
+            content = _read(report)
             if self.do_xcom_push:
-                push_report(found, context)
-        return Ended(code, line[0], found, tuple(last), self._stopped, is_own=_is_own(program))
+                push_report(content, context)
+        return Ended(code, line[0], content, tuple(last), self._stopped, is_own=_is_own(program))
 
     def _listen(self, job: Job, last: deque[str]) -> None:
-        """Pass on what the job says, at its level, until it has ended."""
+        """Log the job's output lines, each at its level, until the job ends."""
         for line in job.lines():
             if line:
                 last.append(line)
                 self.log.log(log_level(line), "%s", line)
 
     def _mask_secrets(self) -> None:
-        """Let Airflow hide the values of variables that look secret, wherever it shows them."""
+        """Let Airflow mask the values of secret-looking variables in logs and pages."""
         for name, text in dict(self.env or {}).items():
             if names_secret(name) and text and "{{" not in text:
                 mask_secret(text)
 
 
 def table_names(tables: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names from a list, or from a text that holds one or several."""
+    """Return table names from a list, or from a string with one or several."""
     parts = re.findall(r"\{\{.*?\}\}|[^,\s]+", tables) if isinstance(tables, str) else tables
     return tuple(map(str, parts))
 
 
 def log_level(line: str) -> int:
-    """Return the level of what a job says: ingest's own lines have one."""
+    """Return the log level of an output line: ingest's own lines carry one."""
     if line.startswith("ingest: "):
         return logging.WARNING if line.startswith("ingest: warning") else logging.ERROR
     if not line.startswith("{"):
@@ -187,20 +186,20 @@ def log_level(line: str) -> int:
 
 
 def _find(program: str, path: str) -> str:
-    """Return the program's path, or say what is wrong with it."""
-    found = shutil.which(program, path=path)
-    if found:
-        return found
-    what = "is not there" if not Path(program).exists() else "cannot be executed"
+    """Return the program's path.  Raises `AirflowFailException` if it is missing or not executable."""
+    resolved = shutil.which(program, path=path)
+    if resolved:
+        return resolved
+    problem = "cannot be executed" if Path(program).exists() else "does not exist"
     raise AirflowFailException(
-        f"executable={program!r} {what} on worker {gethostname()}. It has to name the `ingest` (or, with "
-        "application=, the spark-submit) of the environment that has Spark, which is not Airflow's own: "
+        f"executable={program!r} {problem} on worker {gethostname()}. It must name the `ingest` (or, with "
+        "application=, the spark-submit) of the environment that has Spark, not of Airflow's own: "
         "pip install 'hudi-cdc-ingest[spark]' there"
     )
 
 
 def _is_own(program: str) -> bool:
-    """Tell whether a program lies in Airflow's own environment."""
+    """Return whether a program lies in Airflow's own environment."""
     return Path(program).parent == Path(sys.executable).parent
 
 

@@ -1,14 +1,14 @@
-"""Runs a job on a leash: when whoever holds our standard input lets go, or dies, the whole job ends.
+"""Run a job and end all of it when the parent closes our standard input or dies.
 
-A program of its own, of the standard library alone.  Airflow gives a task that it kills five seconds, then
-sends SIGKILL; a job in its commit needs longer, and nobody would be left to end it.  So the job's process
-group belongs to this process, which no signal to the task reaches.
+A separate program that uses only the standard library.  Airflow sends SIGKILL five seconds after it asks a
+task to stop; a job in its commit needs longer, and would be orphaned.  So this process owns the job's process
+group, and signals to the task do not reach it.
 
     python process_guard.py SECONDS PROGRAM [ARGUMENT…]
 
-SIGTERM goes to the group first, SIGKILL that many seconds later.  Exit code: the program's own; 128 and the
-number of the signal that killed it; 127 where it could not be started.  What the program prints is passed on
-as long as somebody listens.
+The group gets SIGTERM first, and SIGKILL that many seconds later.  The exit code is the program's own; 128
+plus the signal number if a signal killed it; 127 if it cannot be started.  The program's output is passed on
+while there is a reader.
 """
 
 import contextlib
@@ -20,27 +20,27 @@ import sys
 import time
 
 TICK_S = 0.1
-LET_GO_S = 10.0
-"""What is left of the group when its leader has ended gets this long: Spark's JVM ends by itself."""
+LEADERLESS_S = 10.0
+"""Time for the rest of the group after its leader has ended: Spark's JVM stops on its own."""
 CANNOT_START = 127
 CHUNK = 65536
 
 
 class ProcessGuard:
-    """A program in a session of its own, and what is done to it."""
+    """A program in its own session; passes on its output and ends its process group."""
 
     def __init__(self, kill_after_s: float) -> None:
         self.kill_after_s = kill_after_s
         self.kill_at = float("inf")
         self.is_asked = False
-        self.hears = True
+        self.has_reader = True
 
     def ask(self, *_: object) -> None:
-        """Note that the job is to end; a signal handler."""
+        """Ask the job to end; a signal handler."""
         self.is_asked = True
 
     def start(self, command: list[str]) -> None:
-        """Start the program: with handlers set, since what is blocked or ignored would be so for it, too."""
+        """Start the program, after the signal handlers: it inherits blocked and ignored signals."""
         self.job = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -48,27 +48,29 @@ class ProcessGuard:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        assert self.job.stdout is not None  # noqa: S101  a pipe was asked for
-        self.said = self.job.stdout.fileno()
-        self.sources = {sys.stdin.fileno(), self.said}
+        assert self.job.stdout is not None  # noqa: S101  Popen made a pipe
+        self.output = self.job.stdout.fileno()
+        self.sources = {sys.stdin.fileno(), self.output}
 
-    def hold(self) -> int:
+    def wait(self) -> int:
         """Wait until the program and its group have ended; return the exit code."""
         while self.job.poll() is None:
-            self.look()
-        self.kill_at = min(self.kill_at, time.monotonic() + LET_GO_S)
+            self.poll()
+        self.kill_at = min(self.kill_at, time.monotonic() + LEADERLESS_S)
         while self.signal(0):
-            self.look()
-        end = time.monotonic() + TICK_S  # the last of what was said; one who left the group may hold the pipe
-        while self.said in self.sources and time.monotonic() < end:
-            self.look()
+            self.poll()
+        end = (
+            time.monotonic() + TICK_S
+        )  # remaining output; a process outside the group may keep the pipe open
+        while self.output in self.sources and time.monotonic() < end:
+            self.poll()
         code = self.job.returncode
         return code if code >= 0 else 128 - code
 
-    def look(self) -> None:
-        """Pass on what was said, notice that nobody holds us, kill what has had its time."""
+    def poll(self) -> None:
+        """Pass on output, check that the parent lives, kill the group after its grace period."""
         readable, _, _ = select.select(self.sources, (), (), TICK_S)
-        if self.said in readable:
+        if self.output in readable:
             self.pass_on()
         if sys.stdin.fileno() in readable and not os.read(sys.stdin.fileno(), CHUNK):
             self.sources.discard(sys.stdin.fileno())
@@ -79,15 +81,15 @@ class ProcessGuard:
             self.signal(signal.SIGKILL)
 
     def pass_on(self) -> None:
-        """Write on what the program wrote; without a listener it is dropped, and the program goes on."""
-        chunk = os.read(self.said, CHUNK)
+        """Pass on the program's output; without a reader, drop it and let the program run."""
+        chunk = os.read(self.output, CHUNK)
         if not chunk:
-            self.sources.discard(self.said)
-        while chunk and self.hears:
+            self.sources.discard(self.output)
+        while chunk and self.has_reader:
             try:
                 chunk = chunk[os.write(sys.stdout.fileno(), chunk) :]
             except BrokenPipeError:
-                self.hears = False
+                self.has_reader = False
 
     def end(self) -> None:
         """Ask the group to end, once."""
@@ -96,7 +98,7 @@ class ProcessGuard:
             self.signal(signal.SIGTERM)
 
     def signal(self, number: int) -> bool:
-        """Send a signal to the group; tell whether anybody is left in it."""
+        """Send a signal to the group; return whether it still has processes."""
         with contextlib.suppress(PermissionError):
             try:
                 os.killpg(self.job.pid, number)
@@ -116,7 +118,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stdout.write(f"{command[0]} cannot be started: {error.strerror}\n")
         return CANNOT_START
-    return guard.hold()
+    return guard.wait()
 
 
 if __name__ == "__main__":

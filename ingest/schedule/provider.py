@@ -1,4 +1,4 @@
-"""What Airflow asks a provider: entry point `apache_airflow_provider`."""
+"""Provider metadata for Airflow: entry point `apache_airflow_provider`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The run report that a job left: read as values, checked."""
+"""Read and check the run report of a job."""
 
 import json
 from pathlib import Path
@@ -11,12 +11,12 @@ Json = dict[str, Any]
 
 
 class ReportError(ValueError):
-    """A report that is not there, or is none."""
+    """A report that is missing or malformed."""
 
 
 @attrs.frozen
 class Applied:
-    """How many rows a run changed."""
+    """Numbers of rows that a run changed."""
 
     upserted: int
     deleted: int
@@ -24,7 +24,7 @@ class Applied:
 
 @attrs.frozen
 class TableResult:
-    """What a run did to one table."""
+    """The result of a run for one table."""
 
     table: str
     outcome: Literal["committed", "idle", "failed", "temporary"]
@@ -36,7 +36,7 @@ class TableResult:
     error: str | None
 
     def counts(self) -> Json:
-        """Return what an asset's event tells its consumers."""
+        """Return the counts for an asset's event."""
         return {
             "outcome": self.outcome,
             "instant": self.instant,
@@ -50,7 +50,7 @@ class TableResult:
 
 @attrs.frozen
 class Report:
-    """A run's report; `content` is all of it."""
+    """A run's report; `content` is the whole JSON."""
 
     run_id: str
     outcome: Literal["done", "failed", "temporary"]
@@ -59,7 +59,7 @@ class Report:
 
 
 def read_report(path: Path) -> Report:
-    """Read a report; raises ReportError."""
+    """Read a report.  Raises `ReportError`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         report = cattrs.structure(content, Report)

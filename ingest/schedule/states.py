@@ -1,9 +1,9 @@
-"""The exceptions that decide a task's state, from where this version of Airflow keeps them."""
+"""The exceptions that decide a task's state, imported from their module in this Airflow version."""
 
 try:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 except ImportError:  # before Airflow 3.2
-    from airflow.exceptions import (  # type: ignore[no-redef, attr-defined]  # not seen beside a newer one
+    from airflow.exceptions import (  # type: ignore[no-redef, attr-defined]  # unused with a newer version
         AirflowException,
         AirflowFailException,
     )

@@ -1,7 +1,7 @@
-"""For those who have the Spark provider: its SparkSubmitOperator, with ingest's exit reasons and report.
+"""IngestSparkSubmitOperator: the Spark provider's operator with ingest's report and exit reasons.
 
-The provider looks after the connection, the cluster manager and a driver that runs elsewhere; this adds what
-the report says.  The process group is the provider's: it kills spark-submit alone (see docs/airflow.md).
+The provider handles the connection, the cluster manager and a driver on another machine; this class adds
+the report.  When Airflow kills the task, the provider kills only spark-submit (see docs/airflow.md).
 """
 
 import re
@@ -28,18 +28,18 @@ except ImportError as missing:
     ) from missing
 
 _OUTCOMES: Final = {"done": 0, "failed": 1, "temporary": 75}
-_CODE: Final = re.compile(r"Error code is: (\d+)")  # the provider keeps spark-submit's code nowhere else
+_CODE: Final = re.compile(r"Error code is: (\d+)")  # the provider reports the exit code only in this text
 
 
 class IngestSparkSubmitOperator(SparkSubmitOperator):
-    """Submit `ingest/__main__.py run …` by an Airflow connection, and take its report.
+    """Submit `ingest/__main__.py run …` through an Airflow connection, and return its report.
 
-    In cluster mode spark-submit's exit code is not the driver's: the report decides, so `report` has to be a
-    path that the driver writes and this worker reads.
+    In cluster mode the exit code of spark-submit is not the driver's: the report decides, so `report` must be
+    a path that the driver can write and this worker can read.
 
     :param application: path of `ingest/__main__.py`, as the driver sees it.
-    :param tables, settings, tables_dir, max_offsets, run_args, lake: as IngestOperator has them.
-    :param report: where the run report goes.
+    :param tables, settings, tables_dir, max_offsets, run_args, lake: as in IngestOperator.
+    :param report: file for the run report.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "report")
@@ -72,21 +72,21 @@ class IngestSparkSubmitOperator(SparkSubmitOperator):
         self.report = report
         self.lake = lake
 
-    def execute(self, context: Any) -> Json:  # type: ignore[override] # theirs returns nothing
+    def execute(self, context: Any) -> Json:  # type: ignore[override] # the provider's returns None
         """Submit, wait, and return the run report."""
-        Path(self.report).unlink(missing_ok=True)  # an earlier try's
-        said, code = "", 0
+        Path(self.report).unlink(missing_ok=True)  # of an earlier try
+        output, code = "", 0
         try:
             super().execute(context)
         except AirflowException as error:
-            said = str(error)
-            code = int(found[1]) if (found := _CODE.search(said)) else UNKNOWN
+            output = str(error)
+            code = int(match[1]) if (match := _CODE.search(output)) else UNKNOWN
         report = _take(Path(self.report))
         if self.do_xcom_push:
             push_report(report, context)
         if isinstance(report, Report):
             code = _OUTCOMES[report.outcome] or (UNKNOWN if code else 0)
-        ended = Ended(code, "spark-submit", report, tuple(said.splitlines()))
+        ended = Ended(code, "spark-submit", report, tuple(output.splitlines()))
         return deliver(ended, self.lake, self.outlets, context)
 
 

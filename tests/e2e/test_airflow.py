@@ -214,7 +214,7 @@ def test_an_unreachable_broker_is_retried_and_a_missing_table_file_is_not(
     states = airflow.states(BY_HAND)
     assert states.pop("customers")[0] == "success", "".join(lines)
     assert states == {"orders, order_lines": ("failed", 1), "summary": ("success", 1)}
-    assert any("ingest could not finish for now (exit code 75)" in line for line in lines)
+    assert any("ingest failed for a temporary reason (exit code 75)" in line for line in lines)
     assert any("Kafka 127.0.0.1:" in line for line in lines)
     assert any("table 'order_lines' does not exist" in line for line in lines)
     assert airflow.query(f"select max(try_number) from task_instance where dag_id = '{BY_HAND}'") > [(1,)]

@@ -61,7 +61,7 @@ def test_a_broken_table_file_affects_only_its_task(folder: Path, caplog: pytest.
 
 def test_a_folder_without_tables_is_an_import_error(tmp_path: Path) -> None:
     """An empty DAG would look healthy."""
-    for path, words in ((tmp_path, "holds no table file"), (tmp_path / "x", "does not exist")):
+    for path, words in ((tmp_path, "has no table files"), (tmp_path / "x", "does not exist")):
         with pytest.raises(UsageError, match=words):
             ingest_dag("d", tables_dir=str(path), operator_args=WHERE)
 

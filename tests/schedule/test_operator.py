@@ -58,12 +58,12 @@ WAITS = table("t", "temporary", LOCKED)
 @pytest.mark.parametrize(
     ("end", "error", "words"),
     [
-        ((75, report(WAITS), ""), AirflowException, ("exit code 75", "can be tried again", LOCKED)),
+        ((75, report(WAITS), ""), AirflowException, ("exit code 75", "a retry may succeed", LOCKED)),
         ((75, None, "ingest: Kafka b:1: no\n"), AirflowException, ("exit code 75", "Kafka b:1: no")),
         ((1, report(FAILED), ""), AirflowFailException, ("code 1", "fail again unchanged", "srv.db.t-0-7")),
         ((2, None, "ingest: no table 't'\n"), AirflowFailException, ("exit code 2", "no table 't'")),
         ((127, None, "java: not found\n"), AirflowFailException, ("cannot be started", "java: not found")),
-        ((52, None, "x\n"), AirflowException, ("exit code 52, which ingest itself never gives", "x")),
+        ((52, None, "x\n"), AirflowException, ("exit code 52, which ingest itself never returns", "x")),
         ((130, report(WAITS), ""), AirflowException, ("killed by SIGINT", LOCKED)),
         ((0, None, ""), AirflowFailException, ("code 0, but it wrote no run report", "Is it the `ingest`")),
         ((0, "{", ""), AirflowFailException, ("does not hold a run report",)),
@@ -122,7 +122,7 @@ def test_a_wrong_path_to_the_spark_environment_fails_before_the_start(
     torn.write_text("#!/nowhere/python\n")
     torn.chmod(0o755)
     messages = {
-        "/nowhere/ingest": "is not there",
+        "/nowhere/ingest": "does not exist",
         str(plain): "cannot be executed",
         str(torn): "cannot be started",
     }
@@ -139,12 +139,12 @@ def test_airflows_own_ingest_is_recognised(context: dict[str, Any]) -> None:
     with pytest.raises(AirflowFailException) as raised:
         operator(own, settings="/nowhere/ingest.toml").execute(context)
 
-    assert "of Airflow's own environment" in str(raised.value)
+    assert "lies in Airflow's own environment" in str(raised.value)
 
 
 def test_arguments_of_spark_submit_need_an_application() -> None:
     """Fails when the DAG is parsed, not at night."""
-    with pytest.raises(UsageError, match="submit_args goes with application"):
+    with pytest.raises(UsageError, match="submit_args needs application"):
         operator("spark-submit", submit_args=["--master", "yarn"])
 
 

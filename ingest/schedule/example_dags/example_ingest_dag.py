@@ -1,6 +1,6 @@
-"""Airflow runs a folder of table files: one mapped task a table, and a DAG that waits for one of them.
+"""Run a folder of table files, one mapped task per table, and a DAG that waits for one of the tables.
 
-The deployment is that of the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
+The deployment comes from the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
 INGEST_TABLES; write the paths themselves in DAGs of your own.
 """
 
@@ -19,7 +19,7 @@ dag = ingest_dag(
     operator_args={
         "executable": os.environ.get("INGEST_BIN", "/opt/ingest/bin/ingest"),
         "settings": os.environ.get("INGEST_SETTINGS", "/etc/ingest/ingest.toml"),
-        "pool": "default_pool",  # one of your own bounds the Spark jobs that run at a time
+        "pool": "default_pool",  # your own pool bounds the number of concurrent Spark jobs
         "execution_timeout": timedelta(hours=2),
     },
     schedule="@hourly",
@@ -36,7 +36,7 @@ with DAG(
 
     @task
     def count_changes() -> int:
-        """Return how many rows the runs changed that this DAG was started for; 0: nothing was new."""
+        """Return the number of rows changed by the runs that started this DAG."""
         events = get_current_context()["triggering_asset_events"][table_asset("customers")]
         return sum(event.extra["upserted"] + event.extra["deleted"] for event in events)
 

@@ -1,6 +1,6 @@
-"""Airflow runs chosen tables: an operator of its own, a task group that shares Spark, then a summary.
+"""Run chosen tables: one operator, a task group that shares a Spark session, then a summary.
 
-The deployment is that of the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
+The deployment comes from the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
 INGEST_TABLES; write the paths themselves in DAGs of your own.
 """
 
@@ -35,12 +35,14 @@ with DAG(
 
     @task(trigger_rule="all_done")
     def summary() -> dict[str, str]:
-        """Return each table's outcome, also those of tasks that failed."""
+        """Return the outcome of each table, including those of failed tasks."""
         ti = get_current_context()["ti"]
         reports = [
             ti.xcom_pull("customers", key="report"),
             *ti.xcom_pull("orders.run", key="report", map_indexes=[0]),
         ]
-        return {one["table"]: one["outcome"] for report in reports if report for one in report["tables"]}
+        return {
+            table["table"]: table["outcome"] for report in reports if report for table in report["tables"]
+        }
 
     customers >> orders >> summary()
