@@ -1,6 +1,6 @@
-"""For tests of what `ingest` makes of your events: builders, an assertion, and a pytest plugin.
+"""Test the tables that `ingest` makes of your events: builders, an assertion and a pytest plugin.
 
-The plugin gives `ingest_servers`, `ingest_spark`, `ingest_spark_conf` and `ingest_deployment`.
+The plugin provides `ingest_servers`, `ingest_spark`, `ingest_spark_conf` and `ingest_deployment`.
 """
 
 from ingest.testing.columns import (

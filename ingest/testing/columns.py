@@ -1,4 +1,4 @@
-"""Types of columns as Confluent's converter writes what Debezium says of them: plain Avro JSON.
+"""Column types as Confluent's converter registers them for Debezium: plain Avro JSON.
 
 A name and a type make a column: `{"id": "int", "name": nullable("string"), "price": decimal(9, 2)}`.
 """
@@ -18,9 +18,9 @@ def nullable(kind: Json) -> Json:
     return ["null", kind]
 
 
-def semantic(physical: str, name: str, **more: Json) -> Json:
+def semantic(physical: str, name: str, **properties: Json) -> Json:
     """Make a type that carries a `connect.name`."""
-    return {"type": physical, "connect.version": 1, "connect.name": name, **more}
+    return {"type": physical, "connect.version": 1, "connect.name": name, **properties}
 
 
 def decimal(precision: int | None, scale: int, *, written_precision: int | None = None) -> Json:
@@ -38,7 +38,7 @@ def decimal(precision: int | None, scale: int, *, written_precision: int | None 
 
 
 def variable_decimal(name: str = "io.debezium.data.VariableScaleDecimal") -> Json:
-    """Make a decimal whose scale comes with each value, as Oracle's NUMBER; once in a row's schema."""
+    """Make a decimal that carries its scale in each value, as for Oracle's NUMBER; use it once per schema."""
     fields = fields_of({"scale": "int", "value": "bytes"})
     return {
         "type": "record",
@@ -73,7 +73,7 @@ def time(unit: str = "us") -> Json:
 
 
 def enum(*allowed: str) -> Json:
-    """Make an enumeration, which is a string that names what it allows."""
+    """Make an enumeration: a string with the list of its allowed values."""
     return semantic(
         "string", "io.debezium.data.Enum", **{"connect.parameters": {"allowed": ",".join(allowed)}}
     )
@@ -82,7 +82,7 @@ def enum(*allowed: str) -> Json:
 def fields_of(columns: Columns, renamed: Mapping[str, str] | None = None) -> list[Json]:
     """Make the fields of a record, with the defaults that the converter writes.
 
-    `renamed` gives fields the name that they had before, as an alias.
+    `renamed` maps fields to their previous names, written as aliases.
     """
     old = {name: {"aliases": [was]} for name, was in (renamed or {}).items()}
     return [
@@ -90,16 +90,16 @@ def fields_of(columns: Columns, renamed: Mapping[str, str] | None = None) -> lis
     ]
 
 
-def record(full_name: str, columns: Columns, **more: Json) -> Json:
-    """Make a record that is known to Connect by its own name."""
+def record(full_name: str, columns: Columns, **properties: Json) -> Json:
+    """Make a record that carries its name as `connect.name`."""
     namespace, _, name = full_name.rpartition(".")
-    place = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return {"type": "record", **place, "fields": fields_of(columns), **more, "connect.name": full_name}
+    full = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"type": "record", **full, "fields": fields_of(columns), **properties, "connect.name": full_name}
 
 
 def _default(kind: Json) -> dict[str, Json]:
     first = kind[0] if isinstance(kind, list) else kind
     if first == "null":
         return {"default": None}
-    told = isinstance(first, dict) and "connect.default" in first
-    return {"default": first["connect.default"]} if told else {}
+    has_default = isinstance(first, dict) and "connect.default" in first
+    return {"default": first["connect.default"]} if has_default else {}

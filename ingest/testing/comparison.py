@@ -1,4 +1,4 @@
-"""A Hudi table against the rows that it must hold, and a difference that a person can read."""
+"""Compare a Hudi table with expected rows, and describe the differences."""
 
 import math
 import struct
@@ -20,101 +20,105 @@ Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 
 SHOWN: Final = 20
-"""How many differences are printed."""
+"""Differences to print."""
 WIDTH: Final = 60
-"""How much of a value is printed."""
+"""Characters to print of a value."""
 OWN: Final = ("_hoodie_", "_cdc_")
-"""How columns begin that no source has."""
+"""Prefixes of the columns that Hudi and ingest add."""
 
 
 def assert_table(
-    found: "DataFrame | Path | str",
+    actual: "DataFrame | Path | str",
     expected: Iterable[Row],
     *,
     key: Sequence[str],
     columns: Sequence[str] | None = None,
 ) -> None:
-    """Compare a Hudi table, a frame or a path, with the rows that it must hold; raises `AssertionError`.
+    """Compare a Hudi table (a DataFrame or a path) with the expected rows.  Raises `AssertionError`.
 
-    Values must be equal and of one type: `Decimal`, `int`, `float`, `str`, `bytes`, `bool`, `date`, lists
-    and dicts; a wall clock (timestamp_ntz) is a `datetime` without zone, an instant (timestamp) one with a
+    Values must be equal and of the same type: `Decimal`, `int`, `float`, `str`, `bytes`, `bool`, `date`,
+    lists and dicts; a wall clock (timestamp_ntz) is a `datetime` without zone, an instant (timestamp) one with a
     zone.  NaN equals NaN; a column of floats is compared in 32 bits.
 
-    `columns` are those to compare: by default all but Hudi's and ingest's own (`_cdc_`), and those of the
-    latter that an expected row names.  A column that an expected row leaves out must be null.
+    `columns` are the columns to compare: by default all except those that Hudi and ingest add, plus the
+    `_cdc_` columns that an expected row names.  A column absent from an expected row must be null.
     """
-    frame = _frame(found)
+    df = _dataframe(actual)
     rows = [dict(row) for row in expected]
-    told = dict.fromkeys(name for row in rows for name in row)
-    own = [name for name in frame.columns if not name.startswith(OWN)]
-    chosen = list(columns) if columns is not None else list(dict.fromkeys([*own, *told]))
-    lacking = [name for name in [*key, *chosen] if name not in frame.columns]
-    if lacking:
-        raise AssertionError(
-            f"the table has no column {', '.join(dict.fromkeys(lacking))}: it has {', '.join(frame.columns)}"
-        )
-    names = list(dict.fromkeys([*key, *chosen]))
-    floats = {name for name, kind in frame.dtypes if kind == "float"}
-    wanted = [
+    names = _compared(df.columns, rows, key, columns)
+    floats = {name for name, spark_type in df.dtypes if spark_type == "float"}
+    narrowed = [
         {name: _narrow(row.get(name)) if name in floats else row.get(name) for name in names} for row in rows
     ]
-    difference = differences(wanted, read_rows(frame, names), key)
+    difference = differences(narrowed, read_rows(df, names), key)
     if difference:
         raise AssertionError(_text(difference, len(rows)))
 
 
+def _compared(
+    present: Sequence[str], rows: Sequence[Row], key: Sequence[str], columns: Sequence[str] | None
+) -> list[str]:
+    """Return the columns to compare, the key first.  Raises `AssertionError` for columns not `present`."""
+    if columns is None:
+        columns = [name for name in present if not name.startswith(OWN)]
+        columns += [name for row in rows for name in row]
+    names = list(dict.fromkeys([*key, *columns]))
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise AssertionError(f"the table lacks the columns {', '.join(missing)}: it has {', '.join(present)}")
+    return names
+
+
 @attrs.frozen
 class Difference:
-    """One thing that is wrong: a row, or one cell of it."""
+    """A difference: a row, or cells of it."""
 
     kind: str
     """`missing`, `extra`, `twice` or `differs`."""
     lines: tuple[str, ...]
 
 
-def differences(expected: Sequence[Row], found: Sequence[Row], key: Sequence[str]) -> list[Difference]:
-    """Name every row that is missing, too many or there twice, and every cell that differs."""
-    wanted, had = _by_key(expected, key), _by_key(found, key)
-    doubles = [place for place, count in Counter(_key(row, key) for row in expected).items() if count > 1]
+def differences(expected: Sequence[Row], actual: Sequence[Row], key: Sequence[str]) -> list[Difference]:
+    """Return every missing, extra and duplicate row, and every cell that differs."""
+    before, after = _by_key(expected, key), _by_key(actual, key)
+    doubles = [values for values, count in Counter(_key(row, key) for row in expected).items() if count > 1]
     if doubles:
-        raise UsageError(f"two expected rows have the key {_place(key, doubles[0])}")
-    wrong = [
-        Difference("missing", (f"missing  {_row(rows[0])}",)) for k, rows in wanted.items() if k not in had
+        raise UsageError(f"two expected rows have the key {_named(key, doubles[0])}")
+    result = [
+        Difference("missing", (f"missing  {_row(rows[0])}",)) for k, rows in before.items() if k not in after
     ]
-    for place, rows in had.items():
-        if place not in wanted:
-            wrong += [Difference("extra", (f"extra    {_row(row)}",)) for row in rows]
+    for values, rows in after.items():
+        if values not in before:
+            result += [Difference("extra", (f"extra    {_row(row)}",)) for row in rows]
             continue
+        name = _named(key, values)
         if len(rows) > 1:
-            wrong.append(
-                Difference("twice", (f"twice    {_place(key, place)}: {len(rows)} rows of one key",))
-            )
-        cells = [line for row in rows[:1] for line in _cells(wanted[place][0], row)]
-        if cells:
-            wrong.append(Difference("differs", (f"differs  {_place(key, place)}", *cells)))
-    return wrong
+            result.append(Difference("twice", (f"twice    {name}: {len(rows)} rows of one key",)))
+        if cells := _cells(before[values][0], rows[0]):
+            result.append(Difference("differs", (f"differs  {name}", *cells)))
+    return result
 
 
-def read_rows(frame: "DataFrame", names: Sequence[str]) -> list[Row]:
-    """Read columns of a frame as Python values, instants in UTC whatever the zone of this process."""
-    instants = {name for name, kind in frame.dtypes if kind == "timestamp"}
+def read_rows(df: "DataFrame", names: Sequence[str]) -> list[Row]:
+    """Read columns of a DataFrame as Python values; instants are in UTC."""
+    instants = {name for name, spark_type in df.dtypes if spark_type == "timestamp"}
     picked = [f"unix_micros(`{name}`) as `{name}`" if name in instants else f"`{name}`" for name in names]
-    kinds = {field.name: field.dataType for field in frame.schema.fields}
+    types = {field.name: field.dataType for field in df.schema.fields}
     return [
-        {name: _instant(row[name]) if name in instants else _plain(row[name], kinds[name]) for name in names}
-        for row in frame.selectExpr(*picked).collect()
+        {name: _instant(row[name]) if name in instants else _plain(row[name], types[name]) for name in names}
+        for row in df.selectExpr(*picked).collect()
     ]
 
 
-def _frame(found: "DataFrame | Path | str") -> "DataFrame":
-    if not isinstance(found, Path | str):
-        return found
+def _dataframe(actual: "DataFrame | Path | str") -> "DataFrame":
+    if not isinstance(actual, Path | str):
+        return actual
     from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
 
     spark = SparkSession.getActiveSession()
     if spark is None:
-        raise UsageError("no Spark session is there to read a path with", "Use the fixture ingest_spark")
-    return spark.read.format("hudi").load(str(found))
+        raise UsageError("reading a path needs a Spark session", "Use the fixture ingest_spark")
+    return spark.read.format("hudi").load(str(actual))
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -125,7 +129,7 @@ def _instant(micros: int | None) -> datetime | None:
 
 
 def _plain(value: Any, kind: "DataType") -> Any:
-    """Bring Spark's values to Python's own: bytes, dicts, and instants inside of others."""
+    """Convert Spark's values to plain Python: bytes, dicts, and instants inside other values."""
     name = kind.typeName()
     match value:
         case None:
@@ -135,35 +139,35 @@ def _plain(value: Any, kind: "DataType") -> Any:
         case datetime() if name == "timestamp":  # collected in the zone of this process
             return value.astimezone(UTC)
         case list():
-            return [_plain(one, kind.elementType) for one in value]  # type: ignore[attr-defined] # an array's
+            return [_plain(item, kind.elementType) for item in value]  # type: ignore[attr-defined] # an array's
         case dict():
             inner = kind.valueType  # type: ignore[attr-defined] # a map's
-            return {one: _plain(under, inner) for one, under in value.items()}
+            return {name: _plain(item, inner) for name, item in value.items()}
         case tuple():
             fields = kind.fields  # type: ignore[attr-defined] # a struct's
-            return {one.name: _plain(value[one.name], one.dataType) for one in fields}
+            return {field.name: _plain(value[field.name], field.dataType) for field in fields}
         case _:
             return value
 
 
 def _narrow(value: Any) -> Any:
-    """Bring a number to the nearest of 32 bits."""
+    """Round a number to 32 bits."""
     if not isinstance(value, float) or not math.isfinite(value):
         return value
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal, and of one type: 1 is neither true nor 1.0."""
-    match one, other:
+def _same(left: Any, right: Any) -> bool:
+    """Return whether two values are equal and of the same type: 1 is neither true nor 1.0."""
+    match left, right:
         case float(), float():
-            return one == other or (math.isnan(one) and math.isnan(other))
+            return left == right or (math.isnan(left) and math.isnan(right))
         case list(), list():
-            return len(one) == len(other) and all(map(_same, one, other))
+            return len(left) == len(right) and all(map(_same, left, right))
         case dict(), dict():
-            return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+            return left.keys() == right.keys() and all(_same(left[name], right[name]) for name in left)
         case _:
-            return type(one) is type(other) and one == other
+            return type(left) is type(right) and left == right
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -174,39 +178,39 @@ def _key(row: Row, key: Sequence[str]) -> Key:
 
 
 def _hashable(value: Any) -> Any:
-    """Make a key's part comparable by type too: 1 and true are two keys."""
+    """Make a key value comparable by type too: 1 and true are different keys."""
     return (type(value).__name__, repr(value) if isinstance(value, list | dict | float) else value)
 
 
 def _by_key(rows: Sequence[Row], key: Sequence[str]) -> dict[Key, list[Row]]:
-    kept: dict[Key, list[Row]] = {}
-    for row in sorted(rows, key=lambda one: repr(_key(one, key))):
-        kept.setdefault(_key(row, key), []).append(row)
-    return kept
+    groups: dict[Key, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: repr(_key(row, key))):
+        groups.setdefault(_key(row, key), []).append(row)
+    return groups
 
 
-def _cells(expected: Row, found: Row) -> list[str]:
+def _cells(expected: Row, actual: Row) -> list[str]:
     return [
-        f"  {name}: expected {_value(value)}, found {_value(found[name])}"
+        f"  {name}: expected {_value(value)}, found {_value(actual[name])}"
         for name, value in expected.items()
-        if not _same(value, found[name])
+        if not _same(value, actual[name])
     ]
 
 
 # --- text ----------------------------------------------------------------------------------------
 
 
-def _text(wrong: Sequence[Difference], count: int) -> str:
-    counted = Counter(one.kind for one in wrong)
+def _text(differences: Sequence[Difference], count: int) -> str:
+    counted = Counter(difference.kind for difference in differences)
     words = {"missing": "missing", "extra": "extra", "twice": "there twice", "differs": "different"}
     summary = ", ".join(f"{counted[kind]} {word}" for kind, word in words.items() if counted[kind])
-    lines = [line for one in wrong[:SHOWN] for line in one.lines]
-    more = [f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
-    return "\n".join([f"the table is not the {count} expected rows: {summary}", *lines, *more])
+    lines = [line for difference in differences[:SHOWN] for line in difference.lines]
+    omitted = [f"and {len(differences) - SHOWN} more"] if len(differences) > SHOWN else []
+    return "\n".join([f"the table is not the {count} expected rows: {summary}", *lines, *omitted])
 
 
-def _place(key: Sequence[str], place: Key) -> str:
-    return ", ".join(f"{name}={_cut(part[1])}" for name, part in zip(key, place, strict=True))
+def _named(key: Sequence[str], values: Key) -> str:
+    return ", ".join(f"{name}={_cut(part[1])}" for name, part in zip(key, values, strict=True))
 
 
 def _row(row: Row) -> str:

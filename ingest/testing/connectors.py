@@ -1,4 +1,4 @@
-"""What each of Debezium's connectors writes: its `source`, and where in its log an event is.
+"""Debezium's connectors: the `source` block of their events, and positions in their logs.
 
 The schemas are those of recorded subjects (`registry_fixtures/`); MySQL's is after the connector's page.
 """
@@ -14,12 +14,12 @@ from ingest.errors import UsageError
 from ingest.testing.columns import Columns, Json, nullable, record, semantic
 
 FIRST_MS: Final = 1_700_000_000_000
-"""When a log begins; every number in it is a second later."""
+"""Start of every log; each number is one second later."""
 
 
 @attrs.frozen
-class Spot:
-    """Where in a log an event is: a number from 1 on, the operation, its number at that place."""
+class LogEntry:
+    """An event of a log: its number (from 1), the operation, and its serial within that number."""
 
     number: int
     op: str
@@ -28,29 +28,29 @@ class Spot:
 
     @property
     def is_streamed(self) -> bool:
-        """Tell whether the position is that of the log: an initial snapshot has none of its own."""
+        """Return whether the event has a position in the log; rows of an initial snapshot have not."""
         return self.snapshot in ("false", "incremental")
 
 
 @attrs.frozen
 class Connector:
-    """One connector, in the version whose schemas are known here."""
+    """One connector, in the version with the schemas below."""
 
     name: str
-    """As table files name it: the dialect."""
+    """The dialect in table files."""
     version: str
-    """Debezium's."""
+    """Debezium's version."""
     fields: Columns
-    """The fields of `source` behind those that every connector has."""
-    place: Callable[[Spot], Mapping[str, Any]]
-    """The values of those that tell the place."""
+    """The fields of `source` after those of every connector."""
+    position: Callable[[LogEntry], Mapping[str, Any]]
+    """Return the values of the fields that hold the position."""
     snapshots: str = "true,last,false,incremental"
     is_fine: bool = False
     """Whether times are also in microseconds and nanoseconds (2.6)."""
     source_version: int | None = None
     envelope_version: int | None = 1
     has_key_images: bool = False
-    """Whether the image before a change holds the key alone (PostgreSQL's REPLICA IDENTITY DEFAULT)."""
+    """Whether the image before a change holds only the key (PostgreSQL's REPLICA IDENTITY DEFAULT)."""
     is_document: bool = False
 
     @property
@@ -60,7 +60,7 @@ class Connector:
 
     @property
     def can_truncate(self) -> bool:
-        """Tell whether there is an event of a truncated table."""
+        """Return whether the connector sends truncate events."""
         return "t" in DIALECTS[self.name].other_ops
 
     def source_schema(self, full_name: str = "") -> Json:
@@ -79,18 +79,18 @@ class Connector:
         version = {} if self.source_version is None else {"connect.version": self.source_version}
         return record(full_name or self.source_record, columns, **version)
 
-    def source(self, topic: str, spot: Spot) -> dict[str, Any]:
-        """Make the value of `source`; what nothing is known of is null."""
-        moment_ms = FIRST_MS + spot.number * 1000
+    def source(self, topic: str, entry: LogEntry) -> dict[str, Any]:
+        """Make the value of `source`; other fields are null."""
+        moment_ms = FIRST_MS + entry.number * 1000
         return {
             "version": self.version,
             "connector": "postgresql" if self.name == "postgres" else self.name,
             "ts_ms": moment_ms,
-            "snapshot": spot.snapshot,
+            "snapshot": entry.snapshot,
             "ts_us": moment_ms * 1000,
             "ts_ns": moment_ms * 1_000_000,
             **_names(self, topic),
-            **self.place(spot),
+            **self.position(entry),
         }
 
 
@@ -98,8 +98,8 @@ def connector_of(name: str) -> Connector:
     """Return a connector by its name in table files."""
     if name not in CONNECTORS:
         raise UsageError(
-            f"no events of {name} can be made, those of {', '.join(CONNECTORS)} can",
-            "Produce messages of your own with produce()",
+            f"cannot build events of {name}; allowed: {', '.join(CONNECTORS)}",
+            "Send messages of your own with produce()",
         )
     return CONNECTORS[name]
 
@@ -107,13 +107,14 @@ def connector_of(name: str) -> Connector:
 def _names(connector: Connector, topic: str) -> dict[str, str]:
     """Read server, database, schema and table out of a topic's name."""
     parts = topic.split(".")
-    named = next((one for one in DIALECTS[connector.name].topic_parts if len(one) == len(parts)), ())
-    told = dict(zip(named, parts, strict=False))
-    table = told.get("table", parts[-1])
+    layouts = DIALECTS[connector.name].topic_parts
+    layout = next((names for names in layouts if len(names) == len(parts)), ())
+    values = dict(zip(layout, parts, strict=False))
+    table = values.get("table", parts[-1])
     return {
-        "name": told.get("server", parts[0]),
-        "db": told.get("database", "testDB"),
-        "schema": told.get("schema", "dbo"),
+        "name": values.get("server", parts[0]),
+        "db": values.get("database", "testDB"),
+        "schema": values.get("schema", "dbo"),
         "table": table,
         "collection": table,
     }
@@ -126,50 +127,50 @@ def _lsn(number: int, part: int) -> str:
     return f"{0x2B:08x}:{number:08x}:{part:04x}"
 
 
-def _sqlserver(spot: Spot) -> Mapping[str, Any]:
-    """Give commit and change LSN: a snapshot's row has the log's end, and no change."""
-    commit = {"commit_lsn": _lsn(spot.number, 3)}
-    if not spot.is_streamed:
+def _sqlserver(entry: LogEntry) -> Mapping[str, Any]:
+    """Return commit and change LSN; a snapshot row has the end of the log and no change LSN."""
+    commit = {"commit_lsn": _lsn(entry.number, 3)}
+    if not entry.is_streamed:
         return commit
-    return {**commit, "change_lsn": _lsn(spot.number, 2), "event_serial_no": spot.serial}
+    return {**commit, "change_lsn": _lsn(entry.number, 2), "event_serial_no": entry.serial}
 
 
-def _oracle(spot: Spot) -> Mapping[str, Any]:
-    """Give the SCN of the change and of its commit; a snapshot's row has the first alone."""
-    scn = 2_000_000 + 2 * spot.number
-    if not spot.is_streamed:
+def _oracle(entry: LogEntry) -> Mapping[str, Any]:
+    """Return the SCN of the change and of its commit; a snapshot row has only the first."""
+    scn = 2_000_000 + 2 * entry.number
+    if not entry.is_streamed:
         return {"scn": str(scn + 1), "ssn": 0}
-    thread = {"ssn": 0, "redo_thread": 1, "user_name": "APP", "txId": f"{spot.number:016x}"}
+    thread = {"ssn": 0, "redo_thread": 1, "user_name": "APP", "txId": f"{entry.number:016x}"}
     return {"scn": str(scn), "commit_scn": str(scn + 1), **thread}
 
 
-def _postgres(spot: Spot) -> Mapping[str, Any]:
-    """Give the LSN, and in `sequence` the commit before it; an incremental snapshot's row has that alone."""
-    begin = 26_000_000 + 1000 * spot.number
+def _postgres(entry: LogEntry) -> Mapping[str, Any]:
+    """Return the LSN, and in `sequence` the previous commit; an incremental snapshot row has only that."""
+    begin = 26_000_000 + 1000 * entry.number
     commit = begin + 500
-    match spot.snapshot:
+    match entry.snapshot:
         case "false":
-            before = str(commit - 1000) if spot.number > 1 else None
-            return {"sequence": _pair(before, begin), "lsn": begin, "txId": 700 + spot.number}
+            before = str(commit - 1000) if entry.number > 1 else None
+            return {"sequence": _pair(before, begin), "lsn": begin, "txId": 700 + entry.number}
         case "incremental":
             return {"sequence": _pair(str(commit), commit)}
         case _:
-            return {"sequence": _pair(None, begin), "lsn": begin, "txId": 700 + spot.number}
+            return {"sequence": _pair(None, begin), "lsn": begin, "txId": 700 + entry.number}
 
 
 def _pair(before: str | None, lsn: int) -> str:
     return dumps([before, str(lsn)], separators=(",", ":"))
 
 
-def _mysql(spot: Spot) -> Mapping[str, Any]:
-    """Give file, position and row of the binary log."""
-    place = {"file": "mysql-bin.000003", "pos": 100 * spot.number, "row": spot.serial - 1}
-    return {**place, "server_id": 223344}
+def _mysql(entry: LogEntry) -> Mapping[str, Any]:
+    """Return file, position and row of the binary log."""
+    coordinates = {"file": "mysql-bin.000003", "pos": 100 * entry.number, "row": entry.serial - 1}
+    return {**coordinates, "server_id": 223344}
 
 
-def _mongodb(spot: Spot) -> Mapping[str, Any]:
-    """Give the cluster time's number; the order is Kafka's."""
-    return {"rs": "rs0", "ord": spot.number}
+def _mongodb(entry: LogEntry) -> Mapping[str, Any]:
+    """Return the ordinal of the cluster time; Kafka's offsets give the order."""
+    return {"rs": "rs0", "ord": entry.number}
 
 
 # --- the connectors ------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ _ALL: Final[Sequence[Connector]] = (
         name="sqlserver",
         version="2.1.4.Final",
         fields={**_SCHEMA_TABLE, "change_lsn": _TEXT, "commit_lsn": _TEXT, "event_serial_no": _LONG},
-        place=_sqlserver,
+        position=_sqlserver,
     ),
     Connector(
         name="oracle",
@@ -195,13 +196,13 @@ _ALL: Final[Sequence[Connector]] = (
             **dict.fromkeys(("ssn", "redo_thread"), nullable("int")),
             "user_name": _TEXT,
         },
-        place=_oracle,
+        position=_oracle,
     ),
     Connector(
         name="mongodb",
         version="2.1.4.Final",
         fields={"rs": "string", "collection": "string", "ord": "int", "lsid": _TEXT, "txnNumber": _LONG},
-        place=_mongodb,
+        position=_mongodb,
         envelope_version=None,
         is_document=True,
     ),
@@ -214,7 +215,7 @@ _ALL: Final[Sequence[Connector]] = (
             "origin": _TEXT,
             "origin_lsn": _LONG,
         },
-        place=_postgres,
+        position=_postgres,
         snapshots=_ALL_SNAPSHOTS,
         is_fine=True,
         source_version=1,
@@ -234,10 +235,10 @@ _ALL: Final[Sequence[Connector]] = (
             "thread": _LONG,
             "query": _TEXT,
         },
-        place=_mysql,
+        position=_mysql,
         is_fine=True,
         envelope_version=2,
     ),
 )
-CONNECTORS: Final[Mapping[str, Connector]] = {one.name: one for one in _ALL}
-"""Every connector whose events can be made, by its name in table files."""
+CONNECTORS: Final[Mapping[str, Connector]] = {connector.name: connector for connector in _ALL}
+"""The supported connectors, by dialect."""

@@ -1,4 +1,4 @@
-"""A deployment of a test's own in a folder, over servers and a Spark session that tests share."""
+"""A deployment for one test in a folder, with servers and a Spark session that tests share."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -43,7 +43,7 @@ class Deployment:
 
     @property
     def tables(self) -> Path:
-        """The folder of table files: put yours there, or let `onboard` write them."""
+        """The folder of table files: add your own, or let `onboard` write them."""
         return self.root / "tables"
 
     def topic(
@@ -57,13 +57,13 @@ class Deployment:
     ) -> Topic:
         """Make a change topic, empty, and register its key and a first version of its value.
 
-        A topic of that name which an earlier test left is removed, with its subjects.
+        Removes a topic of that name from an earlier test, with its subjects.
         """
         servers = LocalServers(self.servers)
         servers.make_topic(name, partitions)
-        made = Topic.begin(name, columns or {}, servers, key=key, connector=connector)
-        self.topics[name] = made
-        return made
+        topic = Topic.begin(name, columns or {}, servers, key=key, connector=connector)
+        self.topics[name] = topic
+        return topic
 
     def onboard(self, patterns: Sequence[str] = (), **options: Any) -> None:
         """Write table files, of this deployment's topics by default; `options` are `Session.onboard`'s."""
@@ -76,14 +76,14 @@ class Deployment:
             return session.run(names, max_offsets=max_offsets)
 
     def plan(self, names: Sequence[str] = (), *, max_offsets: int | None = None) -> "tuple[TablePlan, ...]":
-        """Say what a run would do to tables, all or the named ones; nothing is written."""
+        """Plan a run of tables, all or the named ones, without writing."""
         with self.session as session:
             return session.plan(names, max_offsets=max_offsets)
 
     def run_until_idle(self, *, max_offsets: int | None = None) -> list[RunReport]:
-        """Run until nothing is new; every report on the way."""
+        """Run until no table commits; return all reports."""
         reports = [self.run(max_offsets=max_offsets)]
-        while any(one.outcome == "committed" for one in reports[-1].tables):
+        while any(table.outcome == "committed" for table in reports[-1].tables):
             reports.append(self.run(max_offsets=max_offsets))
         return reports
 

@@ -25,7 +25,7 @@ def envelope_schema(
 ) -> Json:
     """Make the schema of change events; `after` names the record that `before` defines.
 
-    `renamed` gives columns the name that they had before, as an Avro alias.
+    `renamed` maps columns to their previous names, written as Avro aliases.
     """
     images = _document_images() if connector.is_document else _row_images(topic, columns, renamed)
     transaction = {"transaction": nullable(record("event.block", _BLOCK, **{"connect.version": 1}))}
@@ -49,7 +49,7 @@ def _row_images(topic: str, columns: Columns, renamed: Mapping[str, str] | None)
 def _document_images() -> dict[str, Json]:
     version = {"connect.version": 1}
     cut = record(f"{_CHANGES}.truncatedarray", {"field": "string", "size": "int"}, **version)
-    del cut["namespace"]  # it stands inside another record of the same one
+    del cut["namespace"]  # nested in a record of the same namespace
     description = {
         "removedFields": nullable({"type": "array", "items": "string"}),
         "updatedFields": DOCUMENT,

@@ -30,7 +30,7 @@ else:
 
 @pytest.fixture(scope="session")
 def ingest_servers(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Addresses]":
-    """Run a real broker and a real registry for the session; they stop with it, whatever happens."""
+    """Run a real broker and a real registry for the session; always stop them at its end."""
     data = tmp_path_factory.mktemp("ingest-servers")
     try:
         yield servers.up(data)
@@ -40,13 +40,13 @@ def ingest_servers(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Addres
 
 @pytest.fixture(scope="session")
 def ingest_spark_conf() -> Mapping[str, str]:
-    """Give the Spark settings of `ingest_spark`; override it to have others."""
+    """Return the Spark settings of `ingest_spark`; override it to change them."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def ingest_spark(ingest_spark_conf: Mapping[str, str]) -> "Iterator[SparkSession]":
-    """Start Spark with the jars and settings that Hudi needs, or take the session that there is."""
+    """Start Spark with the jars and settings that Hudi needs, or use the active session."""
     is_ours = pyspark_sql.SparkSession.getActiveSession() is None
     spark = spark_session.start_session("ingest-tests", "local[2]", ingest_spark_conf, artifacts.spark_jars())
     yield spark
@@ -61,7 +61,7 @@ def ingest_deployment(
     ingest_spark: "SparkSession",
     monkeypatch: pytest.MonkeyPatch,
 ) -> "Deployment":
-    """Make a deployment in the test's folder; what the environment says of ingest does not reach it."""
+    """Make a deployment in the test's folder, isolated from `INGEST_` environment variables."""
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     root = tmp_path / "ingest"

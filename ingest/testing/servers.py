@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 import attrs
-import httpx2  # what the pinned client sends with, and lets through when nobody answers
+import httpx2  # the pinned client's HTTP library; its errors pass through
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -21,7 +21,7 @@ from ingest.testing.columns import Json
 from ingest.testing.topic import Message
 
 FLUSH_S: Final = 30
-GONE_S: Final = 15
+DELETED_S: Final = 15
 POLL_S: Final = 0.1
 PRODUCER: Final[Mapping[str, str | int]] = {
     "acks": "all",
@@ -39,7 +39,7 @@ class LocalServers:
     addresses: Addresses
 
     def make_topic(self, name: str, partitions: int = 1) -> None:
-        """Make an empty topic without subjects, whatever an earlier test left under its name."""
+        """Make an empty topic without subjects, replacing one of that name from an earlier test."""
         admin = connect(self.addresses.bootstrap_servers)
         if name in admin.list_topics(timeout=ANSWER_S).topics:
             admin.delete_topics([name])[name].result(timeout=ANSWER_S)
@@ -87,7 +87,7 @@ class LocalServers:
 
 @attrs.define
 class Memory:
-    """No servers: ids are counted, messages are kept.  For tests of what happens to frames of messages."""
+    """Topics without servers: count ids and keep messages, for tests that decode DataFrames."""
 
     schemas: dict[str, Json] = attrs.Factory(dict)
     """Registered schemas, by `<subject> <id>`."""
@@ -95,7 +95,7 @@ class Memory:
     first_id: int = 1
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
-        """Keep a schema, whatever the level; return its id."""
+        """Keep a schema and return its id; the level is ignored."""
         del compatibility
         schema_id = self.first_id + len(self.schemas)
         self.schemas[f"{subject} {schema_id}"] = node
@@ -110,7 +110,7 @@ class Memory:
 
 
 def _delete(client: SchemaRegistryClient, subject: str) -> None:
-    """Delete a subject for good, if it exists."""
+    """Delete a subject permanently if it exists."""
     try:
         client.delete_subject(subject)
         client.delete_subject(subject, permanent=True)
@@ -120,8 +120,8 @@ def _delete(client: SchemaRegistryClient, subject: str) -> None:
 
 
 def _create(admin: AdminClient, topic: NewTopic) -> None:
-    """Create a topic; one of its name that is being deleted needs a moment."""
-    end = time.monotonic() + GONE_S
+    """Create a topic, waiting while one of that name is being deleted."""
+    end = time.monotonic() + DELETED_S
     while True:
         try:
             admin.create_topics([topic])[topic.topic].result(timeout=ANSWER_S)

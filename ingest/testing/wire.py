@@ -1,4 +1,4 @@
-"""Values as they are on the wire: physical values by the type's meaning, bytes by fastavro."""
+"""Encode values for the wire: physical values by semantic type, bytes by fastavro."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
@@ -17,7 +17,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def framed(schema_id: int, node: Json, value: Any) -> bytes:
-    """Write a value behind Confluent's header; `value` holds physical values."""
+    """Encode a value after Confluent's header; `value` holds physical values."""
     from fastavro import schemaless_writer  # noqa: PLC0415  an extra
 
     body = BytesIO()
@@ -26,52 +26,53 @@ def framed(schema_id: int, node: Json, value: Any) -> bytes:
 
 
 def physical_row(columns: Columns, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring a row's values to what its columns hold; a column that is left out is null.
+    """Convert a row's values to the physical types of its columns; an absent column is null.
 
-    Raises `UsageError` for a name that is no column: fastavro would leave it out without a word.
+    Raises `UsageError` for an unknown column, which fastavro would drop silently.
     """
     if unknown := sorted(row.keys() - columns.keys()):
         raise UsageError(
-            f"a row has {', '.join(unknown)}, and this version has {', '.join(columns)}",
-            "Name the version that the row is of with schema_id=",
+            f"unknown columns {', '.join(unknown)}; this version has {', '.join(columns)}",
+            "Name the version of the row with schema_id=",
         )
     return {name: physical(kind, row.get(name), name) for name, kind in columns.items()}
 
 
 def physical(kind: Json, value: Any, where: str = "value") -> Any:
-    """Bring a value to what an Avro type holds: Decimal, dates and times by `connect.name`.
+    """Convert a value to its Avro type's physical value: Decimal, dates and times by `connect.name`.
 
-    What is physical already (an int, text, bytes) stays as it is.  Raises `UsageError` where digits would
-    be lost.
+    Physical values (int, text, bytes) stay unchanged.  Raises `UsageError` if digits would be lost.
     """
     match kind:
         case list():
-            others = [one for one in kind if one != "null"]
-            return physical(others[0], value, where) if len(others) == 1 and value is not None else value
+            branches = [branch for branch in kind if branch != "null"]
+            if len(branches) != 1 or value is None:
+                return value
+            return physical(branches[0], value, where)
         case {"connect.name": str(name)} if name in _PHYSICAL:
             return _PHYSICAL[name](kind, value, where)
         case {"type": "record", "fields": fields} if isinstance(value, Mapping):
-            return physical_row({one["name"]: one["type"] for one in fields}, value)
+            return physical_row({field["name"]: field["type"] for field in fields}, value)
         case {"type": "array", "items": items} if isinstance(value, list | tuple):
-            return [physical(items, one, where) for one in value]
+            return [physical(items, item, where) for item in value]
         case {"type": "map", "values": values} if isinstance(value, Mapping):
-            return {name: physical(values, one, where) for name, one in value.items()}
+            return {name: physical(values, item, where) for name, item in value.items()}
         case _:
             return value
 
 
 def unscaled(number: int) -> bytes:
-    """Write an integer as Java's BigInteger does: two's complement, as short as can be."""
+    """Encode an integer as Java's BigInteger does: the shortest two's complement."""
     return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 
 def blank(kind: Json) -> Any:
-    """Give what PostgreSQL's connector writes for a column that it was not sent: null, or nothing's value."""
+    """Return the value that PostgreSQL's connector writes for a column it did not receive: null, or zero."""
     match kind:
         case list():
             return None if "null" in kind else blank(kind[0])
         case {"type": "record", "fields": fields}:
-            return {one["name"]: blank(one["type"]) for one in fields}
+            return {field["name"]: blank(field["type"]) for field in fields}
         case {"type": inner}:
             return blank(inner)
         case _:
@@ -80,12 +81,12 @@ def blank(kind: Json) -> Any:
 
 
 def without_logical_types(node: Json) -> Json:
-    """Take the annotations away that fastavro would act upon: the values are physical already."""
+    """Remove the annotations that fastavro would apply: the values are already physical."""
     match node:
         case dict():
             return {k: without_logical_types(v) for k, v in node.items() if k != "logicalType"}
         case list():
-            return [without_logical_types(one) for one in node]
+            return [without_logical_types(item) for item in node]
         case _:
             return node
 
@@ -119,12 +120,12 @@ def _whole(value: Decimal, scale: int, where: str) -> int:
     shift = int(exponent) + scale
     power: int = 10 ** abs(shift)
     if shift < 0 and number % power:
-        raise UsageError(f"{where}: {value} has more than {scale} digits behind the point")
+        raise UsageError(f"{where}: {value} has more than {scale} digits after the decimal point")
     return number * power if shift >= 0 else number // power
 
 
 def _counted(time_resolution_ns: int) -> Callable[[Json, Any, str], Any]:
-    """Count ticks of a unit since 1970, or since midnight."""
+    """Return a converter to counts of a unit since 1970 or midnight."""
 
     def count(_: Json, value: Any, where: str) -> Any:
         match value:
@@ -153,7 +154,7 @@ def _zoned(_: Json, value: Any, where: str) -> Any:
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:
-        raise UsageError(f"{where}: {value} has no zone, and the column holds instants")
+        raise UsageError(f"{where}: {value} has no time zone, but the column holds instants")
     return value.isoformat().replace("+00:00", "Z")
 
 

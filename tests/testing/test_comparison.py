@@ -158,7 +158,7 @@ def test_long_differences_are_cut(spark: SparkSession) -> None:
 def test_a_missing_column_is_reported(spark: SparkSession) -> None:
     """Whether rows or key name it."""
     frame = spark.range(1)
-    with pytest.raises(AssertionError, match="the table has no column nmae: it has id"):
+    with pytest.raises(AssertionError, match="the table lacks the columns nmae: it has id"):
         assert_table(frame, [{"id": 0, "nmae": "a"}], key=["id"])
     with pytest.raises(AssertionError, match="no column key"):
         assert_table(frame, [{"id": 0}], key=["key"])
