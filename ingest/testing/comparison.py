@@ -37,8 +37,8 @@ def assert_table(
     """Compare a Hudi table (a DataFrame or a path) with the expected rows.  Raises `AssertionError`.
 
     Values must be equal and of the same type: `Decimal`, `int`, `float`, `str`, `bytes`, `bool`, `date`,
-    lists and dicts; a wall clock (timestamp_ntz) is a `datetime` without zone, an instant (timestamp) one with a
-    zone.  NaN equals NaN; a column of floats is compared in 32 bits.
+    lists and dicts; a wall clock (timestamp_ntz) is a `datetime` without time zone, an instant (timestamp)
+    is one with a time zone.  NaN equals NaN; a column of floats is compared in 32 bits.
 
     `columns` are the columns to compare: by default all except those that Hudi and ingest add, plus the
     `_cdc_` columns that an expected row names.  A column absent from an expected row must be null.
