@@ -96,9 +96,24 @@ class RegistryRefusedError(PermanentError):
     request: str
     status: int
     problem: str
+    todo: str = ""
 
     def __str__(self) -> str:
-        return _sentences(f"registry {self.url}: {self.request}: HTTP {self.status}: {self.problem}")
+        text = f"registry {self.url}: {self.request}: HTTP {self.status}: {self.problem}"
+        return _sentences(text, self.todo)
+
+
+@attrs.frozen
+class NoRegistryError(PermanentError):
+    """A server answered at the registry's address, and it does not speak a schema registry's API."""
+
+    url: str
+    request: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return _sentences(f"registry {self.url}: {self.request}: {self.problem}", self.todo)
 
 
 @attrs.frozen
@@ -252,11 +267,13 @@ class TopicNotFoundError(PermanentError):
 
     topic: str
     bootstrap_servers: str
+    hint: str = ""
 
     def __str__(self) -> str:
+        todo = "Check the table file's `topic`, or start the connector that writes it"
         return _sentences(
             f"topic {self.topic} does not exist on Kafka {self.bootstrap_servers}",
-            "Check the table file's `topic`, or start the connector that writes it",
+            f"{self.hint} {todo}" if self.hint else todo,
         )
 
 

@@ -203,14 +203,18 @@ class Session:
         format: Format = "avro",  # noqa: A002  the table file's word
         schema: "Path | str | None" = None,
         append: bool = False,
+        key: Sequence[str] = (),
         dry_run: bool = False,
     ) -> "tuple[Onboarded, ...]":
         """Make table files of the topics that match a glob (see `ingest.onboard.onboard`).
 
         `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
-        with `append` every change becomes a row of its own, and any topic of records a table.
+        with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
+        columns that are unique, of topics without keys.
         """
-        options = onboarding.OnboardOptions(name, format, None if schema is None else Path(schema), append)
+        options = onboarding.OnboardOptions(
+            name, format, None if schema is None else Path(schema), append, tuple(key)
+        )
         return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
 
     def plan(

@@ -1,7 +1,7 @@
 """`ingest onboard`: registry subjects become table files."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,6 +33,12 @@ def onboard(
             show_default=False,
         ),
     ] = None,
+    key: Annotated[
+        str | None,
+        Parameter(
+            help="Columns that are unique, such as id,region: for topics without keys.", show_default=False
+        ),
+    ] = None,
     append: Annotated[
         bool,
         Parameter(
@@ -52,7 +58,8 @@ def onboard(
     Finds JSON topics in the broker, and their schemas in their messages or in --schema FILE.
 
     Shows connector, key, columns and caveats of each table, and each skipped topic with the reason. Keeps
-    every edit in a file that exists. Exit code 1 if a data topic cannot be onboarded.
+    every edit in a file that exists. Exit code 1 if a data topic cannot be onboarded, or one that
+    is named without wildcards is skipped.
 
     Example: `ingest onboard 'server1.testDB.*' --name '{schema}_{table}' --dry-run`
     """
@@ -61,22 +68,44 @@ def onboard(
     with deployment.open() as session, show_progress() as progress:
         progress("", "reading schemas")
         topics = session.onboard(
-            patterns, name=name, format=format, schema=schema, append=append, dry_run=dry_run
+            patterns,
+            name=name,
+            format=format,
+            schema=schema,
+            append=append,
+            key=_columns(key),
+            dry_run=dry_run,
         )
     if json:
         print_json([_to_json(topic) for topic in topics])
     else:
         _show(topics, dry_run=dry_run)
-    failures = [topic for topic in topics if topic.state == "failed"]
-    for topic in failures:
+    problems = [topic for topic in topics if _is_problem(topic, patterns)]
+    for topic in problems:
         print_error(f"{topic.topic}: {topic.reason}")
-    return 1 if failures else 0
+    return 1 if problems else 0
+
+
+def _columns(key: str | None) -> tuple[str, ...]:
+    """Split the columns of --key."""
+    if key is None:
+        return ()
+    columns = tuple(column.strip() for column in key.split(","))
+    if not all(columns):
+        raise UsageError(f"--key {key}: holds an empty column name", "Give columns such as id,region")
+    return columns
+
+
+def _is_problem(topic: Onboarded, patterns: Sequence[str]) -> bool:
+    """Return whether a topic failed, or was left out although it was asked for by its name."""
+    return topic.state == "failed" or (topic.state == "left out" and topic.topic in patterns)
 
 
 def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
     onboarded = {topic.table.name: topic for topic in topics if topic.table}
-    if onboarded:
-        rows = [_row(name, topic) for name, topic in onboarded.items()]
+    tabled = [topic for topic in topics if topic.table or topic.state == "failed"]
+    if tabled:
+        rows = [_row(topic) for topic in tabled]
         print_table(("table", "topic", "connector", "key", "columns", "file"), rows,
                     right=("columns",), elastic=("key",))  # fmt: skip
     _show_caveats(onboarded)
@@ -85,14 +114,16 @@ def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
         print_text()
         print_table(("skipped", "reason"), skipped, elastic=("reason",))
     print_text()
-    print_text(_sum_up(onboarded, dry_run=dry_run))
+    print_text(_sum_up(tabled, dry_run=dry_run))
 
 
-def _row(name: str, topic: Onboarded) -> tuple[object, ...]:
-    """Return a table's line; the topic only where the table's name does not follow from it."""
+def _row(topic: Onboarded) -> tuple[object, ...]:
+    """Return a table's line, or a failed topic's; the topic only where the table's name does not show it."""
+    if topic.table is None:
+        return ("", topic.topic, "", "", "", topic.state)
+    name = topic.table.name
     shown = "" if name == table_name(topic.topic) else topic.topic
-    dialect = topic.table.dialect if topic.table else ""
-    return (name, shown, dialect, ", ".join(topic.key_columns), topic.columns, topic.state)
+    return (name, shown, topic.table.dialect, ", ".join(topic.key_columns), topic.columns, topic.state)
 
 
 def _show_caveats(onboarded: Mapping[str, Onboarded]) -> None:
@@ -112,13 +143,14 @@ def _show_caveats(onboarded: Mapping[str, Onboarded]) -> None:
             print_text(f"- {caveat}", indent=2, hanging=2)
 
 
-def _sum_up(onboarded: Mapping[str, Onboarded], *, dry_run: bool) -> str:
-    if not onboarded:
-        return "No table."
-    folder = next(topic.path.parent for topic in onboarded.values() if topic.path)
-    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    states = Counter(topic.state for topic in onboarded.values())
+def _sum_up(topics: Sequence[Onboarded], *, dry_run: bool) -> str:
+    """Count the topics by their state, failed ones included."""
+    states = Counter(topic.state for topic in topics)
     counts = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    folder = next((topic.path.parent for topic in topics if topic.path), None)
+    if folder is None:
+        return f"No table: {counts}." if counts else "No table."
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     return f"Table files in {shown}/: {counts}" + (" (nothing was written: --dry-run)" if dry_run else "")
 
 
@@ -133,5 +165,6 @@ def _to_json(topic: Onboarded) -> dict[str, Any]:
         "dialect": table.dialect if table else None,
         "key": list(topic.key_columns),
         "columns": topic.columns,
-        "doubts": list(topic.caveats),
+        "doubts": list(topic.caveats),  # the name of earlier versions, for scripts
+        "caveats": list(topic.caveats),
     }

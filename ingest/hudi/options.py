@@ -72,7 +72,16 @@ OWNED_PREFIXES: Final = (
     "hoodie.avro.schema.validate",
     "hoodie.base.path",
 )
-"""Beginnings of the options that would change what a row, a key, a delete or a commit means."""
+"""Beginnings of the options that would change the meaning of a row, a key, a delete or a commit."""
+ALLOWED: Final = frozenset(
+    (
+        "hoodie.table.cdc.enabled",
+        "hoodie.table.cdc.supplemental.logging.mode",
+        "hoodie.table.services.enabled",
+        "hoodie.table.services.incremental.enabled",
+    )
+)
+"""Options that begin like owned ones, and only add to a table: files for Hudi's CDC queries, services."""
 
 
 def hudi_options(
@@ -105,8 +114,8 @@ def keeps_deletes(target: Target) -> bool:
 def check_hudi(table: TableConfig) -> None:
     """Refuse what the [hudi] part of a table file must not set."""
     for key in table.hudi:
-        if key in OWNED or key.startswith(OWNED_PREFIXES):
-            problem = "ingest sets this option itself, from [key], [target] and the order of events"
+        if key not in ALLOWED and (key in OWNED or key.startswith(OWNED_PREFIXES)):
+            problem = "ingest decides this option itself, from [key], [target] and the order of events"
             raise TableFileError(f"{table.name}.toml", f'hudi."{key}"', problem, "Remove it")
 
 

@@ -1,5 +1,6 @@
 """Open a librdkafka client, and turn what it reports about its connection into errors of ours."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
@@ -12,8 +13,19 @@ from ingest.kafka.properties import client_properties, without_secrets
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
 """Reports that come back at every try; librdkafka itself tries on for ever."""
+_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
 
 C = TypeVar("C")
+
+
+def check_addresses(bootstrap_servers: str) -> None:
+    """Raise `SettingsError` for an address that is not `host:port`: Kafka's Java client needs both."""
+    for address in bootstrap_servers.split(","):
+        if _ADDRESS.fullmatch(address.strip()) is None:
+            problem = f"found {address.strip()!r}; allowed: host:port, several separated by commas"
+            scheme = "://" in address
+            todo = "Remove the scheme: [kafka.properties] security.protocol chooses it" if scheme else ""
+            raise SettingsError("settings", "kafka.bootstrap_servers", problem, todo)
 
 
 @attrs.frozen
@@ -32,6 +44,7 @@ class Connection:
 
     def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
         """Make the client; librdkafka connects later, in its own threads."""
+        check_addresses(self.bootstrap_servers)
         conf = {
             "log_level": "0",  # what it would print comes through error_cb, and into our errors
             **client_properties(self.properties),
@@ -60,10 +73,12 @@ class Connection:
                 raise BrokerRefusedError(self.bootstrap_servers, self._text(error), todo)
 
     def unreachable(self) -> BrokerUnreachableError:
-        """Make the error of no answer, with the last report that names a cause."""
-        causes = [error for error in self.reported if error.name() != "_ALL_BROKERS_DOWN"]
-        problem = self._text(causes[-1]) if causes else "no answer in time"
-        return BrokerUnreachableError(self.bootstrap_servers, problem)
+        """Return the error of no answer: the last reason that guesses at a cause, else the last one."""
+        reasons = [self._text(error) for error in self.reported if error.name() != "_ALL_BROKERS_DOWN"]
+        likely = [reason for reason in reasons if "?" in reason]
+        return BrokerUnreachableError(
+            self.bootstrap_servers, next(iter((likely or reasons)[-1:]), "no answer in time")
+        )
 
     def _text(self, error: KafkaError) -> str:
         return without_secrets(error.str(), self.properties)

@@ -26,6 +26,7 @@ def list_topics(
         try:
             names = admin.list_topics(timeout=min(1.0, connection.left_s())).topics
         except KafkaException:
+            admin.poll(0)  # runs error_cb, which tells the reason
             connection.raise_refused()
             continue
         return tuple(Topic(name) for name in sorted(names) if name not in _OWN_TOPICS)

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package
     TopicDescription,
 )
 
+from ingest.config.rules import suggest
 from ingest.errors import (
     BrokerRefusedError,
     BrokerUnreachableError,
@@ -138,7 +139,22 @@ class _Broker:
                 errors[Topic(name)] = self._topic_error(Topic(name), answer)
             else:
                 found[Topic(name)] = _Described.of(answer)
-        return found, errors
+        return found, self._with_hints(errors)
+
+    def _with_hints(self, errors: dict[Topic, IngestError]) -> dict[Topic, IngestError]:
+        """Add the nearest of the broker's topics to the errors of topics that do not exist."""
+        if not any(isinstance(error, TopicNotFoundError) for error in errors.values()):
+            return errors
+        try:
+            names = list(self.admin.list_topics(timeout=self.connection.left_s()).topics)
+        except KafkaException:
+            return errors
+        return {
+            topic: attrs.evolve(error, hint=suggest(topic, names))
+            if isinstance(error, TopicNotFoundError)
+            else error
+            for topic, error in errors.items()
+        }
 
     def list_ends(
         self, topics: Mapping[Topic, _Described]

@@ -1,4 +1,4 @@
-"""What topics are, before they are onboarded: the schemas of keys and values, and where they come from."""
+"""Find the schemas of a topic's keys and values, in the registry or in the messages themselves."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -7,24 +7,32 @@ from pathlib import Path
 import attrs
 
 from ingest import avro
+from ingest.compile.envelope import classify, find_envelope
 from ingest.compile.payload import WriterSchema
+from ingest.config.rules import suggest
 from ingest.errors import BrokerUnreachableError, SchemaError, UsageError
 from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import SchemaId, Topic
+from ingest.onboard.guess import Guess, guess_schema
 from ingest.registry import Registry, TopicSubjects, find_topics
 from ingest.run.messages import bare_keys, read_schema, written_in
-from ingest.run.schemas import fetch_versions
+from ingest.run.schemas import document_keys, fetch_versions
 from ingest.settings import KafkaSettings
 from ingest.tables import Subjects
+
+SHOWN_TOPICS = 5
+_GUESS_PER_END = 200
+"""Messages of each end of a partition that a guess of their types looks at."""
 
 
 @attrs.frozen
 class TopicSchemas:
-    """A topic with what its messages are written with; no values where nothing tells.
+    """A topic with the schemas of its messages; no `values` where nothing names one.
 
-    `key_names` are the columns of a key that has no schema; `caveats` are those of the topic itself.
+    `key_names` are the columns of keys without a schema; `caveats` are those of the topic itself.  `guess` is
+    a schema inferred from messages that hold none.
     """
 
     topic: Topic
@@ -34,38 +42,57 @@ class TopicSchemas:
     schema: Path | None = None
     key_names: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    guess: Guess | None = None
+
+
+def is_glob(pattern: str) -> bool:
+    """Return whether a pattern can match topics of another name."""
+    return any(sign in pattern for sign in "*?[")
 
 
 def matching(
-    known: Sequence[TopicSubjects], patterns: Sequence[str], where: str
-) -> tuple[TopicSubjects, ...]:
-    """Return the topics that match one of the globs.  Raises `UsageError` where none does."""
-    topics = tuple(one for one in known if any(fnmatchcase(one.topic, glob) for glob in patterns))
-    if not topics:
-        listed = ", ".join(one.topic for one in known[:5]) + (", …" if len(known) > len(known[:5]) else "")
-        raise UsageError(
-            f"no topic of {where} matches {' '.join(patterns)}",
-            f"Its topics are: {listed}" if known else "It has none at all",
-        )
-    return topics
+    topics: Sequence[TopicSubjects], patterns: Sequence[str], where: str
+) -> tuple[tuple[TopicSubjects, ...], tuple[str, ...]]:
+    """Return the topics that match one of the globs, and the names given in full that match none.
+
+    Raises `UsageError` where no topic matches at all.
+    """
+    chosen = tuple(topic for topic in topics if any(fnmatchcase(topic.topic, glob) for glob in patterns))
+    names = {str(topic.topic) for topic in topics}
+    if not chosen:
+        todo = _nearest(patterns, sorted(names))
+        raise UsageError(f"no topic of {where} matches {' '.join(patterns)}", todo)
+    return chosen, tuple(name for name in patterns if not is_glob(name) and name not in names)
 
 
-def registered_topics(
-    registry: Registry, kafka: KafkaSettings, patterns: Sequence[str]
-) -> tuple[TopicSubjects, ...]:
-    """Return the topics with a value subject that match."""
-    known = find_topics(registry.subjects(), lambda: _topics_to_compare(kafka))
-    return matching(known, patterns, f"registry {registry.url}")
+def missing_topic(name: str, where: str, topics: Sequence[TopicSubjects]) -> str:
+    """Return the error of a topic that was asked for by its name, and does not exist."""
+    hint = suggest(name, [topic.topic for topic in topics])
+    return f"{where} has no such topic" + (f". {hint}" if hint else "")
 
 
-def held_topics(kafka: KafkaSettings, patterns: Sequence[str]) -> tuple[TopicSubjects, ...]:
-    """Return the broker's topics that match."""
-    known = [TopicSubjects(topic) for topic in list_topics(kafka.bootstrap_servers, kafka.properties)]
-    return matching(known, patterns, f"broker {kafka.bootstrap_servers}")
+def _nearest(patterns: Sequence[str], names: Sequence[str]) -> str:
+    """Suggest topics in place of patterns that match none."""
+    if not names:
+        return "It has no topics"
+    hints = [hint for pattern in patterns if (hint := suggest(pattern, names))]
+    rest = len(names) - SHOWN_TOPICS
+    listed = ", ".join(names[:SHOWN_TOPICS]) + (f" and {rest:,} more" if rest > 0 else "")
+    return " ".join([*hints, f"Its topics are: {listed}"])
+
+
+def registered_topics(registry: Registry, kafka: KafkaSettings) -> tuple[TopicSubjects, ...]:
+    """Return the topics with a value subject."""
+    return find_topics(registry.subjects(), lambda: _topics_to_compare(kafka))
+
+
+def broker_topics(kafka: KafkaSettings) -> tuple[TopicSubjects, ...]:
+    """Return the broker's topics."""
+    return tuple(TopicSubjects(topic) for topic in list_topics(kafka.bootstrap_servers, kafka.properties))
 
 
 def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
-    """Return the broker's topics; None without a broker, which is then told as a doubt."""
+    """Return the broker's topics; None without a broker, which then becomes a caveat."""
     if not kafka.bootstrap_servers:
         return None
     try:
@@ -87,22 +114,55 @@ def find_registered(registry: Registry, named: TopicSubjects) -> TopicSchemas:
     return TopicSchemas(named.topic, keys, fetch_versions(registry, value), subjects, caveats=caveats)
 
 
-def find_held(kafka: KafkaSettings, topic: Topic, schema: Path | None) -> TopicSchemas:
-    """Find a JSON topic's schemas in a sample of its messages; `schema` declares that of the values."""
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [topic]).of(topic)
-    ranges = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    records = sample(kafka.bootstrap_servers, kafka.properties, topic, ranges)
+def find_in_messages(kafka: KafkaSettings, topic: Topic, schema: Path | None) -> TopicSchemas:
+    """Find a JSON topic's schemas in a sample of its messages; `schema` declares that of the values.
+
+    Values without a schema get one that is guessed from them.
+    """
+    records = _sample(kafka, topic)
     if schema is not None:
-        declared = WriterSchema(SchemaId(-1), schema.name, read_schema(schema))
-        return TopicSchemas(topic, (), (declared,), schema=schema, key_names=_key_names(records, topic))
+        return _declared(topic, schema, records)
     keys = written_in((record.key for record in records), f"keys of topic {topic}")
+    values = written_in((record.value for record in records), f"values of topic {topic}")
+    names = () if keys else bare_keys(records)
+    if values:
+        return TopicSchemas(topic, keys or _document_keys(values), values, key_names=names)
+    guess = guess_schema(record.value for record in _sample(kafka, topic, _GUESS_PER_END))
+    if guess is None:
+        return TopicSchemas(topic, keys, key_names=names)
+    guessed = (WriterSchema(SchemaId(-1), f"guessed of topic {topic}", guess.schema),)
+    names = names or _key_names(records, topic)
     return TopicSchemas(
-        topic, keys, written_in((record.value for record in records), f"values of topic {topic}")
+        topic, _document_keys(guessed), guessed, key_names=names, caveats=(guess.caveat,), guess=guess
     )
 
 
+def _declared(topic: Topic, schema: Path, records: Sequence[RawRecord]) -> TopicSchemas:
+    values = (WriterSchema(SchemaId(-1), schema.name, read_schema(schema)),)
+    return TopicSchemas(
+        topic, _document_keys(values), values, schema=schema, key_names=_key_names(records, topic)
+    )
+
+
+def _sample(kafka: KafkaSettings, topic: Topic, per_end: int | None = None) -> tuple[RawRecord, ...]:
+    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [topic]).of(topic)
+    ranges = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    if per_end is None:
+        return sample(kafka.bootstrap_servers, kafka.properties, topic, ranges)
+    return sample(kafka.bootstrap_servers, kafka.properties, topic, ranges, per_end=per_end)
+
+
+def _document_keys(values: Sequence[WriterSchema]) -> tuple[WriterSchema, ...]:
+    """Return the schema of keys without one, where values are documents, which hold no key columns."""
+    newest = values[-1]
+    if classify(newest.schema) != "data":
+        return ()
+    dialect = find_envelope(newest.schema, newest.label).dialect
+    return document_keys() if dialect and dialect.is_document else ()
+
+
 def _key_names(records: Sequence[RawRecord], topic: Topic) -> tuple[str, ...]:
-    """Return the columns of the keys, from their own schema, or from what they look like."""
+    """Return the columns of the keys, from their own schema, or from their fields."""
     for written in written_in((record.key for record in records), f"keys of topic {topic}"):
         if isinstance(written.schema, avro.Record):
             return tuple(field.name for field in written.schema.fields)

@@ -1,14 +1,14 @@
 """Topics become table files.
 
-For each topic: what it is, by its schema; the connector, by the source block's record; the key, by the key's
-schema; the Hudi table's layout, by a rule.  What is no data topic is left out, with the reason.  A person's
-edits are never overwritten.
+For each topic, find out: its kind, by its schema; the connector, by the source block's record; the key, by
+the key's schema; the Hudi table's layout, by a rule.  Topics without data are left out, with the reason.  A
+person's edits are never overwritten.
 """
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import attrs
 
@@ -18,11 +18,19 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import compile_table
 from ingest.config.rules import WrongValueError
 from ingest.dialects import DIALECTS, Dialect
-from ingest.errors import BrokerUnreachableError, SchemaError, UnmappedTypeError, UsageError
+from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
 from ingest.onboard.caveats import caveats, lossless_keys
-from ingest.onboard.discover import TopicSchemas, find_held, find_registered, held_topics, registered_topics
+from ingest.onboard.discover import (
+    TopicSchemas,
+    broker_topics,
+    find_in_messages,
+    find_registered,
+    matching,
+    missing_topic,
+    registered_topics,
+)
 from ingest.onboard.layout import choose_target
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
@@ -30,20 +38,22 @@ from ingest.tables import Format, Key, TableConfig, Target, Types, clashes, merg
 
 State = Literal["new", "unchanged", "completed", "left out", "failed"]
 
-_LEFT_OUT = {
+_LEFT_OUT: Final = {
     "heartbeat": "the connector's heartbeats, no table's changes",
     "transaction": "the connector's transaction metadata, no table's changes",
     "schema-change": "the connector's schema changes (DDL), no table's changes",
     "message": "logical messages, no table's changes",
     "notification": "the connector's notifications, no table's changes",
 }
-_HEARTBEATS = "cdc_heartbeat"
+_HEARTBEATS: Final = "cdc_heartbeat"
 """CDL's heartbeats are changes of a table of that name, in any case."""
+_MAX_UNREACHABLE: Final = 3
+"""Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
 
 
 @attrs.frozen
 class Onboarded:
-    """What became of one topic; `reason` says why it was left out or failed."""
+    """The result for one topic; `reason` says why it was left out or failed."""
 
     topic: Topic
     state: State
@@ -53,52 +63,77 @@ class Onboarded:
     key_columns: tuple[str, ...] = ()
     columns: int = 0
     layout: str = ""
-    """Why the Hudi table is laid out as it is."""
+    """The reason for the layout of the Hudi table."""
     caveats: tuple[str, ...] = ()
+    guessed: str = ""
+    """The text of a guessed schema's file, which the table file names."""
 
 
 @attrs.frozen
 class OnboardOptions:
-    """What a person asks of onboarding beside the topics.
+    """A person's choices in addition to the topics.
 
-    A template of names, the messages' format, a schema for bare ones, and whether every change is to be kept.
+    A template of names, the messages' format, a schema for messages without one, whether every change is to
+    be kept, and the key columns.
     """
 
     name: str | None = None
     format: Format = "avro"
     schema: Path | None = None
     append: bool = False
+    key: tuple[str, ...] = ()
 
 
 def onboard(
     settings: Settings,
     registry: Registry,
     patterns: Sequence[str],
-    wish: OnboardOptions = OnboardOptions(),
+    options: OnboardOptions = OnboardOptions(),
     *,
     dry_run: bool = False,
 ) -> tuple[Onboarded, ...]:
     """Onboard every topic that matches one of the globs; with `dry_run` nothing is written.
 
-    Topics of Avro are those of the registry; JSON has the broker's.  Raises `UsageError` where nothing
-    matches, or two topics would become one table.
+    Topics of Avro are those of the registry; JSON has the broker's.  A topic that cannot be onboarded fails
+    alone.  Raises `UsageError` where no topic matches, or two topics would become one table.
     """
-    is_avro = wish.format == "avro"
-    kafka = settings.kafka
-    topics = registered_topics(registry, kafka, patterns) if is_avro else held_topics(kafka, patterns)
-    sizes = _sizes(settings, [one.topic for one in topics])
-    found = [_onboard_one(settings, registry, one, wish, sizes) for one in topics]
-    made = {one.topic: one.table.name for one in found if one.table}
-    for shared, twins in clashes(made).items():
+    if options.format == "avro":
+        topics, where = registered_topics(registry, settings.kafka), f"registry {registry.url}"
+    else:
+        topics, where = broker_topics(settings.kafka), f"broker {settings.kafka.bootstrap_servers}"
+    chosen, missing = matching(topics, patterns, where)
+    absent = [Onboarded(Topic(name), "failed", missing_topic(name, where, topics)) for name in missing]
+    results = _onboard_topics(settings, registry, chosen, options)
+    tables = {result.topic: result.table.name for result in results if result.table}
+    for name, twins in clashes(tables).items():
         raise UsageError(
-            f"the topics {', '.join(twins)} would all become table {shared}",
+            f"the topics {', '.join(twins)} would all become table {name}",
             "Give them names that differ, with --name",
         )
-    return tuple(one if one.table is None else _write(settings, one, dry_run=dry_run) for one in found)
+    return (*(_write(settings, result, dry_run=dry_run) for result in results), *absent)
+
+
+def _onboard_topics(
+    settings: Settings, registry: Registry, topics: Sequence[TopicSubjects], options: OnboardOptions
+) -> list[Onboarded]:
+    """Onboard topic by topic.  Raises `RetryableError` once several in a row could not be asked for."""
+    sizes = _sizes(settings, [topic.topic for topic in topics])
+    results: list[Onboarded] = []
+    unreachable = 0
+    for topic in topics:
+        try:
+            results.append(_onboard_topic(settings, registry, topic, options, sizes))
+            unreachable = 0
+        except RetryableError as error:
+            unreachable += 1
+            if unreachable >= min(_MAX_UNREACHABLE, len(topics)):
+                raise
+            results.append(Onboarded(topic.topic, "failed", str(error)))
+    return results
 
 
 def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
-    """Ask the broker how much the topics hold; without one the smallest layout is chosen."""
+    """Ask the broker for the topics' sizes; without a broker the smallest layout is chosen."""
     kafka = settings.kafka
     if not kafka.bootstrap_servers:
         return None
@@ -108,146 +143,201 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
         return None
 
 
-def _onboard_one(
+def _onboard_topic(
     settings: Settings,
     registry: Registry,
     named: TopicSubjects,
-    wish: OnboardOptions,
+    options: OnboardOptions,
     sizes: Watermarks | None,
 ) -> Onboarded:
     try:
-        if wish.format == "avro":
-            found = find_registered(registry, named)
+        if options.format == "avro":
+            schemas = find_registered(registry, named)
         else:
-            found = find_held(settings.kafka, named.topic, wish.schema)
-        return _examine(settings, found, wish, sizes)
-    except (SchemaError, UnmappedTypeError, WrongValueError) as error:
-        return Onboarded(named.topic, "failed", str(error))
+            declared = _declared_schema(settings, named.topic, options)
+            schemas = find_in_messages(settings.kafka, named.topic, declared)
+        return _examine(settings, schemas, options, sizes)
     except UsageError as error:
-        if wish.name:  # a template that a person can change
+        if options.name:  # a template that a person can change
             raise
         return Onboarded(named.topic, "failed", str(error))
+    except RetryableError:
+        raise
+    except (IngestError, WrongValueError) as error:
+        return Onboarded(named.topic, "failed", str(error))
+
+
+def _declared_schema(settings: Settings, topic: Topic, options: OnboardOptions) -> Path | None:
+    """Return the schema given for a topic's values: the one that its table file names comes first."""
+    path = settings.tables_dir / f"{_table_name(topic, options)}.toml"
+    schema = read(path).schema if path.exists() else None
+    return settings.tables_dir / schema if schema else options.schema
+
+
+def _table_name(topic: Topic, options: OnboardOptions) -> str:
+    return table_name(topic, options.name) if options.name else table_name(topic)
 
 
 def _examine(
-    settings: Settings, found: TopicSchemas, wish: OnboardOptions, sizes: Watermarks | None
+    settings: Settings, schemas: TopicSchemas, options: OnboardOptions, sizes: Watermarks | None
 ) -> Onboarded:
-    topic = found.topic
-    if not found.values:
-        return Onboarded(topic, "left out", "without a schema in its messages: give one with --schema FILE")
-    newest = _telling(found.values)
-    reason = _why_left_out(topic, newest, wish)
+    topic = schemas.topic
+    if not schemas.values:
+        reason = "without a schema in its messages, which are not Debezium's: give one with --schema FILE"
+        return Onboarded(topic, "left out", reason)
+    newest = _newest_change(schemas.values)
+    reason = _why_left_out(topic, newest, options)
     if reason:
         return Onboarded(topic, "left out", reason)
     envelope = _envelope(newest)
     if envelope.dialect is None:
         return Onboarded(topic, "left out", _unknown_source(envelope))
-    table = TableConfig(
-        name=table_name(topic, wish.name) if wish.name else table_name(topic),
-        topic=topic,
-        dialect=envelope.dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
-        subjects=found.subjects,
-        format=wish.format,
-        schema=_beside(found.schema, settings) if found.schema else None,
-        target=Target(mode="append" if wish.append else "upsert"),
-    )
-    path = settings.tables_dir / f"{table.name}.toml"
-    said = read(path) if path.exists() else None
-    key = said.key if said and said.key.columns else Key(found.key_names)
-    target = said.target if said else table.target
-    keyed = found.keys or key.columns or envelope.unique or target.mode == "append"
+    table = _edited(settings, _new_table(settings, schemas, envelope.dialect, options), options)
+    keyed = schemas.keys or table.key.columns or envelope.unique or table.target.mode == "append"
     if not keyed:
-        return Onboarded(topic, "left out", _keyless(found))
-    types = Types(out_of_range="null") if envelope.dialect.has_infinity else Types()
-    columns = said.columns if said else {}
-    table = attrs.evolve(table, key=key, target=target, types=said.types if said else types, columns=columns)
+        return Onboarded(topic, "left out", _keyless(schemas))
     try:
-        return _describe(table, found, envelope, envelope.dialect, sizes)
-    except (SchemaError, UnmappedTypeError) as error:
-        return Onboarded(topic, "failed", str(error), table=table)  # with a file to mend it in
+        return _describe(table, schemas, envelope, envelope.dialect, sizes)
+    except IngestError as error:
+        return Onboarded(topic, "failed", str(error), table=table)  # with a file to fix it in
 
 
-def _beside(schema: Path, settings: Settings) -> str:
-    """Name a schema's file as seen from the table files, which name it."""
-    return os.path.relpath(schema.resolve(), settings.tables_dir.resolve())
+def _new_table(
+    settings: Settings, schemas: TopicSchemas, dialect: Dialect, options: OnboardOptions
+) -> TableConfig:
+    """Return the table of a topic, by its schemas and a person's options."""
+    topic = schemas.topic
+    name = _table_name(topic, options)
+    return TableConfig(
+        name=name,
+        topic=topic,
+        dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
+        subjects=schemas.subjects,
+        format=options.format,
+        schema=_schema_file(settings, schemas, name),
+        key=Key(options.key or schemas.key_names),
+        target=Target(mode="append" if options.append else "upsert"),
+        types=Types(out_of_range="null") if dialect.has_infinity else Types(),
+    )
 
 
-def _telling(values: Sequence[WriterSchema]) -> WriterSchema:
-    """Return the schema that tells what a topic is: the newest of changes, heartbeats between them aside."""
-    changes = [one for one in values if classify(one.schema) == "data"]
+def _edited(settings: Settings, table: TableConfig, options: OnboardOptions) -> TableConfig:
+    """Put a person's edits of an existing file over a new table.  Raises `UsageError` where --key differs."""
+    path = settings.tables_dir / f"{table.name}.toml"
+    if not path.exists():
+        return table
+    existing = read(path)
+    if options.key and existing.key.columns and existing.key.columns != options.key:
+        raise UsageError(
+            f"--key {','.join(options.key)}: {path} has [key] columns {', '.join(existing.key.columns)}",
+            "Change the file: onboarding never overwrites it",
+        )
+    key = existing.key if existing.key.columns else table.key
+    return attrs.evolve(
+        table, key=key, target=existing.target, types=existing.types, columns=existing.columns
+    )
+
+
+def _schema_file(settings: Settings, schemas: TopicSchemas, name: str) -> str | None:
+    """Return the path of a declared or guessed schema, relative to the table files, which name it."""
+    if schemas.guess:
+        return f"{name}.schema.json"
+    if schemas.schema is None:
+        return None
+    return os.path.relpath(schemas.schema.resolve(), settings.tables_dir.resolve())
+
+
+def _newest_change(values: Sequence[WriterSchema]) -> WriterSchema:
+    """Return the schema that shows a topic's kind: the newest of changes, rather than of heartbeats."""
+    changes = [value for value in values if classify(value.schema) == "data"]
     return (changes or values)[-1]
 
 
-def _why_left_out(topic: Topic, newest: WriterSchema, wish: OnboardOptions) -> str:
-    """Say why a topic is no table; empty if it is one.  Any record may be kept as it is."""
-    kind = classify(newest.schema)
-    if kind != "data":
-        may_be_kept = wish.append and isinstance(newest.schema, avro.Record)
-        return "" if may_be_kept else _LEFT_OUT.get(kind) or why_foreign(newest.schema)
+def _why_left_out(topic: Topic, newest: WriterSchema, options: OnboardOptions) -> str:
+    """Return why a topic does not become a table; empty if it does.  Any record may be kept as it is."""
+    event_kind = classify(newest.schema)
+    if event_kind != "data":
+        may_be_kept = options.append and isinstance(newest.schema, avro.Record)
+        return "" if may_be_kept else _LEFT_OUT.get(event_kind) or why_foreign(newest.schema)
     if topic.lower().endswith(_HEARTBEATS):
         return _LEFT_OUT["heartbeat"]
     return "Debezium's signal table" if find_envelope(newest.schema, newest.label).is_signal else ""
 
 
 def _envelope(newest: WriterSchema) -> Envelope:
-    found = find_envelope if classify(newest.schema) == "data" else plain_record
-    return found(newest.schema, newest.label)
+    find = find_envelope if classify(newest.schema) == "data" else plain_record
+    return find(newest.schema, newest.label)
 
 
 def _unknown_source(envelope: Envelope) -> str:
-    known = ", ".join(sorted(DIALECTS))
-    what = envelope.source_record or "a flattened row without the fields of a source position"
-    return f"{what}: not supported (only {known})"
+    supported = ", ".join(sorted(DIALECTS))
+    source = envelope.source_record or "a flattened row without the fields of a source position"
+    return f"{source}: not supported (only {supported})"
 
 
-def _keyless(found: TopicSchemas) -> str:
-    value = found.subjects.value
+def _keyless(schemas: TopicSchemas) -> str:
+    value = schemas.subjects.value
     missing = f"no subject {key_beside(value)}" if value else "no key"
-    return f"{missing}: name unique columns in [key] columns of a table file, or keep every change: --append"
+    return f"{missing}: name the columns that are unique with --key, or keep every change with --append"
 
 
 def _describe(
-    table: TableConfig, found: TopicSchemas, envelope: Envelope, dialect: Dialect, sizes: Watermarks | None
+    table: TableConfig,
+    schemas: TopicSchemas,
+    envelope: Envelope,
+    dialect: Dialect,
+    sizes: Watermarks | None,
 ) -> Onboarded:
-    """Complete the table with what its source, its key and its size ask for, and see that it compiles."""
-    lossless = lossless_keys(found.keys[-1].schema) if found.keys else {}
+    """Complete the table by its source, its key and its size, and check that it compiles."""
+    lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
     table = attrs.evolve(table, columns=lossless | table.columns)
-    compiled = compile_table(table, found.keys, found.values)
+    compiled = compile_table(table, schemas.keys, schemas.values)
     names = () if compiled.keeps_all else tuple(name for name, _ in compiled.key_columns)
-    size = sizes.found.get(table.topic) if sizes else None
-    held = sum(mark.end - mark.begin for mark in size.values()) if size else 0
-    choice = choose_target(held, (), names)
+    marks = sizes.found.get(table.topic) if sizes else None
+    messages = sum(mark.end - mark.begin for mark in marks.values()) if marks else 0
+    layout = choose_target(messages, (), names)
     mode = table.target.mode
-    target = Target(mode=mode, index=choice.index, buckets=choice.buckets, first_load=choice.first_load)
+    target = Target(mode=mode, index=layout.index, buckets=layout.buckets, first_load=layout.first_load)
     return Onboarded(
         table.topic,
         "new",
-        layout=choice.reason if size is not None else f"{choice.reason} (the broker was not asked)",
+        layout=layout.reason if marks is not None else f"{layout.reason} (the broker was not asked)",
         table=attrs.evolve(table, target=target, key=Key(names)),
         key_columns=names,
         columns=len(compiled.value.columns()),
-        caveats=(*found.caveats, *caveats(compiled, dialect, envelope)),
+        caveats=(*schemas.caveats, *caveats(compiled, dialect, envelope)),
+        guessed=schemas.guess.text if schemas.guess else "",
     )
 
 
-def _comments(one: Onboarded) -> dict[str, str]:
+def _comments(result: Onboarded) -> dict[str, str]:
     """Return the remarks of a new file, by dotted key."""
-    remarks = {"key.columns": "from the key subject", "target.buckets": one.layout}
-    if one.caveats:
-        remarks["dialect"] = "\n".join(["Known of this source:", *(f"- {caveat}" for caveat in one.caveats)])
+    remarks = {"target.buckets": result.layout}
+    if result.table and result.table.subjects.key:
+        remarks["key.columns"] = "from the key subject"
+    if result.caveats:
+        remarks["dialect"] = "\n".join(["Known of this source:", *(f"- {line}" for line in result.caveats)])
     return remarks
 
 
-def _write(settings: Settings, one: Onboarded, *, dry_run: bool) -> Onboarded:
-    """Write a new table file, or add to an existing one what it cannot be read without."""
-    table = one.table
+def _write(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onboarded:
+    """Write a new table file, or add to an existing one the keys that it cannot be read without."""
+    table = result.table
     if table is None:
-        return one
+        return result
     path = settings.tables_dir / f"{table.name}.toml"
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = render(table, _comments(one)) if before is None else merge(before, table)
+    after = render(table, _comments(result)) if before is None else merge(before, table)
     state: State = "new" if before is None else "unchanged" if after == before else "completed"
     if not dry_run and state != "unchanged":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(after, encoding="utf-8")
-    return attrs.evolve(one, state="failed" if one.state == "failed" else state, path=path)
+    if not dry_run and result.guessed and table.schema:
+        _write_once(path.parent / table.schema, result.guessed)
+    return attrs.evolve(result, state="failed" if result.state == "failed" else state, path=path)
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write a file, unless it exists."""
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")

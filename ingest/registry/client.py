@@ -8,7 +8,7 @@ from typing import TypeVar
 from confluent_kafka.schema_registry import RegisteredSchema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry import Schema as ClientSchema
 
-from ingest.errors import RegistryUnreachableError, SchemaNotFoundError
+from ingest.errors import NoRegistryError, RegistryUnreachableError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
 from ingest.registry.answer import (
     read_id,
@@ -175,22 +175,23 @@ class LiveRegistry:
         return self._ask(question, lambda client: ask_verdict(client, subject, schema, against))
 
     def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
-        """Put a question to the servers in turn; only one that is out of reach is passed over."""
+        """Put a question to the servers in turn, past those that are out of reach or not a registry."""
         servers = len(self._connections)
-        failed: list[RegistryUnreachableError] = []
+        failed: list[RegistryUnreachableError | NoRegistryError] = []
         for index in ((self._first + step) % servers for step in range(servers)):
             connection = self._connections[index]
             try:
                 answer = ask(connection.client)
             except FAILURES as error:
                 reason = connection.explain(error, question)
-                if not isinstance(reason, RegistryUnreachableError):
+                if not isinstance(reason, RegistryUnreachableError | NoRegistryError):
                     raise reason from None
                 failed.append(reason)
             else:
                 self._first = index
                 return answer
-        if servers == 1:
+        unreachable = [reason for reason in failed if isinstance(reason, RegistryUnreachableError)]
+        if servers == 1 or not unreachable:
             raise failed[0]
         problems = "; ".join(f"{reason.url}: {reason.problem}" for reason in failed)
         raise RegistryUnreachableError(self.url, problems)

@@ -15,6 +15,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ingest.errors import (
     IngestError,
+    NoRegistryError,
     RegistryRefusedError,
     RegistryUnreachableError,
     SchemaNotFoundError,
@@ -25,7 +26,7 @@ from ingest.settings import MASK, RegistrySettings, Secret, Settings, mask_url
 RETRY_WAIT_MS = 100
 LONGEST_ANSWER = 300
 
-# What the client raises; the last five when the answer is no registry's, such as a login page.
+# What the client raises; the last five when another server answers, such as a login page.
 FAILURES = (
     IngestError,
     SchemaRegistryError,
@@ -40,15 +41,23 @@ FAILURES = (
 # 40401 subject, 40402 version, 40403 schema (id), 40408 own compatibility level, 42202 version
 # number: Confluent's API reference, "Errors"; Apicurio answers 40402 where Confluent says 42202.
 _NOT_THERE = (40401, 40402, 40403, 40408, 42202)
-_NO_SUCH_PATH = "there is no such path; a registry's URL may need one, such as /apis/ccompat/v7"
+_NO_SUCH_PATH = "the path does not exist; a registry's URL may need one, such as /apis/ccompat/v7"
 _TOO_BUSY = (408, 425, 429)
+_LOGIN = (401, 403)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+"""How OpenSSL names bytes that are not TLS."""
+
+_OTHER_SERVER = (
+    "Check host, port and path of [registry] url: a web page, a proxy's login page or another service "
+    "answers there"
+)
 
 
 @attrs.frozen
 class Question:
-    """A request as errors name it; `wanted` is what a 404 says does not exist.
+    """A request as errors name it; `wanted` is the thing that does not exist after a 404.
 
-    `coded`: only the registry's own error code says so, not a bare 404.
+    `coded`: only the registry's own error code means that, not a bare 404.
     """
 
     request: str
@@ -76,13 +85,15 @@ class Connection:
                 return RegistryUnreachableError(self.url, problem)
             case httpx2.RequestError() if "CERTIFICATE" in str(error):
                 return _certificate_trouble(self.url, error)
+            case httpx2.RequestError() if any(sign in str(error) for sign in _NO_TLS):
+                problem = f"the server does not speak TLS: {self._clean(error)}"
+                todo = "Write http:// in place of https:// in [registry] url, or name its TLS port"
+                return NoRegistryError(self.url, question.request, problem, todo)
             case httpx2.RequestError():
                 return RegistryUnreachableError(self.url, f"{question.request}: {self._clean(error)}")
             case _:
-                problem = (
-                    f"{question.request}: the answer is not a schema registry's ({type(error).__name__})"
-                )
-                return RegistryUnreachableError(self.url, problem)
+                problem = f"the answer is not a schema registry's ({type(error).__name__})"
+                return NoRegistryError(self.url, question.request, problem, _OTHER_SERVER)
 
     def _refusal(self, error: SchemaRegistryError, question: Question) -> IngestError:
         status, said = error.http_status_code, self._clean(error.error_message)
@@ -90,11 +101,29 @@ class Connection:
             return RegistryUnreachableError(self.url, f"{question.request}: HTTP {status}: {said}")
         if question.wanted and error.error_code in _NOT_THERE:
             return SchemaNotFoundError(self.url, question.wanted)
+        if status in _LOGIN:
+            return RegistryRefusedError(self.url, question.request, status, said, self._login_hint())
+        if status == 400 and "https" in said.lower():  # noqa: PLR2004 - a TLS port's answer to plain HTTP
+            todo = "Write https:// in place of http:// in [registry] url"
+            return NoRegistryError(self.url, question.request, f"HTTP {status}: {said}", todo)
         if status == 404 and (not error.error_code or error.error_code < 0):  # noqa: PLR2004 - same
             if question.wanted and not question.coded:
                 return SchemaNotFoundError(self.url, question.wanted, f"Or {_NO_SUCH_PATH}")
             return RegistryRefusedError(self.url, question.request, status, _NO_SUCH_PATH)
         return RegistryRefusedError(self.url, question.request, status, said)
+
+    def _login_hint(self) -> str:
+        """Name the settings of a login: those to check, or those to set."""
+        settings = self.settings
+        logins = {
+            "basic_auth": settings.basic_auth,
+            "bearer_token": settings.bearer_token,
+            "oauth_token_url": settings.oauth_token_url,
+        }
+        chosen = [name for name, value in logins.items() if value]
+        if chosen:
+            return f"Check [registry] {' and '.join(chosen)}, and the rights of that user"
+        return 'Set [registry] basic_auth = "user:password", or bearer_token'
 
     def _clean(self, said: object) -> str:
         """Shorten a server's words, and mask secrets that it may have repeated."""

@@ -9,6 +9,7 @@ from ingest import avro
 from ingest.compile.envelope import classify
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
+from ingest.dialects import DIALECTS
 from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
@@ -41,10 +42,10 @@ def fetch_written(
         return fetch_versions(registry, key) if key else (), fetch_versions(registry, value)
     if table.schema:
         path = settings.tables_dir / table.schema
-        return (), (_declared(read_schema(path), path),)
+        return _bare_keys(table), (_declared(read_schema(path), path),)
     if value:
         newest = fetch_versions(registry, value)[-1]
-        return (), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
+        return _bare_keys(table), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
     sides = _sampled(settings, table, ranges)
     if any(classify(one.schema) == "data" for one in sides[1]):
         return sides
@@ -55,7 +56,19 @@ def _sampled(settings: Settings, table: TableConfig, spans: Spans, per_end: int 
     kafka = settings.kafka
     records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, spans, per_end=per_end)
     keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
-    return keys, written_in((record.value for record in records), f"values of topic {table.topic}")
+    values = written_in((record.value for record in records), f"values of topic {table.topic}")
+    return keys or _bare_keys(table), values
+
+
+def document_keys() -> tuple[WriterSchema, ...]:
+    """Return the schema of a document's key, which messages without schemas do not hold."""
+    key = avro.Record("Key", (avro.Field("id", avro.Scalar("string")),))
+    return (WriterSchema(SchemaId(-1), "a document's key", key),)
+
+
+def _bare_keys(table: TableConfig) -> tuple[WriterSchema, ...]:
+    """Return the schema of keys without one: only a document's; other keys are columns of the row."""
+    return document_keys() if DIALECTS[table.dialect].is_document else ()
 
 
 def _declared(schema: avro.Schema, path: Path) -> WriterSchema:

@@ -15,6 +15,8 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_document_key": "io.hudicdc.ingest.DocumentKey",
     "ingest_document_update": "io.hudicdc.ingest.DocumentUpdate",
     "ingest_document_value": "io.hudicdc.ingest.DocumentValue",
+    "ingest_json_member": "io.hudicdc.ingest.JsonMember",
+    "ingest_numeric_decimals": "io.hudicdc.ingest.NumericDecimals",
 }
 """Name in SQL -> Java class.  All give text; what they take is said by the classes."""
 

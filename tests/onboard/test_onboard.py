@@ -194,7 +194,7 @@ def test_topics_that_would_become_one_table_are_refused(folder: Folder) -> None:
 
 def test_no_match_names_what_is_there(folder: Folder) -> None:
     """A pattern without a topic is the user's mistake."""
-    with pytest.raises(UsageError, match="It has none at all"):
+    with pytest.raises(UsageError, match="It has no topics"):
         folder.onboard("*")
     folder.add("srv.db.dbo.t", table_of())
 
@@ -264,3 +264,66 @@ def test_a_failed_tables_file_is_where_it_is_mended(folder: Folder) -> None:
     assert folder.onboard("*")["srv.db.dbo.odd"].state == "unchanged"
 
     assert path.read_text() == mended
+
+
+def test_a_topic_whose_schemas_cannot_be_read_fails_alone(folder: Folder) -> None:
+    """A subject that its value refers to is missing: that topic has the error, the others their tables."""
+    folder.add("srv.db.dbo.good", table_of())
+    folder.add("srv.db.dbo.refers", table_of())
+    subjects = [f"srv.db.dbo.{topic}-{part}" for topic in ("good", "refers") for part in ("key", "value")]
+    entries: list[dict[str, Any]] = [
+        {"subject": name, "version": 1, "id": number} for number, name in enumerate(subjects)
+    ]
+    entries[-1]["references"] = [{"name": "shop.Money", "subject": "shop.money", "version": 3}]
+    (folder.root / "registry" / "fixture.json").write_text(json.dumps({"schemas": entries}))
+
+    results = folder.onboard("*")
+
+    assert {topic: result.state for topic, result in results.items()} == {
+        "srv.db.dbo.good": "new", "srv.db.dbo.refers": "failed",
+    }  # fmt: skip
+    assert "subject shop.money does not exist" in results["srv.db.dbo.refers"].reason
+
+
+def test_a_topic_that_is_named_and_missing_fails_with_the_nearest_name(folder: Folder) -> None:
+    """Beside topics that exist it is an error of its own; a glob may match nothing."""
+    folder.add("srv.db.dbo.customers", table_of())
+
+    results = folder.onboard("srv.db.dbo.customer", "srv.db.dbo.customers", "nothing.*")
+
+    assert results["srv.db.dbo.customers"].state == "new"
+    missing = results["srv.db.dbo.customer"]
+    assert missing.state == "failed"
+    assert "has no such topic. Did you mean 'srv.db.dbo.customers'?" in missing.reason
+    assert set(results) == {"srv.db.dbo.customer", "srv.db.dbo.customers"}
+
+
+def test_a_pattern_that_matches_nothing_suggests_topics_and_lists_few(folder: Folder) -> None:
+    """Of many topics five are listed, and the nearest one is named."""
+    for number in range(7):
+        folder.add(f"srv.db.dbo.t{number}", table_of())
+
+    with pytest.raises(UsageError) as caught:
+        folder.onboard("srv.db.dbo.t", "other.*")
+
+    assert "Did you mean 'srv.db.dbo.t" in str(caught.value)
+    assert "Its topics are: srv.db.dbo.t0, srv.db.dbo.t1" in str(caught.value)
+    assert "srv.db.dbo.t4 and 2 more" in str(caught.value)
+
+
+def test_a_topic_without_keys_gets_the_columns_that_a_person_names(folder: Folder) -> None:
+    """The key is taken from the rows; a file that says another key keeps it, and the flag is refused."""
+    folder.add("srv.db.dbo.keyless", {"value": envelope({"id": "int", "region": "string"})})
+    assert folder.onboard("*")["srv.db.dbo.keyless"].state == "left out"
+
+    result = folder.onboard("*", key=("id", "region"))["srv.db.dbo.keyless"]
+
+    assert (result.state, result.key_columns) == ("new", ("id", "region"))
+    assert 'columns = ["id", "region"]' in folder.files["srv_db_dbo_keyless.toml"]
+    assert folder.onboard("*")["srv.db.dbo.keyless"].state == "unchanged"
+    other = folder.onboard("*", key=("id",))["srv.db.dbo.keyless"]
+    assert other.state == "failed"
+    assert "srv_db_dbo_keyless.toml has [key] columns id, region" in other.reason
+    unknown = folder.onboard("*", key=("nope",), name="x_{table}")["srv.db.dbo.keyless"]
+    assert unknown.state == "failed"
+    assert "$.nope" in unknown.reason

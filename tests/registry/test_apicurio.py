@@ -224,7 +224,7 @@ def test_a_server_that_is_down_is_passed_over(servers: Any, name: str) -> None:
 def test_a_url_without_the_apis_path_is_explained(servers: Any) -> None:
     """The address of Apicurio's web page is not that of its API."""
     root = servers.registry_url.partition("/apis")[0]
-    with pytest.raises(RegistryRefusedError, match="no such path"):
+    with pytest.raises(RegistryRefusedError, match="the path does not exist"):
         open_registry(RegistrySettings(url=root)).subjects()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ingest.errors import (
     IngestError,
+    NoRegistryError,
     RegistryRefusedError,
     RegistryUnreachableError,
     RetryableError,
@@ -50,23 +51,55 @@ def test_a_server_in_trouble_is_temporary(stage: Any, status: int) -> None:
 @pytest.mark.parametrize(
     "body", ["<html>Sign in</html>", "", "[1, 2]", "{}", '"x"', '{"subject": 1}', "null"]
 )
-def test_an_answer_that_is_no_registrys_is_temporary_and_says_so(stage: Any, body: str) -> None:
-    """A proxy's page, or JSON of another shape, is not taken for a schema."""
+def test_another_servers_answer_is_permanent_and_names_the_likely_cause(stage: Any, body: str) -> None:
+    """A proxy's page, or JSON of another shape, is not taken for a schema; trying again does not help."""
     registry = _open(stage(lambda _: (200, body)).url)
     for ask in (lambda: registry.latest(VALUE), lambda: registry.by_id(SchemaId(1))):
-        with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+        with pytest.raises(
+            NoRegistryError, match=r"not a schema registry's.*Check host, port and path"
+        ) as caught:
             ask()
-    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+        assert caught.value.exit_code == 1
+    with pytest.raises(NoRegistryError, match="not a schema registry's"):
         registry.compatible(VALUE, TEXT)
 
 
 def test_subject_lists_of_another_shape_are_no_registrys(stage: Any) -> None:
     """A list of anything but names, or of anything but numbers, is rubbish."""
     registry = _open(stage(lambda _: (200, [{"name": "x"}])).url)
-    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+    with pytest.raises(NoRegistryError, match="not a schema registry's"):
         registry.subjects()
-    with pytest.raises(RegistryUnreachableError, match="not a schema registry's"):
+    with pytest.raises(NoRegistryError, match="not a schema registry's"):
         registry.versions(VALUE)
+
+
+def test_https_on_a_plain_port_is_permanent_and_names_the_cause(stage: Any) -> None:
+    """OpenSSL finds bytes that are not TLS: the scheme of the address is wrong."""
+    address = stage(lambda _: (200, [])).url.replace("http://", "https://")
+    with pytest.raises(
+        NoRegistryError, match=r"does not speak TLS.*Write http:// in place of https://"
+    ) as caught:
+        _open(address).subjects()
+    assert caught.value.exit_code == 1
+
+
+def test_http_on_a_tls_port_is_permanent_and_names_the_cause(stage: Any) -> None:
+    """Servers answer plain HTTP on a TLS port with 400 and words such as nginx's."""
+    page = "<html>The plain HTTP request was sent to HTTPS port</html>"
+    with pytest.raises(NoRegistryError, match="Write https:// in place of http://"):
+        _open(stage(lambda _: (400, page)).url).subjects()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_login_names_the_settings(stage: Any, status: int) -> None:
+    """Those to set, or those to check."""
+    url = stage(lambda _: (status, {"error_code": status, "message": "no"})).url
+    with pytest.raises(
+        RegistryRefusedError, match=r'Set .registry. basic_auth = "user:password", or bearer_token'
+    ):
+        _open(url).subjects()
+    with pytest.raises(RegistryRefusedError, match=r"Check .registry. bearer_token"):
+        open_registry(RegistrySettings(url=url, bearer_token=Secret("t0k"))).subjects()
 
 
 def test_silence_is_temporary_and_names_the_wait(stage: Any) -> None:
@@ -111,12 +144,12 @@ def test_the_registrys_not_found_codes_name_what_was_wanted(stage: Any, status: 
 def test_a_bare_404_hints_at_the_urls_path(stage: Any, body: str) -> None:
     """Apicurio has its API under a path: forgetting it must not look like an empty registry."""
     registry = _open(stage(lambda _: (404, body)).url)
-    with pytest.raises(RegistryRefusedError, match="no such path"):
+    with pytest.raises(RegistryRefusedError, match="the path does not exist"):
         registry.subjects()
-    with pytest.raises(SchemaNotFoundError, match=r"schema id 9 does not exist\. Or there is no"):
+    with pytest.raises(SchemaNotFoundError, match=r"schema id 9 does not exist\. Or the path"):
         registry.by_id(SchemaId(9))
     for ask in (registry.compatibility, lambda subject: registry.compatible(subject, TEXT)):
-        with pytest.raises(RegistryRefusedError, match="no such path"):
+        with pytest.raises(RegistryRefusedError, match="the path does not exist"):
             ask(VALUE)
 
 

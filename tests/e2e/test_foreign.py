@@ -1,0 +1,143 @@
+"""Messages of other projects' tests become the rows that those projects expect."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from fastavro import json_reader
+
+from ingest.testing.servers import LocalServers
+from ingest.testing.wire import framed
+from tests.e2e.deployment import Deployment
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+CASES: Final = Path(__file__).parent / "foreign"
+JSON_CASES: Final = (
+    "alltypes-dec",
+    "flink-mysql-include-keyless",
+    "flink-mysql-payload-first",
+    "paimon-alltypes-json",
+    "paimon-mongo-27",
+    "rw-messy-key",
+    "rw-mongo-bare",
+)
+
+Message = tuple[bytes | None, bytes | None]
+
+
+def texts(case: Mapping[str, Any]) -> Iterator[tuple[int, Message]]:
+    """Make the messages of a JSON case, with the number of their step."""
+    for message in case["messages"]:
+        value = message.get("value")
+        if "payload" in message:
+            parts = {"schema": case["writers"][message["written"]], "payload": message["payload"]}
+            order = ("payload", "schema") if case["order"] == "payload-first" else ("schema", "payload")
+            separators = (", ", ": ") if case["spaced"] else (",", ":")
+            value = json.dumps(
+                {part: parts[part] for part in order}, separators=separators, ensure_ascii=False
+            )
+        key = message.get("key")
+        yield message.get("step", 0), (key and key.encode(), value and value.encode())
+
+
+def frames(case: Mapping[str, Any], servers: LocalServers, topic: str) -> list[Message]:
+    """Register an Avro case's schemas, and encode its messages, given in Avro's JSON."""
+    schemas = [entry["schema"] for entry in case["schemas"]]
+    sides = [entry["subject"] for entry in case["schemas"]]
+    ids = [
+        servers.register(f"{topic}-{side}", schema, None) for side, schema in zip(sides, schemas, strict=True)
+    ]
+
+    def encode(text: str | None, number: int | None) -> bytes | None:
+        if text is None or number is None:
+            return None
+        (value,) = json_reader(StringIO(text), schemas[number])
+        return framed(ids[number], schemas[number], value)
+
+    return [
+        (encode(message.get("key"), message.get("ks")), encode(message.get("value"), message.get("vs")))
+        for message in case["messages"]
+    ]
+
+
+def stored(value: Any) -> Any:
+    """Write a stored value as the cases do."""
+    match value:
+        case bytes() | bytearray():
+            return {"b64": base64.b64encode(value).decode()}
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return value.isoformat()
+        case date():
+            return value.isoformat()
+        case float():
+            return float(f"{value:.9g}") if value != round(value, 12) else value
+        case _:
+            return value
+
+
+def rows(deployment: Deployment, table: str, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Read the columns that are expected; `name~` is compared as JSON."""
+    names = [name.removesuffix("~") for name in expected[0]] if expected else ["_cdc_op"]
+    found = []
+    for row in deployment.frame(table).select(*names).collect():
+        values = {name: stored(row[name]) for name in names}
+        found.append(
+            {
+                name: json.loads(values[name[:-1]]) if name.endswith("~") else values[name]
+                for name in expected[0]
+            }
+            if expected
+            else values
+        )
+    return found
+
+
+def by_text(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort rows."""
+    return sorted(values, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+@pytest.mark.parametrize("name", JSON_CASES)
+def test_json_of_other_projects_becomes_their_rows(
+    name: str, tmp_path: Path, make_deployment: Callable[[], Deployment]
+) -> None:
+    """Onboarded with a schema where messages hold none, and with key columns where they have no keys."""
+    case = json.loads((CASES / f"{name}.json").read_text())
+    deployment = make_deployment()
+    topic = f"{deployment.prefix}.{name}"
+    servers = LocalServers(deployment.servers)
+    servers.make_topic(topic)
+    messages = list(texts(case))
+    steps = sorted({step for step, _ in messages})
+    options: dict[str, Any] = {"key": case.get("key_columns", ())}
+    if "schema" in case:
+        options["schema"] = tmp_path / "schema.json"
+        options["schema"].write_text(json.dumps(case["schema"]))
+
+    for step in steps:
+        servers.produce(topic, [message for number, message in messages if number == step], 0, {})
+        if step == steps[0]:
+            (onboarded,) = deployment.session.onboard(
+                [topic], name="foreign", format=case["format"], **options
+            )
+            assert onboarded.state == "new", onboarded.reason
+        (outcome,) = deployment.run().tables
+
+        assert (outcome.error, outcome.counts.rejected) == (None, 0)
+        if "steps" in case["expect"]:
+            expected = case["expect"]["steps"][step]
+            assert by_text(rows(deployment, "foreign", expected)) == by_text(expected)
+    if "rows" in case["expect"]:
+        expected = case["expect"]["rows"]
+        assert by_text(rows(deployment, "foreign", expected)) == by_text(expected)
+    if "see" in case["expect"]:
+        assert deployment.frame("foreign").count() == case["expect"]["see"]
