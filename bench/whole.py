@@ -155,11 +155,11 @@ def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: 
 def _settled(session: Session, table: TableConfig) -> tuple[DataFrame, list[str]]:
     """Give the rows that a run would write, already decoded and folded, held in memory."""
     kafka = session.settings.kafka
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
     ranges = plan_ranges(table.topic, consumed(table, None), marks)
     keys, values = fetch_written(session.settings, session.registry, table, {}, {})
     compiled = compile_table(table, keys, values)
-    frame = read(session.spark, ranges, kafka.bootstrap_servers, kafka.properties, min_partitions=2)
+    frame = read(session.spark, ranges, kafka, min_partitions=2)
     folded = latest_by_key(decode_events(frame, compiled), compiled).persist()
     counts = count_batch(folded, compiled)
     rows = build_rows(folded, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()

@@ -326,7 +326,5 @@ class Session:
             kafka, key = self.settings.kafka, signal.connector.prefix
             if not kafka.bootstrap_servers:
                 raise SettingsError(self.settings.source, "kafka.bootstrap_servers", "is not set")
-            kafka_signal.send_signal(
-                kafka.bootstrap_servers, kafka.properties, Topic(topic), key=key, value=signal.message()
-            )
+            kafka_signal.send_signal(kafka, Topic(topic), key=key, value=signal.message())
         return signal

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from ingest.errors import BrokerRefusedError, BrokerUnreachableError, SettingsError
 from ingest.kafka.properties import client_properties, without_secrets
+from ingest.settings import KafkaSettings
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
 """Reports that come back at every try; librdkafka itself tries on for ever."""
@@ -32,24 +33,23 @@ def check_addresses(bootstrap_servers: str) -> None:
 class Connection:
     """One client's connection: whom it asks, until when, and what librdkafka's threads report."""
 
-    bootstrap_servers: str
-    properties: Mapping[str, str]
+    kafka: KafkaSettings
     deadline: float
     reported: list[KafkaError] = attrs.Factory(list)
 
     @classmethod
-    def within(cls, bootstrap_servers: str, properties: Mapping[str, str], timeout_s: float) -> "Connection":
+    def within(cls, kafka: KafkaSettings, timeout_s: float) -> "Connection":
         """Make a connection that gives up after `timeout_s`."""
-        return cls(bootstrap_servers, properties, time.monotonic() + timeout_s)
+        return cls(kafka, time.monotonic() + timeout_s)
 
     def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
         """Make the client; librdkafka connects later, in its own threads."""
-        check_addresses(self.bootstrap_servers)
+        check_addresses(self.kafka.bootstrap_servers)
         conf = {
             "log_level": "0",  # what it would print comes through error_cb, and into our errors
-            **client_properties(self.properties),
+            **client_properties(self.kafka.properties),
             **{name.replace("_", "."): value for name, value in extra.items()},
-            "bootstrap.servers": self.bootstrap_servers,
+            "bootstrap.servers": self.kafka.bootstrap_servers,
             "error_cb": self.reported.append,
         }
         try:
@@ -70,15 +70,15 @@ class Connection:
         for error in self.reported:
             if error.name() in _REFUSED:
                 todo = "Check [kafka.properties] in the settings"
-                raise BrokerRefusedError(self.bootstrap_servers, self._text(error), todo)
+                raise BrokerRefusedError(self.kafka.bootstrap_servers, self._text(error), todo)
 
     def unreachable(self) -> BrokerUnreachableError:
         """Return the error of no answer: the last reason that guesses at a cause, else the last one."""
         reasons = [self._text(error) for error in self.reported if error.name() != "_ALL_BROKERS_DOWN"]
         likely = [reason for reason in reasons if "?" in reason]
         return BrokerUnreachableError(
-            self.bootstrap_servers, next(iter((likely or reasons)[-1:]), "no answer in time")
+            self.kafka.bootstrap_servers, next(iter((likely or reasons)[-1:]), "no answer in time")
         )
 
     def _text(self, error: KafkaError) -> str:
-        return without_secrets(error.str(), self.properties)
+        return without_secrets(error.str(), self.kafka.properties)

@@ -1,11 +1,11 @@
 """Read exactly the offsets of a plan: as a DataFrame, or one record to look at."""
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
+from ingest.settings import KafkaSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,8 +47,7 @@ def count_slices(ranges: TopicRanges, cores: int) -> int:
 def read(
     spark: "SparkSession",
     ranges: TopicRanges,
-    bootstrap_servers: str,
-    properties: Mapping[str, str],
+    kafka: KafkaSettings,
     *,
     min_partitions: int,
     headers: bool = False,
@@ -62,8 +61,8 @@ def read(
     """
     options = {
         **PROMPT,
-        **spark_properties(properties),
-        "kafka.bootstrap.servers": bootstrap_servers,
+        **spark_properties(kafka.properties),
+        "kafka.bootstrap.servers": kafka.bootstrap_servers,
         "kafka.isolation.level": "read_committed",
         "assign": json.dumps({ranges.topic: [one.partition for one in ranges.ranges]}),
         "startingOffsets": json.dumps({ranges.topic: ranges.start_offsets()}),

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from ingest.kafka.connection import Connection
 from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
 
 RECORD_TIMEOUT_S: Final = 10.0
 
@@ -52,8 +53,7 @@ _POLL_S: Final = 0.1
 
 
 def sample(
-    bootstrap_servers: str,
-    properties: Mapping[str, str],
+    kafka: KafkaSettings,
     topic: Topic,
     ranges: Mapping[Partition, tuple[int, int]],
     *,
@@ -64,7 +64,7 @@ def sample(
 
     Raises BrokerUnreachableError when the broker does not answer in time.
     """
-    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    connection = Connection.within(kafka, timeout_s)
     consumer = connection.open(Consumer, **ONE_BY_ONE)
     try:
         spans = [(TopicPartition(topic, p, begin), end) for p, (begin, end) in ranges.items()]

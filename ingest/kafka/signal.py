@@ -1,6 +1,5 @@
 """Produce a connector's signal to its signal topic."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaError, Message, Producer
@@ -9,6 +8,7 @@ from ingest.errors import BrokerRefusedError, IngestError, TopicNotFoundError
 from ingest.kafka.connection import Connection
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Topic
+from ingest.settings import KafkaSettings
 
 TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.05
@@ -17,8 +17,7 @@ _PARTITION: Final = 0
 
 
 def send_signal(
-    bootstrap_servers: str,
-    properties: Mapping[str, str],
+    kafka: KafkaSettings,
     topic: Topic,
     *,
     key: str,
@@ -30,7 +29,7 @@ def send_signal(
     Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a topic that does not exist,
     which a broker might otherwise make without anybody who reads it, and for whatever else it refuses.
     """
-    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    connection = Connection.within(kafka, timeout_s)
     _check_topic(connection, topic)
     producer = connection.open(Producer, message_timeout_ms=max(1, int(connection.left_s() * 1000)))
     answers: list[tuple[KafkaError | None, int]] = []
@@ -51,8 +50,8 @@ def send_signal(
 
 
 def _check_topic(connection: Connection, topic: Topic) -> None:
-    servers = connection.bootstrap_servers
-    marks = fetch_watermarks(servers, connection.properties, [topic], connection.left_s())
+    servers = connection.kafka.bootstrap_servers
+    marks = fetch_watermarks(connection.kafka, [topic], connection.left_s())
     try:
         marks.of(topic)
     except TopicNotFoundError:
@@ -64,4 +63,4 @@ def _check_topic(connection: Connection, topic: Topic) -> None:
 def _refusal(connection: Connection, topic: Topic, error: KafkaError) -> IngestError:
     if error.name() in {"_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT"}:
         return connection.unreachable()
-    return BrokerRefusedError(connection.bootstrap_servers, f"topic {topic}: {error.str()}")
+    return BrokerRefusedError(connection.kafka.bootstrap_servers, f"topic {topic}: {error.str()}")

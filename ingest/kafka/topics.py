@@ -1,6 +1,5 @@
 """Which topics a broker has."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -8,19 +7,18 @@ from confluent_kafka.admin import AdminClient
 
 from ingest.kafka.connection import Connection
 from ingest.names import Topic
+from ingest.settings import KafkaSettings
 
 TIMEOUT_S: Final = 15.0
 _OWN_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
-def list_topics(
-    bootstrap_servers: str, properties: Mapping[str, str], timeout_s: float = TIMEOUT_S
-) -> tuple[Topic, ...]:
+def list_topics(kafka: KafkaSettings, timeout_s: float = TIMEOUT_S) -> tuple[Topic, ...]:
     """List the topics, sorted, without the broker's own.
 
     Raises `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` where a login is refused.
     """
-    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    connection = Connection.within(kafka, timeout_s)
     admin = connection.open(AdminClient)
     while not connection.is_over():
         try:

@@ -28,6 +28,7 @@ from ingest.errors import (
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.connection import Connection
 from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -80,8 +81,7 @@ class Watermarks:
 
 
 def fetch_watermarks(
-    bootstrap_servers: str,
-    properties: Mapping[str, str],
+    kafka: KafkaSettings,
     topics: Iterable[Topic],
     timeout_s: float = TIMEOUT_S,
 ) -> Watermarks:
@@ -93,7 +93,7 @@ def fetch_watermarks(
     names = sorted(set(topics))
     if not names:
         return Watermarks({})
-    connection = Connection.within(bootstrap_servers, properties, timeout_s)
+    connection = Connection.within(kafka, timeout_s)
     broker = _Broker(connection, connection.open(AdminClient))
     described, errors = broker.describe(names)
     found: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in described}
@@ -207,7 +207,7 @@ class _Broker:
             return problem
 
     def _topic_error(self, topic: Topic, error: KafkaError) -> IngestError:
-        servers = self.connection.bootstrap_servers
+        servers = self.connection.kafka.bootstrap_servers
         if error.name() in _NO_TOPIC:
             return TopicNotFoundError(topic, servers)
         problem = f"topic {topic}: {error.str()}"

@@ -88,7 +88,7 @@ def registered_topics(registry: Registry, kafka: KafkaSettings) -> tuple[TopicSu
 
 def broker_topics(kafka: KafkaSettings) -> tuple[TopicSubjects, ...]:
     """Return the broker's topics."""
-    return tuple(TopicSubjects(topic) for topic in list_topics(kafka.bootstrap_servers, kafka.properties))
+    return tuple(TopicSubjects(topic) for topic in list_topics(kafka))
 
 
 def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
@@ -96,7 +96,7 @@ def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
     if not kafka.bootstrap_servers:
         return None
     try:
-        return list_topics(kafka.bootstrap_servers, kafka.properties)
+        return list_topics(kafka)
     except BrokerUnreachableError:
         return None
 
@@ -145,11 +145,11 @@ def _declared(topic: Topic, schema: Path, records: Sequence[RawRecord]) -> Topic
 
 
 def _sample(kafka: KafkaSettings, topic: Topic, per_end: int | None = None) -> tuple[RawRecord, ...]:
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [topic]).of(topic)
+    marks = fetch_watermarks(kafka, [topic]).of(topic)
     ranges = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     if per_end is None:
-        return sample(kafka.bootstrap_servers, kafka.properties, topic, ranges)
-    return sample(kafka.bootstrap_servers, kafka.properties, topic, ranges, per_end=per_end)
+        return sample(kafka, topic, ranges)
+    return sample(kafka, topic, ranges, per_end=per_end)
 
 
 def _document_keys(values: Sequence[WriterSchema]) -> tuple[WriterSchema, ...]:

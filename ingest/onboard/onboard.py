@@ -138,7 +138,7 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
     if not kafka.bootstrap_servers:
         return None
     try:
-        return fetch_watermarks(kafka.bootstrap_servers, kafka.properties, topics)
+        return fetch_watermarks(kafka, topics)
     except BrokerUnreachableError:
         return None
 

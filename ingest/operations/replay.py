@@ -114,7 +114,7 @@ def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
     if table.format == "avro" or table.schema or table.subjects.value:
         return fetch_written(run.settings, run.registry, table, {}, {})
     kafka = run.settings.kafka
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     return fetch_written(run.settings, run.registry, table, retained, retained)
 

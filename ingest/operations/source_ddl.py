@@ -51,9 +51,9 @@ def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> 
     if not table.schema_changes:
         return ()
     topic, kafka = table.schema_changes, settings.kafka
-    marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [topic]).of(topic)
+    marks = fetch_watermarks(kafka, [topic]).of(topic)
     ends = {p: (max(mark.begin, mark.end - _LOOKED_AT), mark.end) for p, mark in marks.items()}
-    records = sample(kafka.bootstrap_servers, kafka.properties, topic, ends, per_end=_LOOKED_AT)
+    records = sample(kafka, topic, ends, per_end=_LOOKED_AT)
     values = (_decode(registry, topic, record) for record in dict.fromkeys(records))
     found = (change for value in values if value for change in _changes(table, value))
     return tuple(sorted(found, key=lambda change: change.at))

@@ -117,17 +117,16 @@ def read_batch(
     spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, table: TableConfig, state: TableState
 ) -> Batch:
     """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates."""
-    servers, properties = kafka.bootstrap_servers, kafka.properties
     cores = spark.sparkContext.defaultParallelism
 
     def again(coordinates: DataFrame) -> DataFrame:
         narrow = _narrowed(ranges, coordinates)
         slices = count_slices(narrow, cores)
-        messages = read(spark, narrow, servers, properties, min_partitions=slices, headers=True)
+        messages = read(spark, narrow, kafka, min_partitions=slices, headers=True)
         return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
     slices = count_slices(ranges, cores)
-    return Batch(table, state, read(spark, ranges, servers, properties, min_partitions=slices), again)
+    return Batch(table, state, read(spark, ranges, kafka, min_partitions=slices), again)
 
 
 def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:

@@ -205,4 +205,4 @@ def run_tables(
 def fetch_ends(settings: Settings, tables: Sequence[TableConfig]) -> Watermarks:
     """Fetch the current ends of the tables' topics."""
     kafka = settings.kafka
-    return fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic for table in tables])
+    return fetch_watermarks(kafka, [table.topic for table in tables])

@@ -54,7 +54,7 @@ def fetch_written(
 
 def _sampled(settings: Settings, table: TableConfig, spans: Spans, per_end: int = PER_END) -> PayloadSchemas:
     kafka = settings.kafka
-    records = sample(kafka.bootstrap_servers, kafka.properties, table.topic, spans, per_end=per_end)
+    records = sample(kafka, table.topic, spans, per_end=per_end)
     keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
     values = written_in((record.value for record in records), f"values of topic {table.topic}")
     return keys or _bare_keys(table), values

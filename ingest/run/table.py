@@ -61,7 +61,7 @@ def find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
     except OffsetError:
         # Another run may have committed beyond the ends that this run fetched at its start.
         kafka = run.settings.kafka
-        marks = fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [table.topic]).of(table.topic)
+        marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
         return Start(last, pending(table, last, marks, run.max_offsets), marks)
 
 

@@ -237,7 +237,7 @@ def refusal(settings: Path, name: str, value: object) -> IngestError:
         kafka = session.settings.kafka
         try:
             session.registry.subjects()
-            fetch_watermarks(kafka.bootstrap_servers, kafka.properties, [TopicName(TOPIC)])
+            fetch_watermarks(kafka, [TopicName(TOPIC)])
         except IngestError as error:
             return error
     pytest.fail(f"{name} was taken")

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from ingest.names import Topic
+from ingest.settings import KafkaSettings
 
 
 @attrs.frozen
@@ -20,6 +21,11 @@ class Broker:
 
     bootstrap_servers: str
     admin: AdminClient
+
+    @property
+    def settings(self) -> KafkaSettings:
+        """The settings of a client."""
+        return KafkaSettings(self.bootstrap_servers)
 
     def create_topic(self, partitions: int = 1, **config: str) -> Topic:
         """Create a topic of a name that nobody had before."""

@@ -5,6 +5,7 @@ import pytest
 from ingest.errors import BrokerUnreachableError, SettingsError
 from ingest.kafka.connection import check_addresses
 from ingest.kafka.topics import list_topics
+from ingest.settings import KafkaSettings
 from tests.kafka.conftest import Broker
 
 
@@ -46,4 +47,4 @@ def test_tls_on_a_plain_port_ends_with_librdkafkas_guess(broker: Broker) -> None
         "sasl.password": "p",
     }
     with pytest.raises(BrokerUnreachableError, match="connecting to a PLAINTEXT broker listener"):
-        list_topics(broker.bootstrap_servers, properties, timeout_s=3)
+        list_topics(KafkaSettings(broker.bootstrap_servers, properties), timeout_s=3)

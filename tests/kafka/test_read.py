@@ -14,13 +14,13 @@ from ingest.names import Partition, Topic
 
 def plan(broker: Any, topic: Any, committed: Any = None, bound: int | None = None) -> Any:
     """Plan a run over the topic as it stands."""
-    seen = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
+    seen = fetch_watermarks(broker.settings, [topic]).of(topic)
     return plan_ranges(topic, Consumed("t", committed), seen, bound)
 
 
 def values(spark: Any, broker: Any, ranges: TopicRanges, slices: int = 1) -> Any:
     """Read ranges into (partition, offset) → value."""
-    frame = read(spark, ranges, broker.bootstrap_servers, {}, min_partitions=slices)
+    frame = read(spark, ranges, broker.settings, min_partitions=slices)
     return {(row.partition, row.offset): bytes(row.value) for row in frame.collect()}
 
 
@@ -111,7 +111,7 @@ def test_slices_cut_one_partition_without_loss(spark: Any, broker: Any) -> None:
     topic = broker.create_topic()
     broker.produce(topic, 0, 1000)
     ranges = plan(broker, topic)
-    frame = read(spark, ranges, broker.bootstrap_servers, {}, min_partitions=2)
+    frame = read(spark, ranges, broker.settings, min_partitions=2)
 
     assert tuple(frame.columns) == COLUMNS
     assert frame.rdd.getNumPartitions() == 2

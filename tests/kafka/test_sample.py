@@ -5,6 +5,7 @@ import pytest
 from ingest.errors import BrokerUnreachableError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
 from tests.kafka.conftest import Broker
 
 pytestmark = pytest.mark.servers
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.servers
 def values(broker: Broker, topic: Topic, ranges: dict[int, tuple[int, int]]) -> list[int]:
     """Sample a topic; return the records' values, which are numbers."""
     spans = {Partition(partition): span for partition, span in ranges.items()}
-    return [int(record.value or b"-1") for record in sample(broker.bootstrap_servers, {}, topic, spans)]
+    return [int(record.value or b"-1") for record in sample(broker.settings, topic, spans)]
 
 
 def test_the_first_and_the_last_records_of_a_range_are_read(broker: Broker) -> None:
@@ -53,11 +54,11 @@ def test_records_are_whole(broker: Broker) -> None:
     """Key, value and place."""
     topic = broker.create_topic()
     broker.produce(topic, 0, 1, keys=["k"], first=7)
-    (only,) = sample(broker.bootstrap_servers, {}, topic, {Partition(0): (0, 1)})
+    (only,) = sample(broker.settings, topic, {Partition(0): (0, 1)})
     assert (only.key, only.value) == (b"k", b"7")
 
 
 def test_a_broker_that_does_not_answer_is_named() -> None:
     """Within the time given."""
     with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:9"):
-        sample("127.0.0.1:9", {}, Topic("t"), {Partition(0): (0, 1)}, timeout_s=1.5)
+        sample(KafkaSettings("127.0.0.1:9"), Topic("t"), {Partition(0): (0, 1)}, timeout_s=1.5)

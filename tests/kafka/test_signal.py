@@ -12,6 +12,7 @@ from ingest.errors import BrokerRefusedError, BrokerUnreachableError
 from ingest.kafka.signal import send_signal
 from ingest.names import Topic
 from ingest.operations.signal import SignalRequest
+from ingest.settings import KafkaSettings
 
 TABLE = """\
 table = "orders"
@@ -55,9 +56,7 @@ def test_the_offset_is_the_brokers(broker: Any) -> None:
     """The signal is there when the call returns."""
     topic = broker.create_topic()
 
-    sent = [
-        send_signal(broker.bootstrap_servers, {}, topic, key="k", value=value) for value in ("{}", '{"a":1}')
-    ]
+    sent = [send_signal(broker.settings, topic, key="k", value=value) for value in ("{}", '{"a":1}')]
 
     assert sent == [0, 1]
     assert broker.values(topic, 0) == {0: b"{}", 1: b'{"a":1}'}
@@ -69,7 +68,7 @@ def test_a_signal_topic_that_does_not_exist_is_not_made(broker: Any) -> None:
     topic = Topic("kafka_tests.no-such-signal-topic")
 
     with pytest.raises(BrokerRefusedError, match=re.escape(f"the signal topic {topic} does not exist")):
-        send_signal(broker.bootstrap_servers, {}, topic, key="k", value="{}")
+        send_signal(broker.settings, topic, key="k", value="{}")
 
     assert topic not in broker.admin.list_topics(timeout=10).topics
 
@@ -80,12 +79,12 @@ def test_what_the_broker_refuses_is_told(broker: Any) -> None:
     topic = broker.create_topic(max_message_bytes="200")
 
     with pytest.raises(BrokerRefusedError, match=f"topic {topic}: .*size"):
-        send_signal(broker.bootstrap_servers, {}, topic, key="k", value="x" * 1000)
+        send_signal(broker.settings, topic, key="k", value="x" * 1000)
 
 
 def test_no_broker_is_told_in_time() -> None:
     """Exit code 75: try again."""
     with pytest.raises(BrokerUnreachableError) as caught:
-        send_signal("127.0.0.1:1", {}, Topic("t"), key="k", value="{}", timeout_s=0.5)
+        send_signal(KafkaSettings("127.0.0.1:1"), Topic("t"), key="k", value="{}", timeout_s=0.5)
 
     assert caught.value.exit_code == 75

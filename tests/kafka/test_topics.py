@@ -4,6 +4,7 @@ import pytest
 
 from ingest.errors import BrokerUnreachableError
 from ingest.kafka.topics import list_topics
+from ingest.settings import KafkaSettings
 from tests.kafka.conftest import Broker
 
 pytestmark = pytest.mark.servers
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.servers
 def test_topics_are_listed_in_order(broker: Broker) -> None:
     """All of them, with or without messages."""
     made = {broker.create_topic(), broker.create_topic(partitions=2)}
-    found = list_topics(broker.bootstrap_servers, {})
+    found = list_topics(broker.settings)
     assert made <= set(found)
     assert list(found) == sorted(found)
 
@@ -23,11 +24,11 @@ def test_the_brokers_own_topics_are_not_listed(broker: Broker) -> None:
     with broker.transaction(topic, 0, 1):
         pass
     assert broker.admin.list_topics(timeout=10).topics.keys() >= {"__transaction_state"}
-    internal = [name for name in list_topics(broker.bootstrap_servers, {}) if name.startswith("__")]
+    internal = [name for name in list_topics(broker.settings) if name.startswith("__")]
     assert [name for name in internal if not name.startswith("__debezium")] == []
 
 
 def test_a_broker_that_does_not_answer_is_named() -> None:
     """Within the time given."""
     with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:9"):
-        list_topics("127.0.0.1:9", {}, timeout_s=1.5)
+        list_topics(KafkaSettings("127.0.0.1:9"), timeout_s=1.5)

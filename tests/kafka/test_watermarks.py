@@ -15,6 +15,7 @@ from ingest.errors import (
 from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Topic
+from ingest.settings import KafkaSettings
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_both_ends_of_every_partition_are_found(broker: Any) -> None:
     broker.produce(topic, 0, 10)
     broker.delete_records(topic, 0, before=4)
 
-    found = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)
+    found = fetch_watermarks(broker.settings, [topic]).of(topic)
 
     of = topic_id_of(found)
     assert len(of) == 22
@@ -44,7 +45,7 @@ def test_a_missing_topic_leaves_the_others_alone(broker: Any) -> None:
     """Its error waits until somebody asks for it."""
     topic, missing = broker.create_topic(), Topic("never.dbo.made")
 
-    found = fetch_watermarks(broker.bootstrap_servers, {}, [topic, missing])
+    found = fetch_watermarks(broker.settings, [topic, missing])
 
     assert [(mark.begin, mark.end) for mark in found.of(topic).values()] == [(0, 0)]
     with pytest.raises(TopicNotFoundError, match=r"never\.dbo\.made"):
@@ -57,8 +58,8 @@ def test_an_open_transaction_holds_the_end_back(broker: Any) -> None:
     topic = broker.create_topic()
     broker.produce(topic, 0, 3)
     with broker.transaction(topic, 0, 5):
-        held = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
-    done = fetch_watermarks(broker.bootstrap_servers, {}, [topic]).of(topic)[0]
+        held = fetch_watermarks(broker.settings, [topic]).of(topic)[0]
+    done = fetch_watermarks(broker.settings, [topic]).of(topic)[0]
 
     assert (held.begin, held.end) == (0, 3)
     assert (done.begin, done.end) == (0, 9), "three records, five of the transaction, its marker"
@@ -70,7 +71,7 @@ def test_many_topics_cost_one_conversation(broker: Any) -> None:
     topics = [broker.create_topic() for _ in range(50)]
 
     begin_s = time.monotonic()
-    found = fetch_watermarks(broker.bootstrap_servers, {}, topics)
+    found = fetch_watermarks(broker.settings, topics)
 
     assert time.monotonic() - begin_s < 1.0
     assert found.found.keys() == set(topics)
@@ -84,22 +85,22 @@ def test_a_refused_login_is_final_and_shows_no_password(broker: Any) -> None:
     login |= {"sasl.username": "ann", "sasl.password": "s3cret"}
 
     with pytest.raises(BrokerRefusedError, match="SASL") as caught:
-        fetch_watermarks(broker.bootstrap_servers, login, [Topic("t")])
+        fetch_watermarks(KafkaSettings(broker.bootstrap_servers, login), [Topic("t")])
     assert "s3cret" not in str(caught.value)
 
 
 def test_a_broker_that_is_down_is_temporary(dead_port: str) -> None:
     """The error comes within the timeout, and says what the socket said."""
     with pytest.raises(BrokerUnreachableError, match=r"Connection refused.*Try again"):
-        fetch_watermarks(dead_port, {}, [Topic("t")], timeout_s=0.2)
+        fetch_watermarks(KafkaSettings(dead_port), [Topic("t")], timeout_s=0.2)
 
 
 def test_a_wrong_value_is_a_matter_of_settings(dead_port: str) -> None:
     """The client library's own words, before anything is asked."""
     with pytest.raises(SettingsError, match=r"kafka.properties: Invalid value"):
-        fetch_watermarks(dead_port, {"security.protocol": "NONE"}, [Topic("t")])
+        fetch_watermarks(KafkaSettings(dead_port, {"security.protocol": "NONE"}), [Topic("t")])
 
 
 def test_no_topics_need_no_broker(dead_port: str) -> None:
     """Nothing asked, nothing connected."""
-    assert not fetch_watermarks(dead_port, {}, []).found
+    assert not fetch_watermarks(KafkaSettings(dead_port), []).found
