@@ -66,6 +66,7 @@ def show_plan(table_plan: "TablePlan") -> None:
     pending = f"{span:,} offsets waiting" if span else "nothing waiting"
     new = " (new)" if table_plan.is_new else ""
     print_text(f"{_MARKS[table_plan.verdict]} {table_plan.table}{new}: {pending}")
+    _show_columns(table_plan)
     for version in table_plan.versions:
         _show_version(version)
     for schema_id, reason in table_plan.refused.items():
@@ -77,9 +78,29 @@ def show_plan(table_plan: "TablePlan") -> None:
     if counts.read:
         rejected = f", {counts.rejected:,} rejected" if counts.rejected else ""
         print_text(f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}", indent=4)
+    if table_plan.warning:
+        print_text(f"with messages a run would fail: {table_plan.warning}", indent=4, hanging=2)
     if table_plan.error:
         print_text(f"{_VERDICTS[table_plan.verdict]}: {table_plan.error}", indent=4, hanging=2)
     print_text()
+
+
+def _show_columns(table_plan: "TablePlan") -> None:
+    """Print the change of the table itself; of a new table only the number of columns."""
+    columns = table_plan.columns
+    if table_plan.is_new and columns:
+        print_text(f"creates the table, with {len(columns):,} columns of the source", indent=4)
+    elif columns:
+        print_text("the table changes:", indent=4)
+        rows = [
+            (
+                f"{'~' if change.was else '+'} {change.column}",
+                " -> ".join(filter(None, (change.was, change.type))),
+            )
+            for change in columns
+        ]
+        for line in lay_out(("column", "type"), rows, width() - 6, elastic=("type",), show_header=False):
+            print_page(f"      {line}".rstrip())
 
 
 def _show_version(version: "VersionPlan") -> None:

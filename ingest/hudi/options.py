@@ -145,18 +145,23 @@ def _index(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
     """Find rows by hash (bucket), or by reading the keys of all partitions (global simple)."""
     if table.target.index == "global_simple":
         return {"hoodie.index.type": "GLOBAL_SIMPLE"}
-    if not set(table.target.partition_by) <= set(key_columns):
+    check_partitions(table, key_columns)
+    return {
+        "hoodie.index.type": "BUCKET",
+        "hoodie.index.bucket.engine": "SIMPLE",
+        "hoodie.bucket.index.num.buckets": str(table.target.buckets),
+    }
+
+
+def check_partitions(table: TableConfig, key_columns: Sequence[str]) -> None:
+    """Refuse a partition column outside the key, for an index that looks in one partition only."""
+    if table.target.index == "bucket" and not set(table.target.partition_by) <= set(key_columns):
         raise TableFileError(
             f"{table.name}.toml",
             "target.index",
             "'bucket' cannot find a row whose partition column is outside the key",
             'Use "global_simple"',
         )
-    return {
-        "hoodie.index.type": "BUCKET",
-        "hoodie.index.bucket.engine": "SIMPLE",
-        "hoodie.bucket.index.num.buckets": str(table.target.buckets),
-    }
 
 
 def tuned(target: Target) -> dict[str, str]:

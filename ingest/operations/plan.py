@@ -13,7 +13,14 @@ from pyspark.sql import SparkSession
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
 from ingest.compile.table import CompiledTable
-from ingest.errors import IngestError, RegistryRefusedError, RetryableError, SchemaNotFoundError
+from ingest.errors import (
+    IngestError,
+    RegistryRefusedError,
+    RetryableError,
+    SchemaError,
+    SchemaNotFoundError,
+    UnmappedTypeError,
+)
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.watermarks import Watermarks
@@ -26,7 +33,7 @@ from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
 from ingest.run.context import Jvm, Progress, Run
 from ingest.run.fleet import Fleet, fetch_ends
 from ingest.run.report import by_text
-from ingest.run.schemas import compile_written
+from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.table import find_start
 from ingest.settings import Settings
 from ingest.tables import TableConfig
@@ -66,11 +73,26 @@ class VersionPlan:
 
 
 @attrs.frozen
-class TablePlan:
-    """What a run would do to one table.
+class ColumnChange:
+    """A column that the run adds to the table, or whose type it changes; types are Spark's."""
 
-    `changes` are those of its schema; `rewrites` the columns for which the whole table is written anew;
-    `refused` the schemas whose records a policy sets aside.  `error` is what would stop the run.
+    column: str
+    type: str
+    was: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """Return the change as JSON."""
+        return attrs.asdict(self, filter=lambda _, value: value != "")
+
+
+@attrs.frozen
+class TablePlan:
+    """The effect of a run on one table.
+
+    `columns` are the columns that the table gains, and those of another type afterwards; `changes` the
+    differences of the schemas that lead to them.  `rewrites` are the columns that need the whole table
+    rewritten, `refused` the schemas that a policy rejects.  `error` would stop the run, `warning` the next
+    run with messages.
     """
 
     table: str
@@ -80,10 +102,12 @@ class TablePlan:
     ranges: TopicRanges | None = None
     counts: BatchCounts = BatchCounts()
     versions: tuple[VersionPlan, ...] = ()
+    columns: tuple[ColumnChange, ...] = ()
     changes: tuple[SchemaChange, ...] = ()
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     rewrites: tuple[str, ...] = ()
     error: IngestError | None = None
+    warning: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -105,7 +129,9 @@ class TablePlan:
             "schema_changes": [one.to_json() for one in self.changes],
             "refused": {str(one): reason for one, reason in self.refused.items()},
             "rewrites": list(self.rewrites),
+            "columns": [column.to_json() for column in self.columns],
             "error": str(self.error) if self.error else None,
+            "warning": self.warning or None,
         }
 
 
@@ -117,15 +143,25 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
         plan = attrs.evolve(plan, is_new=start.last is None, ranges=start.ranges)
         schemas = fetch_known(run, table, start.ranges, start.watermarks)
         known = known_ids(start.last)
-        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
         if start.ranges.is_empty:
-            return plan
+            return _idle(run, table, plan, schemas, known)
+        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
         with prepared(run, table, start.last, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, known)
             rows_to_write(run, batch)
     except IngestError as error:
         return stopped(plan, error)
     return attrs.evolve(plan, verdict="commit")
+
+
+def _idle(
+    run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, known: tuple[SchemaId, ...]
+) -> TablePlan:
+    """Complete the plan of a table without pending messages: a run passes, whatever the schemas are."""
+    try:
+        return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
+    except (SchemaError, UnmappedTypeError) as error:
+        return attrs.evolve(plan, warning=str(error))
 
 
 def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, known: tuple[SchemaId, ...]) -> TablePlan:
@@ -135,9 +171,20 @@ def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, known: tuple[Sc
         plan,
         counts=batch.counts,
         versions=_versions(run, batch.compiled, known, waiting),
+        columns=() if batch.evolution.failing else _column_changes(batch),
         changes=batch.evolution.changes,
         refused=batch.compiled.refused,
         rewrites=batch.rewrites,
+    )
+
+
+def _column_changes(batch: PreparedBatch) -> tuple[ColumnChange, ...]:
+    """Compare the columns after the commit with those of the table."""
+    before, evolution = batch.state.columns or {}, batch.evolution
+    return tuple(
+        ColumnChange(column.name, str(column.spark), str(before.get(column.name, "")))
+        for column in (*evolution.keys, *evolution.columns)
+        if before.get(column.name) != column.spark
     )
 
 

@@ -17,6 +17,7 @@ from ingest.hudi.keys import (
     unsafe_partition_type,
     unsafe_texts,
 )
+from ingest.hudi.options import check_partitions
 from ingest.tables import TableConfig
 from ingest.typemap.sparktype import SparkType, literal, quote
 
@@ -28,6 +29,7 @@ def check_keys(
     present: Mapping[str, SparkType],
 ) -> None:
     """Refuse types that are no record key or partition, and changes that would give old rows new keys."""
+    check_partitions(table, [key.name for key in keys])
     for key in keys:
         reason = unsafe_key_type(str(key.spark))
         if reason:

@@ -14,6 +14,8 @@ from ingest.errors import OffsetError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import LockHandle
+from ingest.hudi.option_values import check_values
+from ingest.hudi.options import check_hudi
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.watermarks import fetch_watermarks
@@ -54,7 +56,9 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
-    """Compare the table's last commit with the topic."""
+    """Compare the table's last commit with the topic, after a check of the table file's `[hudi]` options."""
+    check_hudi(table)
+    check_values(run.spark, table)
     last = run.last[table.name] = read_ledger(run.spark, run.path(table))
     try:
         return Start(last, pending(table, last, watermarks, run.max_offsets), watermarks)

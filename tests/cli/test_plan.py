@@ -13,7 +13,7 @@ from ingest.errors import (
 )
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
-from ingest.operations.plan import TablePlan, VersionPlan, exit_code
+from ingest.operations.plan import ColumnChange, TablePlan, VersionPlan, exit_code
 from ingest.operations.versions import planned
 from ingest.order.counts import BatchCounts
 from ingest.tables import Subjects, TableConfig
@@ -36,15 +36,22 @@ def shown(plan: TablePlan, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_a_plan_reads_from_the_table_to_the_column(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each version with what it changes and what the policy does; then what the run would do."""
+    """The table's own change first; then each version, its differences and policies; then the counts."""
     version = VersionPlan(3, SchemaId(12), waiting=True, changes=planned(TABLE, CHANGES), level="BACKWARD")
     error = EvolutionError("orders", "note", "column-changed", "binary", "string", "v v3 (id 12)")
     plan = TablePlan(
-        "orders", TOPIC, "fail", ranges=RANGES, counts=BatchCounts(900, 40), versions=(version,), error=error
-    )
+        "orders", TOPIC, "fail", ranges=RANGES, counts=BatchCounts(900, 40), versions=(version,), error=error,
+        columns=(
+            ColumnChange("amount", "decimal(21,4)", "decimal(9,2)"),
+            ColumnChange("note_v2", "binary"),
+        ),
+    )  # fmt: skip
     dropped = "      - fax     column-dropped   string"
     assert shown(plan, capsys) == [
         "! orders: 1,204 offsets waiting",
+        "    the table changes:",
+        "      ~ amount   decimal(9,2) -> decimal(21,4)",
+        "      + note_v2  binary",
         "    version 3 (id 12): records waiting",
         "      + phone   column-added     string                         evolve: added; null in older rows",
         "      ~ amount  decimal-widened  decimal(9,2) -> decimal(19,2)  evolve: widened; older rows keep",
