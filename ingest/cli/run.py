@@ -15,6 +15,7 @@ from ingest.cli.output import claim_stdout, print_error, print_json, print_table
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import StoppedError, UsageError
 from ingest.lazy import LazyModule
+from ingest.report import Outcome
 from ingest.stop import INTERRUPTED, Stop, terminable
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _show(report: "RunReport") -> None:
     print_text()
     counts = Counter(outcome.outcome for outcome in report.tables)
     seconds = (report.finished_at - report.started_at).total_seconds()
-    summary = [f"{counts[outcome]:,} {outcome}" for outcome in get_args(reports.Outcome) if counts[outcome]]
+    summary = [f"{counts[outcome]:,} {outcome}" for outcome in get_args(Outcome) if counts[outcome]]
     print_text(f"{', '.join(summary)} in {seconds:.1f} s")
 
 

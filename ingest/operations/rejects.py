@@ -20,7 +20,7 @@ from ingest.hudi.rejects import (
     counting_rows,
     next_entry,
 )
-from ingest.run.lag import to_iso
+from ingest.moments import iso_or_none, moment_or_none
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
@@ -50,7 +50,7 @@ class Reject:
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
         """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
         told = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
-        told |= {name: to_iso(getattr(self, name)) for name in _TIMES}
+        told |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
         if not whole:
             return told
         headers = [{"key": key, "value": _hex(value)} for key, value in self.headers]
@@ -162,16 +162,12 @@ def _with_millis(rows: DataFrame) -> DataFrame:
 
 def _reject(row: Row) -> Reject:
     values = row.asDict()
-    values |= {name: _instant(values[name]) for name in _TIMES}
+    values |= {name: moment_or_none(values[name]) for name in _TIMES}
     for name in ("key", "value"):
         values[name] = None if values.get(name) is None else bytes(values[name])
     headers = values.get("headers") or ()
     values["headers"] = tuple((one.key, None if one.value is None else bytes(one.value)) for one in headers)
     return Reject(**values)
-
-
-def _instant(millis: int | None) -> datetime | None:
-    return None if millis is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
 
 
 def _hex(value: bytes | None) -> str | None:

@@ -6,7 +6,7 @@ A value is `SchemaChangeValue` (debezium: relational/history, HistorizedRelation
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from io import BytesIO
 from typing import Any
 
@@ -16,15 +16,14 @@ import fastavro
 from ingest.errors import SchemaError
 from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.watermarks import fetch_watermarks
+from ingest.moments import to_iso, to_moment
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
-from ingest.run.lag import to_iso
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
 _LOOKED_AT = 50
 """Messages at the end of each partition that are looked at."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @attrs.frozen
@@ -82,7 +81,7 @@ def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str,
 
 def _changes(table: TableConfig, value: Mapping[str, Any]) -> list[SourceChange]:
     source = value.get("source") or {}
-    at = _EPOCH + timedelta(milliseconds=int(source.get("ts_ms") or value.get("ts_ms") or 0))
+    at = to_moment(int(source.get("ts_ms") or value.get("ts_ms") or 0))
     ddl = value.get("ddl") or ""
     return [
         SourceChange(at, str(one.get("type", "")), "" if ddl == "N/A" else ddl, _columns(one))

@@ -14,13 +14,14 @@ from ingest.hudi.present import count_rows
 from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
+from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.source_ddl import SourceChange, read_changes
 from ingest.registry import Registry
 from ingest.run.commit import pending
 from ingest.run.context import Jvm, Progress, Run
 from ingest.run.fleet import Fleet, fetch_ends
-from ingest.run.lag import source_lag_s, to_iso, to_moment
+from ingest.run.lag import source_lag_s
 from ingest.run.report import by_text
 from ingest.settings import Settings
 from ingest.tables import TableConfig
@@ -62,8 +63,8 @@ class TableStatus:
             "rows": self.rows,
             "rejects": self.rejects,
             "source_lag_s": self.source_lag_s,
-            "committed_at": to_iso(to_moment(last.committed_ms)) if last else None,
-            "max_source_ts": to_iso(to_moment(last.max_source_ms)) if last else None,
+            "committed_at": iso_or_none(moment_or_none(last.committed_ms)) if last else None,
+            "max_source_ts": iso_or_none(moment_or_none(last.max_source_ms)) if last else None,
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
             "error": str(self.error) if self.error else None,
@@ -137,7 +138,7 @@ def table_status(
         lag,
         rows=count_rows(run.spark, path) if last else None,
         rejects=count_open(run.settings, run.spark, table) if last else 0,
-        source_lag_s=source_lag_s(to_moment(last.max_source_ms) if last else None, lag),
+        source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
         error=error,
     )
 

@@ -1,7 +1,7 @@
 """What a folded range holds, counted."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import attrs
 from pyspark.sql import DataFrame, Row
@@ -10,12 +10,10 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
 from ingest.compile.position import position_sql, without_partition_terms
 from ingest.compile.table import CompiledTable
+from ingest.moments import moment_or_none, to_millis
 from ingest.names import SchemaId
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 from ingest.order.tombstones import bare_sql, has_change_sql
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 PARTIALS = "partials"
 """The counter of changes that lacked values, in a commit: the next run expects more of them."""
@@ -63,9 +61,7 @@ class BatchCounts:
     @property
     def max_source_ms(self) -> int | None:
         """The newest source time, in ms since 1970."""
-        return (
-            None if self.max_source_ts is None else (self.max_source_ts - _EPOCH) // timedelta(milliseconds=1)
-        )
+        return None if self.max_source_ts is None else to_millis(self.max_source_ts)
 
     @property
     def read(self) -> int:
@@ -168,7 +164,7 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
         rejected=sum(row.rows for row in rows if row.kind == REJECTED),
         schema_ids=_seen([row for row in rows if row.kind != REJECTED], words, compiled.schema_ids),
         rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
-        max_source_ts=None if newest_ms is None else _instant(newest_ms),
+        max_source_ts=moment_or_none(newest_ms),
         rows_needing_stored_values=sum(row.rows_needing_stored_values for row in kept if not row.deletes),
         soft_deletes_needing_stored_values=sum(
             row.rows_needing_stored_values for row in changes if row.deletes or row.older
@@ -196,7 +192,3 @@ def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[Schema
         for index, word in enumerate(words):
             bits |= (row[word] or 0) << (index * WRITERS_PER_WORD)
     return tuple(one for place, one in enumerate(schema_ids) if bits >> place & 1)
-
-
-def _instant(millis: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=millis)

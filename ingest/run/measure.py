@@ -10,10 +10,11 @@ from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark
 from ingest.log import logger
+from ingest.moments import moment_or_none
 from ingest.names import Partition
 from ingest.run.commit import pending
 from ingest.run.context import Run
-from ingest.run.lag import source_lag_s, to_moment
+from ingest.run.lag import source_lag_s
 from ingest.run.report import RunReport, TableOutcome
 from ingest.tables import TableConfig
 
@@ -43,7 +44,7 @@ def measured(
     """Add to an outcome how far its table is; `marks` is None where the topic has none."""
     is_known = table.name in run.last
     last = run.last.get(table.name)
-    newest = to_moment(last.max_source_ms) if last else None
+    newest = moment_or_none(last.max_source_ms) if last else None
     lag = None
     if is_known and marks is not None:
         try:
@@ -54,7 +55,7 @@ def measured(
         found.measures,
         lag_offsets=lag,
         lag_s=source_lag_s(newest, lag),
-        committed_at=to_moment(last.committed_ms) if last else None,
+        committed_at=moment_or_none(last.committed_ms) if last else None,
         newest_source_at=newest,
         open_rejects=open_rejects,
     )

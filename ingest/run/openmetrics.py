@@ -18,7 +18,8 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from ingest.errors import UsageError
-from ingest.run.report import Outcome, RunOutcome, RunReport, TableOutcome, write_whole
+from ingest.report import Outcome, RunOutcome
+from ingest.run.report import RunReport, TableOutcome, write_whole
 from ingest.settings import mask_url
 
 PUSH_TIMEOUT_S: Final = 10.0

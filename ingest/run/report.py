@@ -1,10 +1,10 @@
-"""What a run did, as values, and as the JSON of the contract."""
+"""The outcome of a run, as values; `ingest.report` declares its JSON."""
 
 import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
@@ -13,15 +13,22 @@ from ingest.errors import DecodeError, IngestError, RetryableError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
 from ingest.order.counts import BatchCounts
-from ingest.run.lag import Measures, to_iso
-
-Outcome = Literal["committed", "idle", "failed", "temporary"]
-RunOutcome = Literal["done", "failed", "temporary"]
+from ingest.report import (
+    Applied,
+    Offsets,
+    Outcome,
+    Report,
+    RunOutcome,
+    SchemaChangeReport,
+    TableReport,
+    unstructure,
+)
+from ingest.run.lag import Measures
 
 
 @attrs.frozen
 class TableOutcome:
-    """What a run did to one table."""
+    """The outcome of a run for one table."""
 
     table: str
     topic: Topic
@@ -33,39 +40,44 @@ class TableOutcome:
     seconds: float = 0.0
     error: IngestError | None = None
     lost: int = 0
-    """Rows with a value that the source did not send and that no older row gave: null now."""
+    """Rows with a null for a value that neither the source nor an older row gave."""
     measures: Measures = Measures()
+
+    def report(self) -> TableReport:
+        """Return the outcome as the report has it."""
+        counts, ranges = self.counts, self.ranges
+        return TableReport(
+            table=self.table,
+            outcome=self.outcome,
+            instant=self.instant,
+            topic=self.topic,
+            offsets=offsets_of(ranges),
+            read=counts.read,
+            applied=Applied(counts.upserted, counts.deleted),
+            superseded=counts.superseded,
+            ignored=dict(sorted(counts.ignored.items())),
+            rejected=counts.rejected,
+            schema_ids=tuple(schema_id for schema_id in counts.schema_ids if schema_id > 0),
+            schema_changes=tuple(
+                SchemaChangeReport(change.kind, change.column, change.type, change.was)
+                for change in self.schema_changes
+            ),
+            max_source_ts=counts.max_source_ts,
+            seconds=round(self.seconds, 3),
+            rows_with_lost_values=self.lost,
+            metrics=self.measures.report(counts.read_bytes),
+            error=str(self.error) if self.error else None,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
-        counts, ranges = self.counts, self.ranges
-        return {
-            "table": self.table,
-            "outcome": self.outcome,
-            "instant": self.instant,
-            "topic": self.topic,
-            "offsets": {
-                "from": by_text(ranges.start_offsets()) if ranges else {},
-                "to": by_text(ranges.end_offsets()) if ranges else {},
-            },
-            "read": counts.read,
-            "applied": {"upserted": counts.upserted, "deleted": counts.deleted},
-            "superseded": counts.superseded,
-            "ignored": dict(sorted(counts.ignored.items())),
-            "rejected": counts.rejected,
-            "schema_ids": [one for one in counts.schema_ids if one > 0],
-            "schema_changes": [change.to_json() for change in self.schema_changes],
-            "max_source_ts": to_iso(counts.max_source_ts),
-            "seconds": round(self.seconds, 3),
-            **({"rows_with_lost_values": self.lost} if self.lost else {}),
-            "metrics": {"read_bytes": counts.read_bytes, **self.measures.to_json()},
-            "error": str(self.error) if self.error else None,
-        }
+        content: dict[str, Any] = unstructure(self.report())
+        return content
 
 
 @attrs.frozen
 class RunReport:
-    """What a run did to all its tables."""
+    """The outcomes of a run for all its tables."""
 
     run_id: str
     started_at: datetime
@@ -75,24 +87,24 @@ class RunReport:
     @property
     def outcome(self) -> RunOutcome:
         """The worst of the tables': one that would fail again outweighs one that might not."""
-        found = {table.outcome for table in self.tables}
-        return "failed" if "failed" in found else "temporary" if "temporary" in found else "done"
+        outcomes = {table.outcome for table in self.tables}
+        return "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
 
     @property
     def exit_code(self) -> int:
         """The process's exit code; that of wrong settings only where nothing worse failed."""
-        codes = (one.error.exit_code for one in self.tables if one.error and one.outcome == self.outcome)
-        return min(codes, default=0)
+        worst = (table.error for table in self.tables if table.outcome == self.outcome)
+        return min((error.exit_code for error in worst if error), default=0)
+
+    def report(self) -> Report:
+        """Return the run as the report has it."""
+        tables = tuple(table.report() for table in self.tables)
+        return Report(self.run_id, self.started_at, self.finished_at, self.outcome, tables)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
-        return {
-            "run_id": self.run_id,
-            "started_at": to_iso(self.started_at),
-            "finished_at": to_iso(self.finished_at),
-            "outcome": self.outcome,
-            "tables": [table.to_json() for table in self.tables],
-        }
+        content: dict[str, Any] = unstructure(self.report())
+        return content
 
 
 def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
@@ -103,7 +115,7 @@ def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> Tabl
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file in one move, so that nobody reads half of it."""
+    """Write a file in one move, so that no reader sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -111,6 +123,13 @@ def write_whole(path: Path, text: str) -> None:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def offsets_of(ranges: TopicRanges | None) -> Offsets:
+    """Return ranges as the report has them."""
+    if ranges is None:
+        return Offsets()
+    return Offsets(by_text(ranges.start_offsets()), by_text(ranges.end_offsets()))
 
 
 def by_text(offsets: Mapping[Any, int]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow.sdk import Asset, AssetAlias
 
+from ingest.report import TableReport
 from ingest.schedule.report import Report
 
 
@@ -27,7 +28,7 @@ def announce(report: Report, lake: str, outlets: Sequence[object], events: Mappi
     alias = lake_alias(lake)
     for result in report.tables:
         asset = table_asset(result.table, lake)
-        extra = {"run_id": report.run_id, **result.counts()}
+        extra = {"run_id": report.run_id, **_counts(result)}
         if asset in outlets:
             events[asset].extra = extra
         elif alias in outlets:
@@ -40,6 +41,19 @@ def outlets_of(tables: Iterable[str], lake: str) -> list[Asset | AssetAlias]:
     if not names or any("{{" in name for name in names):
         return [lake_alias(lake)]
     return [table_asset(name, lake) for name in names]
+
+
+def _counts(result: TableReport) -> dict[str, object]:
+    """Return the counts for an asset's event."""
+    return {
+        "outcome": result.outcome,
+        "instant": result.instant,
+        "read": result.read,
+        "upserted": result.applied.upserted,
+        "deleted": result.applied.deleted,
+        "superseded": result.superseded,
+        "rejected": result.rejected,
+    }
 
 
 def _root(lake: str) -> str:

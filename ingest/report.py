@@ -1,0 +1,125 @@
+"""The run report: the JSON of the contract, declared once.  `run` writes it, `schedule` reads it.
+
+Reaches no pyspark: Airflow imports it.
+"""
+
+from datetime import datetime
+from typing import Any, Final, Literal, TypeVar
+
+import attrs
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from ingest.moments import to_iso
+
+Outcome = Literal["committed", "idle", "failed", "temporary"]
+RunOutcome = Literal["done", "failed", "temporary"]
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Offsets:
+    """The ranges of a run, by partition: first offsets, and ends (exclusive)."""
+
+    start: dict[str, int] = attrs.field(factory=dict, metadata={"key": "from"})
+    end: dict[str, int] = attrs.field(factory=dict, metadata={"key": "to"})
+
+
+@attrs.frozen
+class Applied:
+    """Numbers of rows that a run changed."""
+
+    upserted: int
+    deleted: int
+
+
+@attrs.frozen
+class SchemaChangeReport:
+    """A change of the table's schema; a type that does not apply is left out."""
+
+    kind: str
+    column: str
+    type: str = attrs.field(default="", metadata={"optional": True})
+    was: str = attrs.field(default="", metadata={"optional": True})
+
+
+@attrs.frozen
+class TableMetrics:
+    """Measures of a table after a run, also after one that failed; null for a value that is unknown."""
+
+    read_bytes: int = 0
+    commit_seconds: float | None = None
+    lag_offsets: int | None = None
+    lag_seconds: float | None = None
+    last_commit_at: datetime | None = None
+    last_source_ts: datetime | None = None
+    open_rejects: int | None = None
+
+
+@attrs.frozen
+class TableReport:
+    """The result of a run for one table.
+
+    `read` is the sum of all applied, superseded, ignored and rejected messages.
+    """
+
+    table: str
+    outcome: Outcome
+    instant: str | None
+    topic: str
+    offsets: Offsets
+    read: int
+    applied: Applied
+    superseded: int
+    ignored: dict[str, int]
+    rejected: int
+    schema_ids: tuple[int, ...]
+    schema_changes: tuple[SchemaChangeReport, ...]
+    max_source_ts: datetime | None
+    seconds: float
+    rows_with_lost_values: int = attrs.field(default=0, metadata={"optional": True})
+    metrics: TableMetrics = TableMetrics()
+    error: str | None = None
+
+
+@attrs.frozen
+class Report:
+    """The result of a run."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: RunOutcome
+    tables: tuple[TableReport, ...]
+
+
+def unstructure(value: Any) -> Any:
+    """Return a report, or a part of one, as JSON."""
+    return _CONVERTER.unstructure(value)
+
+
+def structure(content: Any, kind: type[T]) -> T:
+    """Read a report from JSON; keys that this version does not know are ignored.
+
+    Raises `cattrs.BaseValidationError`, `TypeError` or `ValueError`.
+    """
+    return _CONVERTER.structure(content, kind)
+
+
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
+    converter.register_unstructure_hook(datetime, to_iso)
+    converter.register_structure_hook(datetime, lambda text, _: datetime.fromisoformat(text))
+    for kind in (Offsets, SchemaChangeReport, TableReport):
+        names: Any = {
+            field.name: override(
+                rename=field.metadata.get("key"), omit_if_default=field.metadata.get("optional", False)
+            )
+            for field in attrs.fields(kind)
+        }
+        converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **names))
+        converter.register_structure_hook(kind, make_dict_structure_fn(kind, converter, **names))
+    return converter
+
+
+_CONVERTER: Final = _converter()
