@@ -21,7 +21,7 @@ from ingest.settings import RegistrySettings
 
 if TYPE_CHECKING:
     from ingest.registry import client
-else:  # it takes 0.3 s to import, and a registry in a folder does not need it
+else:  # 0.3 s to import; a registry in a folder does not need it
     client = LazyModule("ingest.registry.client")
 
 __all__ = [
@@ -45,7 +45,7 @@ __all__ = [
 def open_registry(settings: RegistrySettings) -> Registry:
     """Open the registry of a deployment: a folder for `file:` or a folder's path, else a live one.
 
-    One that is not set refuses every question, with `SettingsError`: JSON topics ask none.
+    Without a URL, every query raises `SettingsError`; JSON topics do not need a registry.
     """
     url = settings.url.strip()
     if not url:

@@ -1,4 +1,4 @@
-"""What a server's answers must look like; a TypeError here means that it is no schema registry."""
+"""Parse a server's answers; a `TypeError` means that it is not a schema registry."""
 
 from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry import Schema as ClientSchema
@@ -39,10 +39,10 @@ def read_registered(answer: RegisteredSchema) -> Registered:
 
 
 def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema:
-    """Read a schema; only Avro is read here."""
+    """Read a schema; Avro only."""
     text = _text(answer.schema_str)
     if answer.schema_type not in (None, "AVRO"):
-        raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed is AVRO")
+        raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed: AVRO")
     references = tuple(
         Reference(_text(item.name), Subject(_text(item.subject)), _number(item.version))
         for item in answer.references or ()
@@ -51,17 +51,17 @@ def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema
 
 
 def read_verdict(answer: object) -> CompatibilityResult:
-    """Read what a compatibility check says, without the older schema that Confluent adds in full."""
+    """Read the result of a compatibility check, without the full older schema that Confluent adds."""
     fields = _fields(answer)
     compatible = fields["is_compatible"]
     if not isinstance(compatible, bool):
         raise TypeError(compatible)
     messages = (_text(message) for message in _list(fields.get("messages") or []))
-    return CompatibilityResult(compatible, tuple(one for one in messages if not one.startswith(_OLDER)))
+    return CompatibilityResult(compatible, tuple(text for text in messages if not text.startswith(_OLDER)))
 
 
 def read_causes(answer: object) -> tuple[str, ...]:
-    """Read the reasons of Apicurio's own API for a no."""
+    """Read the reasons for a refusal from Apicurio's own API."""
     causes = (_fields(cause) for cause in _list(_fields(answer)["causes"]))
     return tuple(f"{_text(cause['description'])} at {_text(cause['context'])}" for cause in causes)
 

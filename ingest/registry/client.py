@@ -22,7 +22,7 @@ from ingest.registry.connection import FAILURES, Question, connect
 from ingest.registry.lookup import texts_in_order
 from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, every_page
 from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema, literal_prefix
-from ingest.registry.verdict import Against, ask_verdict
+from ingest.registry.verdict import Against, check_compatibility
 from ingest.settings import RegistrySettings
 
 T = TypeVar("T")
@@ -172,7 +172,7 @@ class LiveRegistry:
     def _verdict(self, subject: Subject, schema: ClientSchema, against: Against) -> CompatibilityResult:
         number = f" version {against}" if isinstance(against, int) else ""
         question = Question(f"compatibility check of {subject}", f"subject {subject}{number}", coded=True)
-        return self._ask(question, lambda client: ask_verdict(client, subject, schema, against))
+        return self._ask(question, lambda client: check_compatibility(client, subject, schema, against))
 
     def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
         """Put a question to the servers in turn, past those that are out of reach or not a registry."""

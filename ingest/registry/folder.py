@@ -1,8 +1,8 @@
-"""A registry kept in a folder: the fixtures of tests, and onboarding without a network.
+"""A registry in a folder, for test fixtures and onboarding without a network.
 
-A folder holds `<subject>/v<version>.avsc`, and in `fixture.json` (entry `schemas`) the ids and
-references that were recorded; without that file the ids count from 1 in the order of subject and
-version.  A recorded corpus works too: `registry.json` holds subjects, versions, ids and texts.
+The folder has `<subject>/v<version>.avsc`, and optionally `fixture.json` with recorded ids and references
+(entry `schemas`); without it, ids count from 1 in the order of subject and version.  A recorded corpus works
+too: its `registry.json` has subjects, versions, ids and texts.
 """
 
 import json
@@ -23,7 +23,7 @@ _VERSION_FILE = re.compile(r"^v([1-9][0-9]*)\.avsc$")
 
 
 class FolderRegistry:
-    """A `Registry` that reads a folder once, when it is opened; nothing can be registered in it."""
+    """A read-only `Registry` that reads a folder once, on opening."""
 
     def __init__(self, path: Path) -> None:
         self.url = f"folder {path}"
@@ -39,12 +39,12 @@ class FolderRegistry:
         return tuple(sorted(name for name in names if fnmatchcase(name, pattern)))
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions; a folder has no deleted ones."""
+        """Return a subject's versions; a folder does not have deleted ones."""
         del deleted
-        found = tuple(number for name, number in self._versions if name == subject)
-        if not found:
+        numbers = tuple(number for name, number in self._versions if name == subject)
+        if not numbers:
             raise SchemaNotFoundError(self.url, f"subject {subject}")
-        return found
+        return numbers
 
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""
@@ -65,7 +65,7 @@ class FolderRegistry:
         return self._by_id[schema_id]
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
-        """Return the texts that a schema needs, its own last."""
+        """Return the texts of a schema's references and its own, which comes last."""
         return texts_in_order(self, schema)
 
     def compatibility(self, subject: Subject) -> str:
@@ -81,7 +81,7 @@ class FolderRegistry:
         *,
         version: int | None = None,
     ) -> CompatibilityResult:
-        """Say yes to any schema: a folder checks nothing."""
+        """Accept any schema: a folder checks nothing."""
         del schema_text, references
         if version is not None:
             self.version(subject, version)
@@ -90,13 +90,13 @@ class FolderRegistry:
     def register(
         self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
     ) -> SchemaId:
-        """Refuse: a folder is only read."""
+        """Refuse: a folder is read-only."""
         del schema_text, references
-        problem = f"{subject} cannot be registered in {self.url}: a folder registry is only read"
+        problem = f"{subject} cannot be registered in {self.url}: a folder registry is read-only"
         raise UsageError(problem, "Name a registry's URL")
 
     def close(self) -> None:
-        """Do nothing: a folder holds nothing open."""
+        """Do nothing: a folder has no connections."""
 
 
 def _entries(path: Path) -> Iterator[Registered]:
@@ -109,29 +109,30 @@ def _entries(path: Path) -> Iterator[Registered]:
 
 
 def _corpus_entries(file: Path) -> Iterator[Registered]:
-    for place, entry in _items(file, _json(file), "registry.json"):
-        text = _field(file, place, entry, "schema", str)
-        yield _registered(file, place, entry, text)
+    for path_in_file, entry in _items(file, _json(file), "registry.json"):
+        text = _field(file, path_in_file, entry, "schema", str)
+        yield _registered(file, path_in_file, entry, text)
 
 
 def _fixture_entries(path: Path) -> Iterator[Registered]:
     file = path / "fixture.json"
     document = _json(file)
     schemas = document.get("schemas") if isinstance(document, Mapping) else None
-    for place, entry in _items(file, schemas, "schemas"):
-        subject = _field(file, place, entry, "subject", str)
-        version = _field(file, place, entry, "version", int)
+    for path_in_file, entry in _items(file, schemas, "schemas"):
+        subject = _field(file, path_in_file, entry, "subject", str)
+        version = _field(file, path_in_file, entry, "version", int)
         text_file = path / subject / f"v{version}.avsc"
         if not text_file.is_file():
-            wanted = f"{subject}/v{version}.avsc, which fixture.json names,"
-            raise SchemaNotFoundError(f"folder {path}", wanted)
-        yield _registered(file, place, entry, text_file.read_text(encoding="utf-8"))
+            raise SchemaNotFoundError(
+                f"folder {path}", f"{subject}/v{version}.avsc, which fixture.json names,"
+            )
+        yield _registered(file, path_in_file, entry, text_file.read_text(encoding="utf-8"))
 
 
 def _numbered_entries(path: Path) -> Iterator[Registered]:
     files = ((match, file) for file in path.glob("*/*.avsc") if (match := _match(file)))
-    places = sorted((file.parent.name, int(match[1]), file) for match, file in files)
-    for number, (subject, version, file) in enumerate(places, start=1):
+    numbered = sorted((file.parent.name, int(match[1]), file) for match, file in files)
+    for number, (subject, version, file) in enumerate(numbered, start=1):
         text = file.read_text(encoding="utf-8")
         yield Registered(Subject(subject), version, SchemaId(number), text)
 
@@ -140,22 +141,22 @@ def _match(file: Path) -> re.Match[str] | None:
     return _VERSION_FILE.match(file.name)
 
 
-def _registered(file: Path, place: str, entry: Mapping[str, Any], text: str) -> Registered:
-    references = _items(file, entry.get("references") or [], f"{place}.references")
+def _registered(file: Path, path_in_file: str, entry: Mapping[str, Any], text: str) -> Registered:
+    references = _items(file, entry.get("references") or [], f"{path_in_file}.references")
     return Registered(
-        Subject(_field(file, place, entry, "subject", str)),
-        _field(file, place, entry, "version", int),
-        SchemaId(_field(file, place, entry, "id", int)),
+        Subject(_field(file, path_in_file, entry, "subject", str)),
+        _field(file, path_in_file, entry, "version", int),
+        SchemaId(_field(file, path_in_file, entry, "id", int)),
         text,
         tuple(_reference(file, where, reference) for where, reference in references),
     )
 
 
-def _reference(file: Path, place: str, entry: Mapping[str, Any]) -> Reference:
+def _reference(file: Path, path_in_file: str, entry: Mapping[str, Any]) -> Reference:
     return Reference(
-        _field(file, place, entry, "name", str),
-        Subject(_field(file, place, entry, "subject", str)),
-        _field(file, place, entry, "version", int),
+        _field(file, path_in_file, entry, "name", str),
+        Subject(_field(file, path_in_file, entry, "subject", str)),
+        _field(file, path_in_file, entry, "version", int),
     )
 
 
@@ -166,15 +167,15 @@ def _json(file: Path) -> object:
         raise SchemaError(str(file), "JSON", f"cannot be read: {error}") from None
 
 
-def _items(file: Path, found: object, place: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
-        raise SchemaError(str(file), place, "is not a list of objects")
-    return [(f"{place}[{index}]", item) for index, item in enumerate(found)]
+def _items(file: Path, items: object, path_in_file: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise SchemaError(str(file), path_in_file, "is not a list of objects")
+    return [(f"{path_in_file}[{index}]", item) for index, item in enumerate(items)]
 
 
-def _field(file: Path, place: str, entry: Mapping[str, Any], name: str, kind: type[T]) -> T:
+def _field(file: Path, path_in_file: str, entry: Mapping[str, Any], name: str, kind: type[T]) -> T:
     value = entry.get(name)
     if type(value) is not kind:
         allowed = "text" if kind is str else "a whole number"
-        raise SchemaError(str(file), f"{place}.{name}", f"found {value!r}, allowed is {allowed}")
+        raise SchemaError(str(file), f"{path_in_file}.{name}", f"found {value!r}, allowed: {allowed}")
     return value

@@ -1,4 +1,4 @@
-"""What any registry answers, live or a folder, and the questions that need several answers."""
+"""The interface of registries, live or a folder, and queries that need several requests."""
 
 from collections.abc import Iterator
 from typing import Final, Protocol
@@ -8,31 +8,31 @@ from ingest.names import SchemaId, Subject
 from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
 
 MAX_REFERENCES: Final = 200
-"""Schemas that one may need; each is a request, and may name others."""
+"""Limit of schemas that one schema may reference, directly or not; each is a request."""
 
 
 class Registry(Protocol):
-    """A schema registry.  Version -1 stands for the latest, as in Confluent's API.
+    """A schema registry.  Version -1 is the latest, as in Confluent's API.
 
-    Raises SchemaNotFoundError for what is not there, RegistryUnreachableError and
-    RegistryRefusedError for servers that do not answer or say no.
+    Raises `SchemaNotFoundError` for a missing subject, version or id, `RegistryUnreachableError` and
+    `RegistryRefusedError` for servers that do not answer or refuse.
     """
 
     @property
     def url(self) -> str:
-        """Where the registry is, without passwords."""
+        """The registry's address, without passwords."""
         ...
 
     def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
-        """Return the subjects that match a glob, sorted; soft-deleted ones are left out."""
+        """Return the subjects that match a glob, sorted, without soft-deleted ones."""
         ...
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions, rising; `deleted` includes the soft-deleted ones."""
+        """Return a subject's versions in ascending order; `deleted` includes the soft-deleted ones."""
         ...
 
     def latest(self, subject: Subject) -> Registered:
-        """Return a subject's newest version, asked anew each time."""
+        """Return a subject's newest version; every call is a request."""
         ...
 
     def version(self, subject: Subject, number: int) -> Registered:
@@ -40,15 +40,15 @@ class Registry(Protocol):
         ...
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """Return the schema of an id, soft-deleted ones included; asked once and kept."""
+        """Return the schema of an id, soft-deleted ones included; cached."""
         ...
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
-        """Return the texts that a schema needs, each before those that use it, its own last."""
+        """Return the texts of a schema's references and its own: each text after those that it uses."""
         ...
 
     def compatibility(self, subject: Subject) -> str:
-        """Return the compatibility level that holds for a subject, such as `BACKWARD`."""
+        """Return the compatibility level that applies to a subject, such as `BACKWARD`."""
         ...
 
     def compatible(
@@ -59,31 +59,31 @@ class Registry(Protocol):
         *,
         version: int | None = None,
     ) -> CompatibilityResult:
-        """Ask whether the registry would take a schema as a subject's next version; nothing is stored.
+        """Ask whether the registry would accept a schema as a subject's next version; nothing is stored.
 
-        With `version`: whether it could have followed that one, by the level of today.  Apicurio 3.3.3 then
-        gives no reasons, and refuses schemas with references.
+        With `version`, ask whether it could have followed that version, by the current level.  Apicurio 3.3.3
+        then returns no reasons, and refuses schemas with references.
         """
         ...
 
     def register(
         self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
     ) -> SchemaId:
-        """Register a schema under a subject; the same schema again gives the same id."""
+        """Register a schema under a subject; registering it again returns the same id."""
         ...
 
     def close(self) -> None:
-        """Close what is open; the registry is of no use afterwards."""
+        """Close connections; the registry cannot be used afterwards."""
         ...
 
 
 def deleted_versions(registry: Registry, subject: Subject) -> frozenset[int]:
-    """Return the versions of a subject that are soft-deleted: not listed, while messages may need them."""
+    """Return the versions of a subject that are soft-deleted; messages may still need them."""
     return frozenset(registry.versions(subject, deleted=True)) - frozenset(_live(registry, subject))
 
 
 def versions_in_order(registry: Registry, subject: Subject) -> tuple[int, ...]:
-    """Return all versions of a subject, the soft-deleted ones first: the last one is the latest."""
+    """Return all versions of a subject, soft-deleted ones first, so that the last is the latest."""
     every = registry.versions(subject, deleted=True)
     live = frozenset(_live(registry, subject))
     return tuple(sorted(every, key=lambda number: (number in live, number)))
@@ -92,26 +92,26 @@ def versions_in_order(registry: Registry, subject: Subject) -> tuple[int, ...]:
 def _live(registry: Registry, subject: Subject) -> tuple[int, ...]:
     try:
         return registry.versions(subject)
-    except SchemaNotFoundError:  # all are deleted
+    except SchemaNotFoundError:  # all versions are deleted
         return ()
 
 
 def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str, ...]:
-    """Resolve references, each version once, depth first: what is used comes before its user.
+    """Resolve references depth first, each version once: every text comes after those that it uses.
 
-    Raises `SchemaError` for more of them than anybody has.
+    Raises `SchemaError` above `MAX_REFERENCES`.
     """
     seen: set[tuple[Subject, int]] = set()
 
-    def needed(of: Schema | Registered) -> Iterator[str]:
-        for reference in of.references:
-            place = (reference.subject, reference.version)
-            if place not in seen:
-                seen.add(place)
+    def texts(parent: Schema | Registered) -> Iterator[str]:
+        for reference in parent.references:
+            version = (reference.subject, reference.version)
+            if version not in seen:
+                seen.add(version)
                 if len(seen) > MAX_REFERENCES:
                     problem = f"needs more than {MAX_REFERENCES} other schemas, the limit"
                     raise SchemaError(f"schema id {schema.id}", "references", problem)
-                yield from needed(registry.version(*place))
-        yield of.schema_text
+                yield from texts(registry.version(*version))
+        yield parent.schema_text
 
-    return tuple(needed(schema))
+    return tuple(texts(schema))

@@ -1,8 +1,8 @@
-"""Which subjects a topic's schemas have, by Confluent's three naming strategies.
+"""Find the subjects of a topic's schemas, by Confluent's three naming strategies.
 
-By topic `<topic>-value`; by topic and record `<topic>-<record>`; by record `<record>`.  What belongs to which
-topic is told by the names that Debezium gives its records: the topic in Avro's letters, then `.Envelope`
-(`.Value` of flattened rows) and `.Key`.
+TopicNameStrategy gives `<topic>-value`, TopicRecordNameStrategy `<topic>-<record>`, RecordNameStrategy
+`<record>`.  Debezium names its records after the topic, in characters that Avro allows, followed by
+`.Envelope` (`.Value` for flattened rows) or `.Key`.
 """
 
 import re
@@ -22,15 +22,15 @@ _KEY = ".Key"
 _VALUES = (".Envelope", ".Value")
 
 ListTopics = Callable[[], Sequence[Topic] | None]
-"""Lists the broker's topics; None where there is no broker to ask."""
+"""Lists the topics of the broker; returns None without a broker."""
 
 
 @attrs.frozen
 class TopicSubjects:
     """A topic with the subjects of its keys and values.
 
-    More than one of values where its messages are of several records, none where no registry holds any;
-    `caveat` says why the topic may be another one.
+    `values` has several subjects if the topic's messages are of several records, and is empty for a topic
+    that the registry does not have.  `caveat` is the reason to doubt the topic's name.
     """
 
     topic: Topic
@@ -44,106 +44,112 @@ def find_topics(
 ) -> tuple[TopicSubjects, ...]:
     """Find the topics that have a value subject, sorted.
 
-    Of several strategies the first counts: by topic, by topic and record, by record.  Only the last needs
-    the broker: several topics can have one record, as `a-b` and `a_b` do.
+    The first strategy with a match wins: by topic, by topic and record, by record.  Only the last needs the
+    broker: several topics can share a record name, such as `a-b` and `a_b`.
     """
-    known = frozenset(subjects)
-    records = {one: parts for one in known if (parts := _RECORD.fullmatch(one))}
-    values = _of_topics(records) | _by_topic(known)
-    alone = {record: subject for record, subject in _alone(records).items() if record not in values}
-    named = [TopicSubjects(topic, None, of) for topic, of in values.items()]
-    named.extend(_told_by_record(alone, values.keys(), list_topics() if alone else None))
-    found = (attrs.evolve(one, key=_key_of(one, known)) for one in named)
-    return tuple(sorted(found, key=lambda one: one.topic))
+    names = frozenset(subjects)
+    records = {name: parts for name in names if (parts := _RECORD.fullmatch(name))}
+    values = _by_topic_and_record(records) | _by_topic(names)
+    by_record = {record: subject for record, subject in _by_record(records).items() if record not in values}
+    topics = [TopicSubjects(topic, None, group) for topic, group in values.items()]
+    topics.extend(_topics_of_records(by_record, values.keys(), list_topics() if by_record else None))
+    with_keys = (attrs.evolve(topic, key=_key_of(topic, names)) for topic in topics)
+    return tuple(sorted(with_keys, key=lambda topic: topic.topic))
 
 
 def key_beside(value: Subject) -> Subject:
-    """Name the subject that the key of a value's topic has by the same strategy."""
+    """Return the key subject that corresponds to a value subject, by the same strategy."""
     split = split_subject(value)
     return subject_of(split[0], "key") if split else Subject(_record_of(value) + _KEY)
 
 
-def _by_topic(known: AbstractSet[Subject]) -> dict[Topic, tuple[Subject, ...]]:
-    """Return each topic's value subject by topic alone."""
-    splits = ((subject, split_subject(subject)) for subject in known)
+def _by_topic(subjects: AbstractSet[Subject]) -> dict[Topic, tuple[Subject, ...]]:
+    """Return the value subjects of TopicNameStrategy, by topic."""
+    splits = ((subject, split_subject(subject)) for subject in subjects)
     return {split[0]: (subject,) for subject, split in splits if split and split[1] == "value"}
 
 
-def _of_topics(records: Mapping[Subject, re.Match[str]]) -> dict[Topic, tuple[Subject, ...]]:
-    """Return each topic's value subjects by topic and record, an envelope's before its flattened row's."""
-    found: dict[Topic, dict[str, Subject]] = {}
+def _by_topic_and_record(records: Mapping[Subject, re.Match[str]]) -> dict[Topic, tuple[Subject, ...]]:
+    """Return the value subjects of TopicRecordNameStrategy, by topic; an envelope comes first."""
+    topics: dict[Topic, dict[str, Subject]] = {}
     for subject, parts in sorted(records.items()):
         if parts["topic"] and parts["kind"] != "Key":
-            found.setdefault(Topic(parts["topic"]), {}).setdefault(parts["record"], subject)
-    return {topic: tuple(of.values()) for topic, of in found.items()}
+            topics.setdefault(Topic(parts["topic"]), {}).setdefault(parts["record"], subject)
+    return {topic: tuple(by_record.values()) for topic, by_record in topics.items()}
 
 
-def _alone(records: Mapping[Subject, re.Match[str]]) -> dict[str, Subject]:
-    """Return the value subjects by record alone, an envelope's before its flattened row's."""
-    found: dict[str, Subject] = {}
+def _by_record(records: Mapping[Subject, re.Match[str]]) -> dict[str, Subject]:
+    """Return the value subjects of RecordNameStrategy, by record; an envelope comes first."""
+    by_record: dict[str, Subject] = {}
     for subject, parts in sorted(records.items()):
         if not parts["topic"] and parts["kind"] != "Key":
-            found.setdefault(parts["record"], subject)
-    return found
+            by_record.setdefault(parts["record"], subject)
+    return by_record
 
 
-def _told_by_record(
-    alone: Mapping[str, Subject], named: AbstractSet[Topic], held: Sequence[Topic] | None
+def _topics_of_records(
+    by_record: Mapping[str, Subject], registered: AbstractSet[Topic], broker: Sequence[Topic] | None
 ) -> Iterator[TopicSubjects]:
-    """Find the topics of subjects that name records alone, without those that other subjects name."""
-    spelled = _spelled({*named, *(held or ())})
-    found: dict[Topic, list[Subject]] = {}
-    for record, subject in alone.items():
+    """Find the topics of RecordNameStrategy subjects, except the `registered` ones.
+
+    `broker` lists the broker's topics; None without a broker.
+    """
+    spelled = _topics_by_spelling({*registered, *(broker or ())})
+    by_topic: dict[Topic, list[Subject]] = {}
+    for record, subject in by_record.items():
         topics = spelled.get(record, [])
         for topic in topics:
-            found.setdefault(topic, []).append(subject)
+            by_topic.setdefault(topic, []).append(subject)
         if not topics:
-            yield TopicSubjects(Topic(record), None, (subject,), _doubt(record, subject, held))
-    for topic, subjects in found.items():
-        if topic not in named:
+            yield TopicSubjects(Topic(record), None, (subject,), _caveat(record, subject, broker))
+    for topic, subjects in by_topic.items():
+        if topic not in registered:
             yield TopicSubjects(topic, None, tuple(subjects))
 
 
-def _key_of(one: TopicSubjects, known: AbstractSet[Subject]) -> Subject | None:
-    """Return the key's subject: by the strategy of the values if there is one, for each side has its own."""
-    own = [key_beside(value) for value in one.values]
-    names = sorted(spellings(one.topic))
-    by_record = [f"{one.topic}-{name}{_KEY}" for name in names]
-    alone = [f"{name}{_KEY}" for name in names]
-    wanted = (*own, subject_of(one.topic, "key"), *by_record, *alone)
-    return next((Subject(name) for name in wanted if name in known), None)
+def _key_of(topic: TopicSubjects, subjects: AbstractSet[Subject]) -> Subject | None:
+    """Return the key's subject: by the strategy of the values if it exists, else by any other.
+
+    Confluent configures the strategies of keys and values separately.
+    """
+    same = [key_beside(value) for value in topic.values]
+    names = sorted(spellings(topic.topic))
+    by_topic_and_record = [f"{topic.topic}-{name}{_KEY}" for name in names]
+    by_record = [f"{name}{_KEY}" for name in names]
+    candidates = (*same, subject_of(topic.topic, "key"), *by_topic_and_record, *by_record)
+    return next((Subject(name) for name in candidates if name in subjects), None)
 
 
 def _record_of(subject: Subject) -> str:
     return next(subject.removesuffix(end) for end in (*_VALUES, "") if subject.endswith(end))
 
 
-def _spelled(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
-    named: dict[str, list[Topic]] = {}
+def _topics_by_spelling(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
+    by_spelling: dict[str, list[Topic]] = {}
     for topic in sorted(topics):
         for name in spellings(topic):
-            named.setdefault(name, []).append(topic)
-    return named
+            by_spelling.setdefault(name, []).append(topic)
+    return by_spelling
 
 
 def spellings(topic: Topic) -> frozenset[str]:
-    """Return the names that Debezium's records of a topic begin with, by `schema.name.adjustment.mode`.
+    """Return the record name prefixes for a topic, by Debezium's `schema.name.adjustment.mode`.
 
-    `avro` and `avro_unicode`; a leading digit is replaced (1.9), or has the sign before it (2.0 and later).
+    Covers `avro` and `avro_unicode`; a leading digit is replaced (1.9) or prefixed (2.0 and later).
     """
     # debezium-core: SchemaNameAdjuster.validFullname
     plain = re.sub(r"[^A-Za-z0-9_.]", "_", topic)
-    coded = re.sub(r"[^A-Za-z0-9.]", lambda found: f"_u{ord(found[0]):04x}", topic)
+    coded = re.sub(r"[^A-Za-z0-9.]", lambda match: f"_u{ord(match[0]):04x}", topic)
     if not topic[:1].isdigit():
         return frozenset((plain, coded))
     return frozenset((f"_{plain}", f"_{plain[1:]}", f"_u{ord(topic[0]):04x}{coded[1:]}"))
 
 
-def _doubt(record: str, subject: Subject, held: Sequence[Topic] | None) -> str:
-    """Say what is not known of a topic that only its record tells; empty where the record tells all."""
-    mend = "mend topic in the table file if it is another one"
-    if held is not None:
-        return f"topic {record}, after which subject {subject} is named, is not in the broker: {mend}"
+def _caveat(record: str, subject: Subject, broker: Sequence[Topic] | None) -> str:
+    """Return the doubt about a topic that was named after its record; empty if the name is certain."""
+    todo = "correct topic in the table file if it has another name"
+    if broker is not None:
+        return f"the broker does not have topic {record}, named after subject {subject}: {todo}"
     if "_" not in record:
         return ""
-    return f"the topic's name is taken from subject {subject}, where '_' may stand for '-': {mend}"
+    return f"the topic's name comes from subject {subject}, where '_' may replace '-': {todo}"

@@ -1,4 +1,4 @@
-"""Lists of a registry, page by page: many servers cut a list, and none says that it did."""
+"""Read a registry's lists page by page: many servers truncate a list without saying so."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar

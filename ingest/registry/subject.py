@@ -1,4 +1,4 @@
-"""Subjects and what a registry holds under them, as values."""
+"""Subjects, and the schemas that a registry stores under them."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ Side = Literal["key", "value"]
 
 @attrs.frozen
 class Reference:
-    """A named type that a schema takes from another subject's version."""
+    """A named type that a schema imports from another subject's version."""
 
     name: str
     subject: Subject
@@ -20,7 +20,7 @@ class Reference:
 
 @attrs.frozen
 class Schema:
-    """A schema as its id gives it: the id may stand for several subjects' versions."""
+    """A schema by id; several subjects' versions may share the id."""
 
     id: SchemaId
     schema_text: str
@@ -40,19 +40,19 @@ class Registered:
 
 @attrs.frozen
 class CompatibilityResult:
-    """What a registry says about a new version; `messages` may be empty even for a no."""
+    """Whether a new version is compatible; `messages` may be empty even if it is not."""
 
     compatible: bool
     messages: tuple[str, ...] = ()
 
 
 def subject_of(topic: Topic, side: Side) -> Subject:
-    """Name the subject of a topic's key or value, by Confluent's topic strategy."""
+    """Return the subject of a topic's key or value, by Confluent's TopicNameStrategy."""
     return Subject(f"{topic}-{side}")
 
 
 def split_subject(subject: Subject) -> tuple[Topic, Side] | None:
-    """Take a subject apart; None if it does not follow the topic strategy."""
+    """Split a subject into topic and side; None if it does not follow TopicNameStrategy."""
     if subject.endswith("-value") and subject != "-value":
         return Topic(subject.removesuffix("-value")), "value"
     if subject.endswith("-key") and subject != "-key":
@@ -61,5 +61,5 @@ def split_subject(subject: Subject) -> tuple[Topic, Side] | None:
 
 
 def literal_prefix(pattern: str) -> str:
-    """Return what a glob begins with before its first wildcard."""
+    """Return the part of a glob before its first wildcard."""
     return pattern[: min((pattern.index(sign) for sign in "*?[" if sign in pattern), default=None)]

@@ -1,7 +1,7 @@
-"""Whether a registry would take a schema, and why not: nothing is registered to find out.
+"""Check whether a registry would accept a schema, and why not, without registering it.
 
-Confluent's API answers yes or no; Confluent's own server says why, Apicurio does not.  Apicurio's own API
-does, when a registration is tried with `dryRun`: it is asked where the address shows an Apicurio.
+Confluent's server gives the reasons of a refusal; Apicurio's implementation of that API does not.  Apicurio's
+own API gives them for a registration with `dryRun`, which is used if the address shows an Apicurio.
 """
 # dryRun came with that API: https://github.com/Apicurio/apicurio-registry/issues/4381
 
@@ -18,32 +18,32 @@ from ingest.registry.answer import read_causes, read_verdict
 from ingest.registry.subject import CompatibilityResult
 
 _CONFLUENT: Final = "/apis/ccompat/"
-"""The path below which Apicurio speaks Confluent's API."""
+"""The path of Confluent's API in Apicurio."""
 _OWN: Final = "/apis/registry/v3/groups/default/artifacts"
 _NO: Final = "RuleViolationException"
 
 Against = int | Literal["latest", "all"]
-"""A version, the latest, or all, which only a transitive level asks for: Apicurio heeds no level there."""
+"""A version, the latest, or all.  Use all only for a transitive level: Apicurio ignores the level there."""
 
 
-def ask_verdict(
+def check_compatibility(
     client: SchemaRegistryClient, subject: Subject, schema: ClientSchema, against: Against
 ) -> CompatibilityResult:
     """Ask whether a schema could follow versions of a subject."""
     is_next = isinstance(against, str)
     try:
-        verdict = _check(client, subject, schema, against)
+        result = _check(client, subject, schema, against)
     except SchemaRegistryError as error:
         # Apicurio 3.3.3 does not resolve references when it checks.
         unread = error.http_status_code == HTTPStatus.UNPROCESSABLE_ENTITY and schema.references
-        tried = _try(client, subject, schema) if unread and is_next else None
-        if tried is None:
+        dry_run = _dry_run(client, subject, schema) if unread and is_next else None
+        if dry_run is None:
             raise
-        return tried
-    if verdict.compatible or verdict.messages or not is_next:
-        return verdict
-    tried = _try(client, subject, schema)
-    return verdict if tried is None or tried.compatible else tried
+        return dry_run
+    if result.compatible or result.messages or not is_next:
+        return result
+    dry_run = _dry_run(client, subject, schema)
+    return result if dry_run is None or dry_run.compatible else dry_run
 
 
 def _check(
@@ -51,13 +51,15 @@ def _check(
 ) -> CompatibilityResult:
     versions = "versions" if against == "all" else f"versions/{against}"
     path = f"compatibility/subjects/{quote(subject, safe='')}/{versions}?verbose=true"
-    # The client's own test_compatibility throws the messages away.
+    # The client's own test_compatibility discards the messages.
     return read_verdict(client._rest_client.post(path, body=schema.to_dict()))  # noqa: SLF001
 
 
-def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -> CompatibilityResult | None:
-    """Try a registration in Apicurio; None where that cannot be asked: another server, or not allowed."""
-    rest = client._rest_client  # noqa: SLF001 - it holds the login; its own requests drop the reasons
+def _dry_run(
+    client: SchemaRegistryClient, subject: Subject, schema: ClientSchema
+) -> CompatibilityResult | None:
+    """Dry-run a registration in Apicurio; None if the server is another one or refuses."""
+    rest = client._rest_client  # noqa: SLF001 - it has the login; its own requests drop the reasons
     root, is_apicurio, _ = rest.base_urls[0].partition(_CONFLUENT)
     if not is_apicurio:
         return None
@@ -75,8 +77,8 @@ def _try(client: SchemaRegistryClient, subject: Subject, schema: ClientSchema) -
 
 def _body(schema: ClientSchema) -> dict[str, Any]:
     references = [
-        {"groupId": "default", "artifactId": one.subject, "version": str(one.version), "name": one.name}
-        for one in schema.references or ()
+        {"groupId": "default", "artifactId": r.subject, "version": str(r.version), "name": r.name}
+        for r in schema.references or ()
     ]
     content = {"content": schema.schema_str, "contentType": "application/json", "references": references}
     return {"content": content}

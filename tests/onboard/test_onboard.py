@@ -144,8 +144,8 @@ def test_a_topic_is_onboarded_whichever_strategy_named_its_subjects(folder: Fold
     assert table is not None
     assert (table.subjects.key, table.subjects.value) == ("s-1.a-s_1.a.Key", "s-1.a-s_1.a.Envelope")
     assert not [caveat for caveat in found["s-1.a"].caveats if "topic" in caveat]
-    assert "'_' may stand for '-'" in " ".join(found["s_1.b"].caveats)
-    assert "'_' may stand for '-'" in folder.files["s_1_b.toml"]
+    assert "'_' may replace '-'" in " ".join(found["s_1.b"].caveats)
+    assert "'_' may replace '-'" in folder.files["s_1_b.toml"]
     assert "no subject s.c.Key" in found["s.c"].reason
     assert "several records: all-s.x.Envelope, all-s.y.Envelope" in found["all"].reason
 

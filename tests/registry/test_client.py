@@ -291,7 +291,7 @@ def test_a_bearer_token_goes_along_when_a_registration_is_tried(stage: Any) -> N
 def test_a_schema_that_is_not_avro_is_named(stage: Any) -> None:
     """A JSON schema under the same subject naming is not read as Avro."""
     play = {**_version(1), "schemaType": "JSON"}
-    with pytest.raises(SchemaError, match="version 1 schemaType: found JSON, allowed is AVRO"):
+    with pytest.raises(SchemaError, match="version 1 schemaType: found JSON, allowed: AVRO"):
         _open(stage(lambda _: (200, play)).url).latest(VALUE)
 
 

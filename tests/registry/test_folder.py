@@ -142,7 +142,7 @@ def test_a_broken_fixture_json_is_named_with_the_place(tmp_path: Path, text: str
 def test_a_folder_takes_no_schemas(folder: Path) -> None:
     """Registering is refused, and nothing is checked."""
     registry = FolderRegistry(folder)
-    with pytest.raises(UsageError, match="only read"):
+    with pytest.raises(UsageError, match="read-only"):
         registry.register(Subject("s.t-value"), V1)
     assert registry.compatibility(Subject("s.t-value")) == "NONE"
     assert registry.compatible(Subject("s.t-value"), V1).compatible

@@ -51,10 +51,10 @@ def test_without_the_broker_a_records_name_is_taken_and_doubted() -> None:
     assert (sure.topic, sure.caveat) == ("s.dbo.a", "")
     (doubted,) = found_in(*BY_RECORD)
     assert (doubted.topic, doubted.key) == ("s_1.dbo.a", BY_RECORD[0])
-    assert "'_' may stand for '-'" in doubted.caveat
+    assert "'_' may replace '-'" in doubted.caveat
     (routed,) = found_in("s.dbo.a.Envelope", held=("elsewhere",))
     assert routed.topic == "s.dbo.a"
-    assert "is not in the broker" in routed.caveat
+    assert "the broker does not have" in routed.caveat
 
 
 def test_topics_whose_records_have_one_name_share_its_subject() -> None:
