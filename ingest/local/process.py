@@ -5,40 +5,38 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from ingest.errors import LocalServerError, UsageError
+from ingest.lazy import LazyModule
 
-LAUNCH: Final = 'exec 3<&0; setsid sh -c "$@" &'
-"""Puts the child into a session of its own and ends: the child outlives us and is nobody's zombie.
+if TYPE_CHECKING:
+    import psutil
+else:  # only in the extra, and `ingest local load` does without
+    psutil = LazyModule("psutil")
 
-Standard input is the lock's file, kept as descriptor 3: whoever waits for the lock waits for the child's pid.
-"""
-CHILD: Final = (
-    "read -r pid name state parent group session tty foreground flags a b c d e f g h i j k l start rest "
-    '< /proc/$$/stat; echo "$pid $start" > "$0.new" && mv "$0.new" "$0" || exit 1; '
-    'exec 3<&-; exec "$@" < /dev/null'
-)
-"""Writes pid and start time, lets the lock go, becomes the server.
-
-The start time is field 22 of proc(5)'s stat; like the pid it stays the same over `exec`.
-"""
-PID_WAIT_S: Final = 10.0
+LAUNCH: Final = Path(__file__).with_name("launch.py")
+PID_WAIT_S: Final = 30.0
 STOP_WAIT_S: Final = 30.0
 LOCK_WAIT_S: Final = 300.0
 POLL_S: Final = 0.05
+START_TOLERANCE_S: Final = 1.0
+"""Start times are compared as seconds since boot, which Linux gives to the second."""
 TELLING: Final = re.compile(r"Caused by|Exception|Error|ERROR|FATAL|: not found|No such file")
+_started: Final[list["subprocess.Popen[bytes]"]] = []
+"""Kept, or Python would warn that nobody waits for them."""
 
 
 @attrs.frozen
 class Process:
-    """The place of one server's process in a data folder."""
+    """One server's process in a data folder, running or not."""
 
     name: str
     data: Path
@@ -50,7 +48,7 @@ class Process:
 
     @property
     def log(self) -> Path:
-        """The file that keeps what every start of this server printed."""
+        """The file with the output of every start of this server."""
         return self.data / "logs" / f"{self.name}.log"
 
     @property
@@ -86,55 +84,40 @@ def _wait_for_lock(lock: int, data: Path) -> None:
 
 
 def start_process(process: Process, command: Sequence[str], lock: int) -> int:
-    """Start a server that outlives this command; returns the pid that it has written itself."""
+    """Start a server that outlives this command; returns the pid that it wrote itself.
+
+    The child holds the lock until then: a command that waits for the lock waits for the pid.
+    """
     process.pid_file.unlink(missing_ok=True)
     process.folder.mkdir(parents=True, exist_ok=True)
     with process.log.open("ab") as log:
-        subprocess.run(
-            ["sh", "-c", LAUNCH, "sh", CHILD, str(process.pid_file), *command],
+        child = subprocess.Popen(
+            [sys.executable, "-P", str(LAUNCH), str(process.pid_file), str(lock), *command],
             cwd=process.folder,
-            stdin=lock,
+            stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            check=True,
+            pass_fds=(lock,),
             start_new_session=True,
         )
+    _started.append(child)
     end = time.monotonic() + PID_WAIT_S
     while not process.pid_file.exists():
-        if time.monotonic() > end:
+        if child.poll() is not None or time.monotonic() > end:
             raise LocalServerError(process.name, "did not start", str(process.log))
         time.sleep(POLL_S)
-    return int(process.pid_file.read_text().split()[0])
+    return child.pid
 
 
 def find_pid(process: Process) -> int | None:
     """Return the pid of a server's live process; a recycled pid has another start time."""
-    with suppress(FileNotFoundError, ValueError):
-        pid, start = map(int, process.pid_file.read_text().split())
-        if _start_time(pid) == start:
-            return pid
+    with suppress(FileNotFoundError, ValueError, psutil.NoSuchProcess):
+        pid, started_s = process.pid_file.read_text(encoding="ascii").split()
+        live = psutil.Process(int(pid))
+        difference_s = live.create_time() - psutil.boot_time() - float(started_s)
+        if abs(difference_s) < START_TOLERANCE_S and live.status() != psutil.STATUS_ZOMBIE:
+            return int(pid)
     return None
-
-
-def _start_time(pid: int) -> int | None:
-    """Read when a live process was started, in ticks since boot."""
-    fields = _read_stat(Path(f"/proc/{pid}"))
-    return int(fields[19]) if fields else None
-
-
-def _group_lives(pid: int) -> bool:
-    """Tell whether any process of a group is alive."""
-    stats = (_read_stat(proc) for proc in Path("/proc").glob("[0-9]*"))
-    return any(int(fields[2]) == pid for fields in stats if fields)
-
-
-def _read_stat(proc: Path) -> list[str]:
-    """Read proc(5)'s stat from its third field on; nothing for no process and for zombies."""
-    try:
-        fields = (proc / "stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return [] if fields[0] in {"Z", "X"} else fields
 
 
 def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) -> tuple[str, ...]:
@@ -146,11 +129,22 @@ def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) ->
     while any(find_pid(process) for process, _ in running) and time.monotonic() < end:
         time.sleep(POLL_S)
     for process, pid in running:
-        _signal_group(pid, signal.SIGKILL)  # what did not listen, and what a dead leader left behind
+        _signal_group(pid, signal.SIGKILL)  # for a deaf process, and for children of a dead one
         while _group_lives(pid):
             time.sleep(POLL_S)
         process.pid_file.unlink(missing_ok=True)
     return tuple(process.name for process, _ in running)
+
+
+def _group_lives(group: int) -> bool:
+    """Tell whether any process of a group is alive; zombies are not."""
+    return any(_belongs(live, group) for live in psutil.process_iter())
+
+
+def _belongs(live: "psutil.Process", group: int) -> bool:
+    with suppress(ProcessLookupError, psutil.NoSuchProcess):
+        return os.getpgid(live.pid) == group and live.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
@@ -159,15 +153,15 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 
 def log_size(process: Process) -> int:
-    """Return how much a server has logged so far."""
+    """Return the size of a server's log, as a mark for `read_reason`."""
     return process.log.stat().st_size if process.log.exists() else 0
 
 
 def read_reason(process: Process, since: int) -> str:
-    """Find the last line since a place in the log that says something."""
+    """Return the last informative line of the log after a mark."""
     with process.log.open("rb") as log:
         log.seek(since)
         text = log.read().decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
-    telling = [line for line in lines if TELLING.search(line)]
-    return (telling or lines or ["it printed nothing"])[-1][:300]
+    informative = [line for line in lines if TELLING.search(line)]
+    return (informative or lines or ["it printed nothing"])[-1][:300]
