@@ -16,7 +16,7 @@ from typing import Final
 
 import attrs
 
-from ingest.errors import LocalServerError
+from ingest.errors import LocalServerError, UsageError
 
 HERE: Final = Path(__file__).parent
 STAMP: Final = ".stamp"
@@ -59,9 +59,16 @@ class Artifacts:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one process at a time write here."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".lock").open("w") as lock:
+        """Let one process at a time write here; raises UsageError if it cannot be written."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = (self.root / ".lock").open("w")
+        except OSError as error:
+            raise UsageError(
+                f"the folder for jars, {self.root}, is not writable: {error.strerror}: {error.filename}",
+                "Set XDG_CACHE_HOME to a writable folder, or [spark] jars to a folder that holds the jars",
+            ) from None
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingest.artifacts import Artifacts, find_artifacts, spark_jars
-from ingest.errors import LocalServerError
+from ingest.errors import LocalServerError, UsageError
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,6 +48,13 @@ def test_maven_errors_reach_the_user_and_no_partial_folder_stays(
     with pytest.raises(LocalServerError, match="package` failed: no route to host"):
         _artifacts(tmp_path, tmp_path / "jars").folder("broker", "broker")
     assert [path.name for path in (tmp_path / "jars").iterdir()] == [".lock"]
+
+
+def test_an_unwritable_cache_is_named_with_the_remedy(tmp_path: Path) -> None:
+    """A file in its path, as good as a read-only disk or another user's home: exit code 2."""
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=rf"{tmp_path}/file/jars, is not writable: .*XDG_CACHE_HOME"):
+        _artifacts(tmp_path, tmp_path / "file" / "jars").folder("broker", "broker")
 
 
 @pytest.mark.servers

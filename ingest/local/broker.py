@@ -1,10 +1,6 @@
 """The local Kafka broker: one KRaft JVM, broker and controller in one."""
 
 import base64
-import os
-import re
-import shutil
-import subprocess
 import uuid
 from pathlib import Path
 from typing import Final
@@ -12,6 +8,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from ingest import jdk
 from ingest.artifacts import broker_classpath
 from ingest.errors import LocalServerError
 from ingest.local.ports import LOOPBACK, choose_port, listens
@@ -82,21 +79,15 @@ def prepare_broker(folder: Path, port: int) -> tuple[str, ...]:
 
 
 def find_java() -> str:
-    """Find a Java that can run the broker: JAVA_HOME's, else the one on PATH."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    todo = f"Install Java {JAVA_AT_LEAST}, or set JAVA_HOME to it"
-    if java is None:
-        raise LocalServerError("broker", "`java` is not on PATH, and JAVA_HOME is not set", todo=todo)
-    try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise LocalServerError("broker", f"{java} does not run: {error}", todo=todo) from error
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    if found is None or int(found[1]) < JAVA_AT_LEAST:
-        version = found[1] if found else said.strip()
-        raise LocalServerError("broker", f"{java} is Java {version}", todo=todo)
-    return java
+    """Find a Java that can run the broker: JAVA_HOME's, else the first on PATH."""
+    java = jdk.find_java()
+    if java.version < JAVA_AT_LEAST:
+        raise LocalServerError(
+            "broker",
+            f"{java.program} is Java {java.version}, and the broker needs Java {JAVA_AT_LEAST} or later",
+            todo=f"Install Java {JAVA_AT_LEAST}, or set JAVA_HOME to it",
+        )
+    return java.program
 
 
 def broker_problem(port: int) -> str:

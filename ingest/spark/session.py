@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from ingest.errors import SettingsError
 from ingest.hudi.catalog import IMPLEMENTATION, LASTING
 from ingest.java import hadoop_of
+from ingest.jdk import check_spark_java
 from ingest.settings.secret import MASKED_NAMES
 from ingest.spark.functions import register_functions
 
@@ -99,6 +100,8 @@ def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Seq
     active = SparkSession.getActiveSession()
     if active is not None:
         return session_of(active)
+    if not submitted():
+        check_spark_java()
     settings = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
     builder = SparkSession.builder.appName(app_name)
     for key, value in settings.items():

@@ -208,7 +208,7 @@ def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path, server: st
 
 def test_impossible_ports_are_wrong_usage(tmp_path: Path) -> None:
     """Too large, or one for both."""
-    with pytest.raises(UsageError, match=r"--kafka-port 70000 is no port"):
+    with pytest.raises(UsageError, match=r"--kafka-port 70000 is not a port"):
         up(tmp_path, kafka_port=70_000)
     with pytest.raises(UsageError, match="cannot both listen on port 20001"):
         up(tmp_path, kafka_port=20_001, registry_port=20_001)
@@ -221,7 +221,7 @@ def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(LocalServerError, match=r"is Java 8\. Install Java 17, or set JAVA_HOME"):
+    with pytest.raises(LocalServerError, match=r"is Java 8, and the broker needs Java 17 or later\. Install Java 17"):
         broker.find_java()
 
 
