@@ -1,8 +1,8 @@
-"""What can go wrong, as values: each error keeps its fields and makes its text from them.
+"""The errors of `ingest` as values: each keeps its fields and builds its text from them.
 
 Three bases decide the exit code: `PermanentError` (1: the same run would fail again), `UserError` (2: wrong
-usage or settings) and `RetryableError` (75: try again later).  A text says where, what was found, what was
-allowed and what to do.  Fields are positional, so that errors pickle.
+usage or settings) and `RetryableError` (75: try again later).  A text names the place, the value found, the
+values allowed and the remedy.  Fields are positional, so that errors pickle.
 """
 
 from typing import ClassVar
@@ -11,23 +11,23 @@ import attrs
 
 
 class IngestError(Exception):
-    """The base of everything that `ingest` raises on purpose."""
+    """The base of all errors that `ingest` raises on purpose."""
 
     exit_code: ClassVar[int] = 1
 
 
 class PermanentError(IngestError):
-    """Would fail again unchanged: exit code 1."""
+    """Fails again until the cause is fixed.  Exit code 1."""
 
 
 class UserError(IngestError):
-    """Wrong usage or settings: exit code 2."""
+    """Wrong usage or settings.  Exit code 2."""
 
     exit_code: ClassVar[int] = 2
 
 
 class RetryableError(IngestError):
-    """Temporary: broker, registry or storage out of reach, table locked.  Exit code 75."""
+    """Temporary: broker, registry or storage unreachable, or table locked.  Exit code 75."""
 
     exit_code: ClassVar[int] = 75
 
@@ -37,7 +37,7 @@ class RetryableError(IngestError):
 
 @attrs.frozen
 class UsageError(UserError):
-    """A command line that cannot be carried out."""
+    """A command line that cannot be executed."""
 
     problem: str
     todo: str = ""
@@ -79,7 +79,7 @@ class TableFileError(UserError):
 
 @attrs.frozen
 class RegistryUnreachableError(RetryableError):
-    """No registry address answered; `problem` is the last one's answer, without secrets."""
+    """No registry address answered; `problem` is the answer of the last one, without secrets."""
 
     url: str
     problem: str
@@ -90,7 +90,7 @@ class RegistryUnreachableError(RetryableError):
 
 @attrs.frozen
 class RegistryRefusedError(PermanentError):
-    """The registry answered, and said no: bad credentials, incompatible schema, bad request."""
+    """The registry refused a request: bad credentials, incompatible schema, bad request."""
 
     url: str
     request: str
@@ -118,19 +118,19 @@ class NoRegistryError(PermanentError):
 
 @attrs.frozen
 class SchemaNotFoundError(PermanentError):
-    """The registry does not hold a subject, version or id; `wanted` says which."""
+    """The registry does not hold a subject, version or id; `item` names it."""
 
     url: str
-    wanted: str
+    item: str
     todo: str = ""
 
     def __str__(self) -> str:
-        return _sentences(f"registry {self.url}: {self.wanted} does not exist", self.todo)
+        return _sentences(f"registry {self.url}: {self.item} does not exist", self.todo)
 
 
 @attrs.frozen
 class SchemaError(PermanentError):
-    """A schema that cannot be used; `where` names subject and version or id, `path` the place in it."""
+    """A schema that cannot be used; `where` names subject and version or id, `path` the field."""
 
     where: str
     path: str
@@ -143,7 +143,7 @@ class SchemaError(PermanentError):
 
 @attrs.frozen
 class UnmappedTypeError(PermanentError):
-    """A type that the type table has no row for."""
+    """A type without a row in the type table."""
 
     where: str
     path: str
@@ -151,43 +151,44 @@ class UnmappedTypeError(PermanentError):
     physical: str
 
     def __str__(self) -> str:
-        found = f"'{self.semantic}' carried as '{self.physical}' has no row in the type table"
+        problem = f"'{self.semantic}' carried as '{self.physical}' has no row in the type table"
         return _sentences(
-            f"{self.where} {self.path}: {found}",
+            f"{self.where} {self.path}: {problem}",
             "Exclude the column ([columns.<name>] exclude = true) or add a row to typemap/rows.py",
         )
 
 
 @attrs.frozen
 class EvolutionError(PermanentError):
-    """A change of the schema that is not safe, or that the table file's `[evolution]` refuses.
+    """A schema change that is not safe, or that the table file's `[evolution]` refuses.
 
-    `kind` is one of `ingest.tables.evolution`, `by` the schema that brings it, `more` the number of others.
+    `kind` is one of `ingest.tables.evolution`, `by` the schema that brings it, `further` counts other changes
+    that fail.
     """
 
     table: str
     column: str
     kind: str
-    found: str
-    present: str
+    new: str
+    old: str
     by: str = ""
     todo: str = ""
-    more: int = 0
+    further: int = 0
 
     def __str__(self) -> str:
         where = f"table {self.table}, column {self.column}" if self.column else f"table {self.table}"
         by = f"{self.by}: " if self.by else ""
-        what = f"{self.present} becomes {self.found}" if self.found and self.present else ""
-        what = what or self.found or f"{self.present} is gone"
-        more = f" (and {self.more} more)" if self.more else ""
+        change = f"{self.old} becomes {self.new}" if self.new and self.old else ""
+        change = change or self.new or f"{self.old} was removed"
+        further = f" (and {self.further} more)" if self.further else ""
         return _sentences(
-            f"{where}: {by}{self.kind}: {what}{more}, and that fails. Nothing was written", self.todo
+            f"{where}: {by}{self.kind} is not allowed: {change}{further}. Nothing was written", self.todo
         )
 
 
 @attrs.frozen
 class FixtureError(UserError):
-    """A fixture or corpus folder that cannot be loaded; `where` is a line, a record or a field of `path`."""
+    """A fixture or corpus folder that cannot be loaded; `where` is a line, record or field of `path`."""
 
     path: str
     where: str
@@ -204,9 +205,9 @@ class FixtureError(UserError):
 
 @attrs.frozen
 class DecodeError(PermanentError):
-    """Records that could not be read; the first is named by topic, partition and offset.
+    """Records that could not be read; topic, partition and offset name the first.
 
-    `bound` says what the table file allows, where that is more than none.
+    `bound` is the number that the table file allows, if it allows any.
     """
 
     topic: str
@@ -217,9 +218,9 @@ class DecodeError(PermanentError):
     bound: str = ""
 
     def __str__(self) -> str:
-        more = f" ({self.count - 1} more like it in this range)" if self.count > 1 else ""
+        further = f" ({self.count - 1} more like it in this range)" if self.count > 1 else ""
         return _sentences(
-            f"{self.topic}-{self.partition}-{self.offset}: {self.reason}{more}",
+            f"{self.topic}-{self.partition}-{self.offset}: {self.reason}{further}",
             self.bound,
             "Nothing was committed for this table",
         )
@@ -227,7 +228,7 @@ class DecodeError(PermanentError):
 
 @attrs.frozen
 class OffsetError(PermanentError):
-    """The table's offsets and the topic's do not fit."""
+    """The table's offsets do not fit the topic's."""
 
     topic: str
     partition: int
@@ -251,7 +252,7 @@ class BrokerUnreachableError(RetryableError):
 
 @attrs.frozen
 class BrokerRefusedError(PermanentError):
-    """A broker answered, and said no: bad credentials, no permission, an impossible request."""
+    """A broker refused a request: bad credentials, no permission, an impossible request."""
 
     bootstrap_servers: str
     problem: str
@@ -263,7 +264,7 @@ class BrokerRefusedError(PermanentError):
 
 @attrs.frozen
 class TopicNotFoundError(PermanentError):
-    """The broker answered, but has no such topic."""
+    """The broker does not have the topic."""
 
     topic: str
     bootstrap_servers: str
@@ -290,20 +291,20 @@ class WriteError(PermanentError):
 
 @attrs.frozen
 class TableLockedError(RetryableError):
-    """Another writer was at work on the table; nothing was committed."""
+    """Another writer holds the lock of the table; nothing was committed."""
 
     table: str
     problem: str
 
     def __str__(self) -> str:
         return _sentences(
-            f"table {self.table}: another writer was there: {self.problem}", "Try again when it is done"
+            f"table {self.table}: locked by another writer: {self.problem}", "Try again when it is done"
         )
 
 
 @attrs.frozen
 class TableTimeoutError(RetryableError):
-    """A table that took longer than it may, and was given up; `step` is the last that it told."""
+    """A table that exceeded `[run] table_timeout_s`; `step` is its last reported step."""
 
     table: str
     timeout_s: float
@@ -312,29 +313,29 @@ class TableTimeoutError(RetryableError):
     def __str__(self) -> str:
         step = f", while {self.step}" if self.step else ""
         return _sentences(
-            f"table {self.table}: given up after {self.timeout_s} s{step}",
-            "Try again; [run] table_timeout_s is the limit",
+            f"table {self.table}: exceeded the time limit of {self.timeout_s} s{step}",
+            "Try again; [run] table_timeout_s sets the limit",
         )
 
 
 @attrs.frozen
 class StoppedError(RetryableError):
-    """A table that a signal kept from its commit."""
+    """A table that a signal stopped before its commit."""
 
     table: str
     signal: str
 
     def __str__(self) -> str:
         return _sentences(
-            f"table {self.table}: stopped by {self.signal} before its commit", "Run again to go on"
+            f"table {self.table}: stopped by {self.signal} before its commit", "Run again to continue"
         )
 
 
 @attrs.frozen
 class JvmEndedError(RetryableError):
-    """The JVM ended while a table was at work, or before its turn; `cause` says how, if that is known.
+    """The JVM ended while it processed a table, or before its turn; `cause` says how, if known.
 
-    A commit that had begun is complete or absent; the next run continues from the one that is there.
+    A commit in progress is complete or absent; the next run continues from the last complete one.
     """
 
     table: str
@@ -354,7 +355,7 @@ class JvmEndedError(RetryableError):
 
 @attrs.frozen
 class JvmMemoryError(RetryableError):
-    """A table for which the memory of the JVM was not enough."""
+    """A table that needs more memory than the JVM has."""
 
     table: str
     problem: str
@@ -369,7 +370,7 @@ class JvmMemoryError(RetryableError):
 
 @attrs.frozen
 class LakeError(PermanentError):
-    """A place in the lake that holds something that this version cannot use."""
+    """A path in the lake with content that this version cannot use."""
 
     path: str
     problem: str
@@ -392,7 +393,7 @@ class LakeUnreachableError(RetryableError):
 
 @attrs.frozen
 class UnexpectedError(PermanentError):
-    """Something that `ingest` did not foresee, while it worked on a table."""
+    """An unforeseen failure, usually a bug."""
 
     where: str
     problem: str
@@ -406,7 +407,7 @@ class UnexpectedError(PermanentError):
 
 @attrs.frozen
 class LocalServerError(PermanentError):
-    """A local server that did not start or stop; `log` is the file that says why."""
+    """A local server that did not start or stop; `log` is the file with the reason."""
 
     server: str
     problem: str
@@ -419,5 +420,5 @@ class LocalServerError(PermanentError):
 
 
 def _sentences(*parts: str) -> str:
-    """Join the parts that are there, each as a sentence."""
+    """Join the parts that are not empty, each as a sentence."""
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)

@@ -1,5 +1,6 @@
-"""The small names that travel between rooms, so that no bare string or number does."""
+"""The types of names that travel between rooms in place of bare strings and numbers."""
 
+from collections.abc import Sequence
 from typing import NewType
 
 Topic = NewType("Topic", str)
@@ -16,3 +17,9 @@ Partition = NewType("Partition", int)
 
 Instant = NewType("Instant", str)
 """A Hudi commit: the requested time of its instant, as `yyyyMMddHHmmssSSS`."""
+
+
+def first_few(names: Sequence[str], limit: int = 4) -> str:
+    """Return names for a person, the first few of many."""
+    rest = len(names) - limit
+    return ", ".join(names) if rest <= 1 else f"{', '.join(names[:limit])} and {rest} more"

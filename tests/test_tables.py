@@ -333,14 +333,14 @@ def test_a_table_s_name_comes_from_its_topic(topic: str, template: str, name: st
 @pytest.mark.parametrize(
     ("template", "says"),
     [
-        ("{tabel}", "'{tabel}' is no field.*Fields: {server}"),
+        ("{tabel}", "'{tabel}' is not a field.*Fields: {server}"),
         ("{database}", "topic server1.dbo.customers has no database"),
-        ("{topic.__class__}", "is no field"),
-        ("{topic!r}", "without format or conversion"),
-        ("{topic:>300}", "without format or conversion"),
+        ("{topic.__class__}", "is not a field"),
+        ("{topic!r}", "must not have a format or conversion"),
+        ("{topic:>300}", "must not have a format or conversion"),
         ("{", "name template"),
-        ("_rejects", "which is none"),
-        ("", "which is none"),
+        ("_rejects", "which is not a table name"),
+        ("", "which is not a table name"),
     ],
 )
 def test_a_wrong_template_is_refused(template: str, says: str) -> None:

@@ -14,7 +14,7 @@ from ingest.stop import INTERRUPTED, Terminated
 # cyclopts imports the module of a command when that command is called.
 COMMANDS: Final = (
     ("onboard", 1, "Write table files for the topics that match, from their registry subjects."),
-    ("plan", 2, "Show what a run would do, without writing."),
+    ("plan", 2, "Preview a run, without writing."),
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("rejects", 4, "List, show, replay or purge the records that a table rejected."),

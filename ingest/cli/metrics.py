@@ -20,7 +20,7 @@ else:
 
 
 def check_target(target: str) -> None:
-    """Refuse a target that cannot take metrics, before a run whose metrics would be lost.
+    """Refuse a target that cannot take metrics, before the run.
 
     A folder must exist, and that of a file too: metrics in a folder made for a misspelled path are read by
     no collector.

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ingest.cli.options import Deployment
-from ingest.cli.output import first_few, print_error, print_json, print_table, print_text, show_progress
+from ingest.cli.output import print_error, print_json, print_table, print_text, show_progress
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
+from ingest.names import first_few
 from ingest.onboard.onboard import Onboarded
 from ingest.tables import table_name
 

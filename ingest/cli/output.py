@@ -11,6 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 from ingest.lazy import LazyModule
+from ingest.names import first_few
 
 if TYPE_CHECKING:
     from rich import box as rich_box
@@ -44,7 +45,7 @@ def adapt_streams() -> None:
 def claim_stdout() -> None:
     """Keep standard output for ourselves: the JVM that starts later inherits /dev/null.
 
-    Hudi's memory estimator prints warnings there, whatever the log level, and would mix them into JSON.
+    Hudi's memory estimator prints warnings there at any log level, and would mix them into JSON.
     """
     sys.stdout.flush()
     encoding = sys.stdout.encoding
@@ -93,12 +94,6 @@ def print_page(text: str) -> None:
 def print_error(text: str) -> None:
     """Print one line on standard error, even if a quoted cause has several."""
     sys.stderr.write(f"ingest: {_plain(' '.join(text.split()))}\n")
-
-
-def first_few(names: Sequence[str], limit: int = 4) -> str:
-    """Return names for a person, the first few of many."""
-    rest = len(names) - limit
-    return ", ".join(names) if rest <= 1 else f"{', '.join(names[:limit])} and {rest} more"
 
 
 def _plain(text: str) -> str:

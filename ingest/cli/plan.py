@@ -1,4 +1,4 @@
-"""`ingest plan`: what a run would do, without writing."""
+"""`ingest plan`: preview a run, without writing."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Final
@@ -39,7 +39,7 @@ def plan(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show what a run would do, without writing: versions against the table, pending offsets, problems.
+    """Preview a run without writing: schema versions against the table, pending offsets, problems.
 
     Reads the pending offsets exactly as a run does. Exit code 0: a run would pass, or has nothing to do;
     1: a table would fail; 75: something could not be reached.

@@ -123,7 +123,7 @@ def _is_interrupted(report: "RunReport") -> bool:
 
 
 def _make_folder(path: Path) -> None:
-    """Make the report's folder before a run whose report could not be written."""
+    """Make the report's folder before the run."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`ingest status`: what the tables hold, and how far behind they are."""
+"""`ingest status`: the state of the tables, and their lag."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,7 +75,7 @@ def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
 
 
 def _show_changes(statuses: "tuple[TableStatus, ...]") -> None:
-    """Print the schema changes at the source, of tables whose files name that topic."""
+    """Print the schema changes at the source, if the table file names their topic."""
     changes = [
         (status.table, f"{change.at:%Y-%m-%d %H:%M}", change.kind, change.ddl or ", ".join(change.columns))
         for status in statuses

@@ -66,7 +66,7 @@ class Evolution:
     def check(self) -> None:
         """Raise `EvolutionError` for the first change that must not be written."""
         if self.failing:
-            raise attrs.evolve(self.failing[0], more=len(self.failing) - 1)
+            raise attrs.evolve(self.failing[0], further=len(self.failing) - 1)
 
 
 def evolve(

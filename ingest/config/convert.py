@@ -25,7 +25,7 @@ def structure(converter: cattrs.Converter, value: object, target: type[T], *wher
 
 
 def make_converter() -> cattrs.Converter:
-    """Make a converter that takes no type for another: cattrs alone reads "5" as 5 and 1 as true."""
+    """Make a strict converter: cattrs by itself reads "5" as 5 and 1 as true."""
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind, name in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
         converter.register_structure_hook(kind, exactly(kind, name))
@@ -58,7 +58,7 @@ def dotted(*steps: str) -> str:
 
 
 def _renamed(kind: type[attrs.AttrsInstance]) -> dict[str, Any]:
-    """Return overrides for the fields whose TOML key is not their name."""
+    """Return overrides for the fields with another TOML key than their name."""
     return {f.name: override(rename=key_of(f)) for f in attrs.fields(kind) if key_of(f) != f.name}
 
 

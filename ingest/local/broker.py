@@ -91,7 +91,7 @@ def find_java() -> str:
 
 
 def broker_problem(port: int) -> str:
-    """Say why the broker cannot be used, or nothing when it can."""
+    """Return the reason why the broker cannot be used; empty if it can."""
     if not listens(port):
         return "does not listen yet"
     admin = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{port}", "log_level": 0})

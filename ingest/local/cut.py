@@ -1,4 +1,4 @@
-"""Which messages of a recording are due, where each goes, and what its bytes become: pure, no broker."""
+"""Selects, cuts, partitions and rewrites the messages of a recording: pure, without a broker."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ import attrs
 
 from ingest.errors import FixtureError, UsageError
 from ingest.local.fixture import Message, RecordedSchema, RecordedTopic, Recording
-from ingest.names import SchemaId
+from ingest.names import SchemaId, first_few
 
 MAGIC: Final = 0
 HEADER_BYTES: Final = 5
@@ -19,7 +19,7 @@ SIDES: Final = ("key", "value")
 
 @attrs.frozen
 class Selection:
-    """The part of a recording that a load is about; `later` are the schema ids that end a topic."""
+    """The part of a recording to load; `later` are the schema ids that end a topic."""
 
     topics: tuple[RecordedTopic, ...]
     schemas: tuple[RecordedSchema, ...]
@@ -29,23 +29,23 @@ class Selection:
 def select(recording: Recording, patterns: tuple[str, ...], versions: int | None) -> Selection:
     """Choose topics by glob, and schemas by topic and version; a schema that others refer to always stays."""
     topics = _select_topics(recording, patterns)
-    left_out = {f"{topic.name}-{side}" for topic in recording.topics if topic not in topics for side in SIDES}
-    ours = [schema for schema in recording.schemas if schema.subject not in left_out]
+    skipped = {f"{topic.name}-{side}" for topic in recording.topics if topic not in topics for side in SIDES}
+    ours = [schema for schema in recording.schemas if schema.subject not in skipped]
     referred = {reference.subject for schema in ours for reference in schema.references}
-    kept = tuple(
+    selected = tuple(
         schema
         for schema in ours
         if versions is None or schema.version <= versions or schema.subject in referred
     )
-    later = {schema.id for schema in ours} - {schema.id for schema in kept}
-    return Selection(topics, kept, frozenset(later))
+    later = {schema.id for schema in ours} - {schema.id for schema in selected}
+    return Selection(topics, selected, frozenset(later))
 
 
 def _select_topics(recording: Recording, patterns: tuple[str, ...]) -> tuple[RecordedTopic, ...]:
     names = [topic.name for topic in recording.topics]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"{recording.folder} has no topic {pattern}", f"It has {', '.join(names)}")
+            raise UsageError(f"{recording.folder} has no topic {pattern}", f"It has {first_few(names, 10)}")
     return tuple(
         topic
         for topic in recording.topics
@@ -62,12 +62,12 @@ def cut(messages: Iterable[Message], later: frozenset[SchemaId], limit: int | No
     return islice(due, limit)
 
 
-def rest(placed: Iterable[Message], held: Mapping[int, int]) -> Iterator[Message]:
-    """Leave out what the partitions hold already: as many messages as each partition's end offset says."""
+def skip_present(messages: Iterable[Message], ends: Mapping[int, int]) -> Iterator[Message]:
+    """Skip the messages that the partitions hold already: as many as each partition's end offset."""
     seen: Counter[int] = Counter()
-    for message in placed:
+    for message in messages:
         seen[message.partition] += 1
-        if seen[message.partition] > held.get(message.partition, 0):
+        if seen[message.partition] > ends.get(message.partition, 0):
             yield message
 
 
@@ -107,18 +107,18 @@ class Rewriting:
                 f"{topic.name}-{message.partition}-{message.offset} {side}",
                 f"names schema id {old}, which the recording does not hold",
             )
-        return payload  # a side without a subject is no Avro: a long key starts with a zero byte too
+        return payload  # without a subject it is not Avro: a long key starts with a zero byte too
 
 
-def place(messages: Iterable[Message], recorded: int, partitions: int) -> Iterator[Message]:
-    """Keep each message's own partition, or spread all of them anew over another number of partitions."""
+def partition(messages: Iterable[Message], recorded: int, partitions: int) -> Iterator[Message]:
+    """Keep each message's own partition, or distribute all messages over another number of partitions."""
     if partitions == recorded:
         yield from messages
         return
     for number, message in enumerate(messages):
         key = message.key
-        partition = number if key is None else murmur2(key) & 0x7FFFFFFF
-        yield attrs.evolve(message, partition=partition % partitions)
+        hashed = number if key is None else murmur2(key) & 0x7FFFFFFF
+        yield attrs.evolve(message, partition=hashed % partitions)
 
 
 def murmur2(data: bytes) -> int:

@@ -63,7 +63,7 @@ class Recording:
 
 @attrs.frozen
 class Message:
-    """One recorded message; `offset` is its place in the recording."""
+    """One recorded message; `offset` is its offset in the recording."""
 
     partition: int
     offset: int
@@ -81,7 +81,7 @@ class _TopicEntry:
 
 @attrs.frozen
 class _Fixture:
-    """What `fixture.json` must hold; it tells more to people, such as the origin."""
+    """The required part of `fixture.json`; the rest, such as the origin, is for people."""
 
     topics: tuple[_TopicEntry, ...]
     schemas: tuple[RecordedSchema, ...]
@@ -89,13 +89,13 @@ class _Fixture:
 
 @attrs.frozen
 class _Manifest:
-    """What counts in a corpus's manifest.json."""
+    """The part of a corpus's manifest.json that a load uses."""
 
     partitions: int | None = None
 
 
 def read_recording(folder: Path) -> Recording:
-    """Read what a folder holds, but for the messages."""
+    """Read the topics and schemas of a folder, without the messages."""
     if (folder / "fixture.json").is_file():
         return _read_fixture(folder)
     if (folder / "topics").is_dir():
@@ -103,7 +103,7 @@ def read_recording(folder: Path) -> Recording:
     raise FixtureError(
         str(folder),
         "",
-        "is no fixture folder" if folder.is_dir() else "does not exist",
+        "is not a fixture folder" if folder.is_dir() else "does not exist",
         "A fixture folder holds fixture.json and messages/, a corpus folder topics/ and registry.json",
     )
 
@@ -182,7 +182,7 @@ def _read_file(file: Path, partition: int | None = None) -> Iterator[Message]:
     except OSError as error:
         raise FixtureError(str(file), "", error.strerror or str(error)) from error
     except (ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
-        problem = f"is no message: {type(error).__name__}: {error}"
+        problem = f"is not a message: {type(error).__name__}: {error}"
         raise FixtureError(str(file), f"line {number}", problem) from error
 
 

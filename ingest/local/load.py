@@ -1,4 +1,4 @@
-"""Recorded messages into a broker and their schemas into a registry, again and again without doubling any."""
+"""Loads recorded messages into a broker and their schemas into a registry; repeatable without duplicates."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Final
 import attrs
 
 from ingest.errors import UsageError
-from ingest.local.cut import Rewriting, Selection, cut, place, rest, select
+from ingest.local.cut import Rewriting, Selection, cut, partition, select, skip_present
 from ingest.local.fixture import Recording, read_messages, read_recording
 from ingest.local.subjects import register_schemas
 from ingest.local.topics import connect, create_topics, produce, read_ends
-from ingest.names import Topic
+from ingest.names import Topic, first_few
 
 HEARTBEATS: Final = "__debezium-heartbeat."
 """Debezium's `topic.heartbeat.prefix`, as it is by default."""
@@ -19,7 +19,7 @@ HEARTBEATS: Final = "__debezium-heartbeat."
 
 @attrs.frozen
 class TopicLoad:
-    """What a load did to one topic."""
+    """The result of a load for one topic."""
 
     topic: Topic
     partitions: int
@@ -29,7 +29,7 @@ class TopicLoad:
 
 @attrs.frozen
 class Loaded:
-    """What a load did: topics in the order of the recording, and how many schema versions it registered."""
+    """The result of a load: topics in the order of the recording, and the number of schema versions."""
 
     topics: tuple[TopicLoad, ...]
     schemas: int
@@ -42,9 +42,9 @@ class Loaded:
 
 @attrs.frozen
 class LoadOptions:
-    """What to load; `rename` is (old prefix, new prefix) of topics and subjects.
+    """The options of a load; `rename` is (old prefix, new prefix) of topics and subjects.
 
-    None keeps what the recording says.
+    None keeps the recording's value.
     """
 
     topics: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class LoadOptions:
     limit: int | None = None
 
     def new_name(self, name: str) -> str:
-        """Give a topic or a subject its new prefix; Debezium's heartbeats have it behind their own."""
+        """Return the new name of a topic or subject; in heartbeat topics the prefix follows Debezium's."""
         if self.rename is None:
             return name
         old, new = self.rename
@@ -70,9 +70,9 @@ def load(
     options: LoadOptions = LoadOptions(),
     progress: Callable[[Topic], None] = lambda _: None,
 ) -> Loaded:
-    """Register a folder's schemas and produce those of its messages that the topics do not hold yet.
+    """Register a folder's schemas and produce the messages that the topics do not hold yet.
 
-    A recording of JSON has no schemas: nothing is asked of the registry.
+    A recording of JSON has no schemas and needs no registry.
     """
     _check(options)
     recording = read_recording(folder)
@@ -91,8 +91,8 @@ def load(
         ends = read_ends(admin, name, count)
         due = cut(read_messages(topic), chosen.later, options.limit)
         rewritten = (rewriting.rewrite(topic, message) for message in due)
-        placed = place(rewritten, topic.partitions, count)
-        produced = produce(bootstrap_servers, name, rest(placed, ends))
+        partitioned = partition(rewritten, topic.partitions, count)
+        produced = produce(bootstrap_servers, name, skip_present(partitioned, ends))
         loads.append(TopicLoad(name, count, produced, sum(ends.values())))
     return Loaded(tuple(loads), len(chosen.schemas))
 
@@ -104,7 +104,7 @@ def _check(options: LoadOptions) -> None:
         ("--limit", options.limit, 0),
     ):
         if number is not None and number < least:
-            raise UsageError(f"{flag} {number} is too small: {least} is the least")
+            raise UsageError(f"{flag} {number} is too small; allowed: {least} or more")
 
 
 def _check_versions(recording: Recording, options: LoadOptions) -> None:
@@ -114,5 +114,5 @@ def _check_versions(recording: Recording, options: LoadOptions) -> None:
 
 def _check_rename(chosen: Selection, options: LoadOptions) -> None:
     if options.rename and not any(t.name.startswith(options.rename[0]) for t in chosen.topics):
-        names = ", ".join(topic.name for topic in chosen.topics)
+        names = first_few([topic.name for topic in chosen.topics], 10)
         raise UsageError(f"--rename: no topic starts with {options.rename[0]}", f"They are {names}")

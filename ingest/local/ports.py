@@ -12,17 +12,17 @@ CHOICE: Final = range(20000, 30000)
 """Below Linux's ephemeral ports (32768…): no outgoing connection sits on a port kept for the next start."""
 
 
-def choose_port(taken: frozenset[int] = frozenset()) -> int:
-    """Choose a port that nobody listens on."""
+def choose_port(excluded: frozenset[int] = frozenset()) -> int:
+    """Choose a free port."""
     candidates = random.sample(CHOICE, k=200)
     for port in candidates:
-        if port not in taken and port_problem(port) == "":
+        if port not in excluded and port_problem(port) == "":
             return port
     raise LocalServerError("servers", f"no free port between {CHOICE.start} and {CHOICE.stop}")
 
 
 def check_port(server: str, port: int, flag: str) -> None:
-    """Raise if a server could not listen on a port."""
+    """Check that a server could listen on a port; raises LocalServerError."""
     if problem := port_problem(port):
         raise LocalServerError(
             server, f"port {port} {problem}", todo=f"Free it, or choose another with {flag}"
@@ -30,21 +30,21 @@ def check_port(server: str, port: int, flag: str) -> None:
 
 
 def check_number(port: int | None, flag: str) -> None:
-    """Raise if a number is no TCP port."""
+    """Check that a number is a TCP port; raises UsageError."""
     highest = 65535
     if port is not None and not 1 <= port <= highest:
-        raise UsageError(f"{flag} {port} is no port: 1 to {highest} are")
+        raise UsageError(f"{flag} {port} is not a port; allowed: 1 to {highest}")
 
 
 def port_problem(port: int) -> str:
-    """Say why nothing could listen on a port of loopback, or nothing."""
+    """Return the reason why a port of loopback cannot be used; empty if it can."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: TIME_WAIT is free
         try:
             listener.bind((LOOPBACK, port))
         except OSError as error:
-            taken = error.errno == errno.EADDRINUSE
-            return "is taken by another process" if taken else f"cannot be used: {error.strerror}"
+            in_use = error.errno == errno.EADDRINUSE
+            return "is taken by another process" if in_use else f"cannot be used: {error.strerror}"
     return ""
 
 

@@ -31,7 +31,7 @@ START_TOLERANCE_S: Final = 1.0
 """Start times are compared as seconds since boot, which Linux gives to the second."""
 TELLING: Final = re.compile(r"Caused by|Exception|Error|ERROR|FATAL|: not found|No such file")
 _started: Final[list["subprocess.Popen[bytes]"]] = []
-"""Kept, or Python would warn that nobody waits for them."""
+"""References to the children: Python warns when a running child's `Popen` is collected."""
 
 
 @attrs.frozen

@@ -42,7 +42,7 @@ SETTINGS: Final = (
 
 
 def registry_url(port: int) -> str:
-    """Name the address of the Confluent-compatible API."""
+    """Return the address of the Confluent-compatible API."""
     return f"http://{LOOPBACK}:{port}{API}"
 
 
@@ -71,7 +71,7 @@ def find_java() -> str:
 
 
 def registry_problem(port: int) -> str:
-    """Say why the registry cannot be used, or nothing when it can."""
+    """Return the reason why the registry cannot be used; empty if it can."""
     if not listens(port):
         return "does not listen yet"
     try:

@@ -62,7 +62,7 @@ class ServerStatus:
 
 @attrs.frozen
 class _Server:
-    """One server of a data folder: what differs between the broker and the registry."""
+    """One server of a data folder: the differences between the broker and the registry."""
 
     process: Process
     port: int
@@ -74,12 +74,12 @@ class _Server:
 def up(
     data: Path = DEFAULT_DATA, kafka_port: int | None = None, registry_port: int | None = None
 ) -> Addresses:
-    """Start what does not run yet, and wait until both servers answer."""
+    """Start the servers that are not running, and wait until both answer."""
     check_number(kafka_port, "--kafka-port")
     check_number(registry_port, "--registry-port")
     data = data.absolute()
     with lock_data(data) as lock:
-        ports = _settle_ports(data, kafka_port, registry_port)
+        ports = _decide_ports(data, kafka_port, registry_port)
         servers = _servers(data, ports)
         stopped = [server for server in servers if find_pid(server.process) is None]
         for server in stopped:
@@ -170,18 +170,18 @@ def _wait_until_up(server: _Server, mark: int) -> None:
         time.sleep(POLL_S)
 
 
-def _settle_ports(data: Path, kafka_port: int | None, registry_port: int | None) -> Ports:
-    """Decide on the ports: those asked for, else those kept, else free ones."""
-    kept = _read_ports(data)
-    for process, asked, found in zip(_processes(data), (kafka_port, registry_port), _pair(kept), strict=True):
-        if asked not in (None, found) and find_pid(process):
+def _decide_ports(data: Path, kafka_port: int | None, registry_port: int | None) -> Ports:
+    """Choose the ports: the requested ones, else those of the last start, else free ones."""
+    last = _pair(_read_ports(data))
+    for process, requested, used in zip(_processes(data), (kafka_port, registry_port), last, strict=True):
+        if requested not in (None, used) and find_pid(process):
             raise LocalServerError(
                 process.name,
-                f"already runs on port {found}, not on {asked}",
+                f"already runs on port {used}, not on {requested}",
                 todo="Stop it first with `ingest local down`",
             )
-    kafka = kafka_port or _pair(kept)[0] or choose_port(_known(registry_port, _pair(kept)[1]))
-    registry = registry_port or _pair(kept)[1] or choose_port(_known(kafka))
+    kafka = kafka_port or last[0] or choose_port(_chosen(registry_port, last[1]))
+    registry = registry_port or last[1] or choose_port(_chosen(kafka))
     if kafka == registry:
         raise UsageError(f"broker and registry cannot both listen on port {kafka}")
     return Ports(kafka, registry)
@@ -191,7 +191,7 @@ def _pair(ports: Ports | None) -> tuple[int | None, int | None]:
     return (ports.kafka_port, ports.registry_port) if ports else (None, None)
 
 
-def _known(*ports: int | None) -> frozenset[int]:
+def _chosen(*ports: int | None) -> frozenset[int]:
     return frozenset(port for port in ports if port)
 
 
@@ -205,7 +205,7 @@ def _read_ports(data: Path) -> Ports | None:
         raise LocalServerError(
             "servers",
             f"{path} does not hold the two ports",
-            todo="Remove it: ports are chosen anew",
+            todo="Remove it: the next start chooses new ports",
         ) from error
 
 

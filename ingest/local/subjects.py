@@ -5,7 +5,7 @@ from graphlib import TopologicalSorter
 from itertools import groupby
 from typing import Any, Final
 
-import httpx2  # what the pinned client sends with, and lets through when nobody answers
+import httpx2  # the pinned client's transport; its errors pass through when no server answers
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -29,16 +29,16 @@ def register_schemas(
 
 
 def order_schemas(schemas: Sequence[RecordedSchema]) -> list[RecordedSchema]:
-    """Order schemas so that each comes after its subject's earlier versions and after what it refers to."""
-    known = {(schema.subject, schema.version): schema for schema in schemas}
+    """Order schemas so that each follows its subject's earlier versions and its references."""
+    by_version = {(schema.subject, schema.version): schema for schema in schemas}
     sorter: TopologicalSorter[tuple[str, int]] = TopologicalSorter()
-    for _, versions in groupby(sorted(known), key=lambda place: place[0]):
+    for _, versions in groupby(sorted(by_version), key=lambda version: version[0]):
         before: list[tuple[str, int]] = []
-        for place in versions:
-            referred = [(ref.subject, ref.version) for ref in known[place].references]
-            sorter.add(place, *before, *referred)
-            before = [place]
-    return [known[place] for place in sorter.static_order() if place in known]
+        for version in versions:
+            referred = [(ref.subject, ref.version) for ref in by_version[version].references]
+            sorter.add(version, *before, *referred)
+            before = [version]
+    return [by_version[version] for version in sorter.static_order() if version in by_version]
 
 
 def _register(

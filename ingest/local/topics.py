@@ -26,7 +26,7 @@ PRODUCER: Final[Mapping[str, Any]] = {
 
 @attrs.define
 class Delivery:
-    """What became of one topic's messages."""
+    """The delivery of one topic's messages."""
 
     produced: int = 0
     failure: str = ""
@@ -53,25 +53,25 @@ def connect(bootstrap_servers: str) -> AdminClient:
         try:
             admin.list_topics(timeout=1)
         except KafkaException as error:
-            admin.poll(0)  # lets the client tell what it met
-            refused = any(met.code() == KafkaError._ALL_BROKERS_DOWN for met in errors)  # noqa: SLF001 - public
+            admin.poll(0)  # delivers the errors to `error_cb`
+            refused = any(problem.code() == KafkaError._ALL_BROKERS_DOWN for problem in errors)  # noqa: SLF001 - public
             if refused or time.monotonic() > end:
-                problem = (errors or [error.args[0]])[0].str()
-                raise BrokerUnreachableError(bootstrap_servers, problem) from error
+                reason = (errors or [error.args[0]])[0].str()
+                raise BrokerUnreachableError(bootstrap_servers, reason) from error
         else:
             return admin
 
 
-def create_topics(admin: AdminClient, wanted: Mapping[str, int]) -> None:
-    """Create the topics that are missing; raises when one is there with another number of partitions."""
+def create_topics(admin: AdminClient, topics: Mapping[str, int]) -> None:
+    """Create the missing topics; raises UsageError if one exists with another number of partitions."""
     present = admin.list_topics(timeout=ANSWER_S).topics
-    for topic, partitions in wanted.items():
-        if topic in present and (found := len(present[topic].partitions)) != partitions:
+    for topic, partitions in topics.items():
+        if topic in present and (existing := len(present[topic].partitions)) != partitions:
             raise UsageError(
-                f"topic {topic} has {found} partitions, not {partitions}",
-                f"Load with --partitions {found}, or under another name with --rename",
+                f"topic {topic} has {existing} partitions, not {partitions}",
+                f"Load with --partitions {existing}, or under another name with --rename",
             )
-    missing = [NewTopic(name, count, 1) for name, count in wanted.items() if name not in present]
+    missing = [NewTopic(name, count, 1) for name, count in topics.items() if name not in present]
     if missing:
         for creation in admin.create_topics(missing).values():
             creation.result()
@@ -81,13 +81,13 @@ def create_topics(admin: AdminClient, wanted: Mapping[str, int]) -> None:
 def read_ends(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
     """Read the end offset of every partition of a topic."""
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # the client's own
-    places = {TopicPartition(topic, number): latest for number in range(partitions)}
-    answers = admin.list_offsets(places, request_timeout=ANSWER_S)
-    return {place.partition: answer.result().offset for place, answer in answers.items()}
+    partitions_latest = {TopicPartition(topic, number): latest for number in range(partitions)}
+    answers = admin.list_offsets(partitions_latest, request_timeout=ANSWER_S)
+    return {partition.partition: answer.result().offset for partition, answer in answers.items()}
 
 
 def produce(bootstrap_servers: str, topic: str, messages: Iterable[fixture.Message]) -> int:
-    """Produce messages in order, partition and timestamp kept; returns how many the broker has."""
+    """Produce messages in order, with their partition and timestamp; returns the number delivered."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, **PRODUCER})
     delivery = Delivery()
     for message in messages:

@@ -203,7 +203,7 @@ class RunSettings:
 
 @attrs.frozen
 class Settings:
-    """One deployment; `source` is the settings file, or says that there is none."""
+    """One deployment; `source` is the settings file, or says that it is missing."""
 
     registry: RegistrySettings = RegistrySettings()
     kafka: KafkaSettings = attrs.Factory(KafkaSettings)

@@ -48,7 +48,7 @@ def mask_properties(properties: Mapping[str, str]) -> str:
 
 
 def secrets_in_url(text: str) -> set[str]:
-    """Return the `user:password` parts of one or several URLs, and the passwords alone."""
+    """Return the `user:password` parts of one or several URLs, and their passwords."""
     parts = {str(part) for part in _USERINFO.findall(text)}
     return parts | {part.partition(":")[2] for part in parts}
 

@@ -1,4 +1,4 @@
-"""What may change about a topic's schema, and what a table file may say about it."""
+"""The kinds of schema change, and the policies that a table file can choose for each."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,8 +7,8 @@ from typing import Final, Literal
 import attrs
 
 Policy = Literal["evolve", "ignore", "reject", "fail"]
-"""`evolve`: follow the change · `ignore`: as if it were not there · `reject`: set the records of the schema
-that brings it aside · `fail`: stop the run before anything is written."""
+"""`evolve`: follow the change · `ignore`: treat it as absent · `reject`: reject the records of the schema
+that brings it · `fail`: stop the run before anything is written."""
 
 Kind = Literal[
     "column-added",
@@ -36,7 +36,7 @@ _STOPS: Final = "the run stops, nothing is written"
 
 @attrs.frozen
 class Rule:
-    """One kind of change: its default policy, and what each policy that is possible does."""
+    """One kind of change: its default policy, and the effect of each possible policy."""
 
     default: Policy
     effects: Mapping[Policy, str]
@@ -45,13 +45,13 @@ class Rule:
 def _rule(default: Policy, *, evolve: str = "", ignore: str = "") -> Rule:
     """Make a rule; `reject` and `fail` are always possible."""
     effects: dict[Policy, str] = {"evolve": evolve, "ignore": ignore}
-    effects["reject"] = "records of this schema are set aside"
+    effects["reject"] = "records of this schema are rejected"
     effects["fail"] = _STOPS
     return Rule(default, MappingProxyType({policy: text for policy, text in effects.items() if text}))
 
 
 def _quiet(effect: str) -> Rule:
-    """Make the rule of a change that the table does not notice; `ignore` leaves it out of reports."""
+    """Make the rule of a change without effect on the table; `ignore` leaves it out of reports."""
     return _rule("evolve", evolve=effect, ignore="not reported")
 
 
@@ -86,11 +86,11 @@ RULES: Final[Mapping[Kind, Rule]] = MappingProxyType(
 
 
 def policy_of(evolution: Mapping[str, str], kind: Kind) -> Policy:
-    """Return what a table file's `[evolution]` says of a kind, or its default."""
-    said = evolution.get(kind)
-    return next((policy for policy in RULES[kind].effects if policy == said), RULES[kind].default)
+    """Return the policy of a kind in a table file's `[evolution]`, or its default."""
+    chosen = evolution.get(kind)
+    return next((policy for policy in RULES[kind].effects if policy == chosen), RULES[kind].default)
 
 
 def effect_of(kind: Kind, policy: Policy) -> str:
-    """Return what a policy does about a kind of change, for people."""
+    """Return the effect of a policy on a kind of change, for people."""
     return RULES[kind].effects[policy]

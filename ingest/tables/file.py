@@ -50,11 +50,26 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]
 
     With `names`, a broken file stops only the tables that it could hold.
     """
+    tables, broken = _read_files(_list_files(folder), names)
+    for name in names:
+        if name not in tables:
+            raise broken.get(name) or _no_table(folder, name, tables, tuple(broken.values()))
+    return tuple(table for name, table in tables.items() if not names or name in names)
+
+
+def _list_files(folder: Path) -> list[Path]:
     paths = sorted(path for path in folder.glob("*.toml") if not path.name.startswith("."))
     if not paths:
         problem = "holds no table file" if folder.is_dir() else "does not exist"
         todo = "Write table files with `ingest onboard`, or name their folder with --tables"
         raise UsageError(f"the tables folder {folder} {problem}", todo)
+    return paths
+
+
+def _read_files(
+    paths: Iterable[Path], names: Sequence[str]
+) -> tuple[dict[str, TableConfig], dict[str, TableFileError]]:
+    """Read files; return the tables by name and, with `names`, the errors of broken files by their stem."""
     tables: dict[str, TableConfig] = {}
     files: dict[str, Path] = {}
     broken: dict[str, TableFileError] = {}
@@ -70,10 +85,7 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]
             problem = f"'{table.name}' is also the table of {files[table.name].name}"
             raise TableFileError(str(path), "table", problem, "Two files must not write one table")
         tables[table.name], files[table.name] = table, path
-    for name in names:
-        if name not in tables:
-            raise broken.get(name) or _no_table(folder, name, tables, tuple(broken.values()))
-    return tuple(table for name, table in tables.items() if not names or name in names)
+    return tables, broken
 
 
 def _no_table(folder: Path, name: str, tables: Iterable[str], broken: Sequence[TableFileError]) -> UsageError:

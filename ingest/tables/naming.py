@@ -25,7 +25,7 @@ def table_name(topic: Topic, template: str = DEFAULT) -> str:
     name = f"_{name}" if name[:1].isdigit() else name
     if not is_table_name(name):
         raise UsageError(
-            f"topic {topic} with the name template '{template}' gives the table name '{name}', which is none",
+            f"topic {topic} with the name template '{template}' gives '{name}', which is not a table name",
             "Give another template with --name",
         )
     return name
@@ -59,9 +59,9 @@ def _split(template: str) -> list[tuple[str, str | None]]:
         raise _wrong(template, str(error)) from error
     for _, field, spec, conversion in pieces:
         if spec or conversion:
-            raise _wrong(template, f"'{{{field}}}' must stand without format or conversion")
+            raise _wrong(template, f"'{{{field}}}' must not have a format or conversion")
         if field is not None and field not in _FIELDS:
-            raise _wrong(template, f"'{{{field}}}' is no field")
+            raise _wrong(template, f"'{{{field}}}' is not a field")
     return [(text, field) for text, field, _, _ in pieces]
 
 

@@ -19,7 +19,7 @@ class Rejects:
         validator=Between(0.0, 1.0),
         metadata={
             "help": "Largest share of the messages read, rounded down: by the default, one bad record stops "
-            "a run over fewer than a hundred. 0 allows none at all; with 1.0 only `max_rows` counts."
+            "a run over fewer than a hundred. 0 allows not a single one; with 1.0 only `max_rows` counts."
         },
     )
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from ingest.cli.output import WIDTH, first_few, lay_out, print_error, print_table, print_text
+from ingest.cli.output import WIDTH, lay_out, print_error, print_table, print_text
+from ingest.names import first_few
 
 NAME = "server1_salesdb_dbo_customer_addresses"
 

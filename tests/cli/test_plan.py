@@ -61,8 +61,8 @@ def test_a_plan_reads_from_the_table_to_the_column(capsys: pytest.CaptureFixture
         "      ! note    column-changed   string -> binary               fail: the run stops, nothing is",
         "                                                                written",
         "    900 to upsert, 40 to delete",
-        "    would fail: table orders, column note: v v3 (id 12): column-changed: string becomes binary, and",
-        "      that fails. Nothing was written.",
+        "    would fail: table orders, column note: v v3 (id 12): column-changed is not allowed: string",
+        "      becomes binary. Nothing was written.",
     ]
 
 

@@ -83,7 +83,7 @@ def test_a_change_that_would_lose_or_falsify_stops_with_the_column(brought: Any,
     with pytest.raises(EvolutionError) as caught:
         evolve(result, [FIRST], present(id="int", a=held)).check()
     error = caught.value
-    assert (error.table, error.column, error.kind, error.present) == ("t", "a", "column-changed", held)
+    assert (error.table, error.column, error.kind, error.old) == ("t", "a", "column-changed", held)
     assert "srv.db.dbo.t-value v1 (id 101)" in str(error)
     assert "[evolution] column-changed can be evolve: " in str(error)
 
@@ -140,7 +140,7 @@ def test_an_added_column_comes_stays_out_is_set_aside_or_stops() -> None:
     assert (names(refused), refused.changes) == (["a int"], ())
     assert refused.refused == {SECOND: "column-added b string, and [evolution] says reject"}
     (failure,) = evolved(ADDED, both, column_added="fail").failing
-    assert (failure.kind, failure.column, failure.found) == ("column-added", "b", "string")
+    assert (failure.kind, failure.column, failure.new) == ("column-added", "b", "string")
 
 
 def test_a_dropped_column_is_told_once() -> None:
@@ -157,7 +157,7 @@ def test_a_narrower_version_stops_and_a_late_older_one_does_not() -> None:
     held = present(id="int", a="int", b="bigint")
     narrowed = compiled(NARROWED)
     (failure,) = evolve(narrowed, [SECOND], held, [FIRST]).failing
-    assert (failure.kind, failure.found, failure.present) == ("column-narrowed", "int", "bigint")
+    assert (failure.kind, failure.new, failure.old) == ("column-narrowed", "int", "bigint")
     late = compiled(NARROWED[::-1])
     assert evolve(late, [FIRST], held, [SECOND]).failing == ()
     assert evolve(late, [FIRST], held, [SECOND]).changes == ()
@@ -224,7 +224,7 @@ def test_a_key_that_drifts_stops_the_table_that_is_keyed_by_the_older_one() -> N
         return evolve(compile_table(of, keys, [written(VALUE_ID, envelope(row))]), [FIRST], HELD, [FIRST])
 
     (failure,) = found().failing
-    assert (failure.kind, failure.present, failure.found) == ("key-changed", "id", "id, tenant")
+    assert (failure.kind, failure.old, failure.new) == ("key-changed", "id", "id, tenant")
     assert found(key_changed="ignore").failing == ()
 
 
@@ -245,7 +245,7 @@ def test_a_version_that_is_no_event_of_the_table_stops_only_who_holds_records_of
     for seen, reason in ((SECOND, "oracle"), (THIRD, "no change event")):
         (failure,) = found(seen).failing
         assert (failure.kind, failure.column) == ("envelope-changed", "")
-        assert reason in failure.found
+        assert reason in failure.new
         assert list(found(seen, envelope_changed="reject").refused) == [seen]
 
 

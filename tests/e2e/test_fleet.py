@@ -129,6 +129,8 @@ def test_of_twenty_tables_three_fail_and_one_hangs(
     assert states == {**dict.fromkeys(GOOD, "idle"), "stray": "failed", HANGS: "temporary"}
     assert isinstance(outcomes["stray"].error, TopicNotFoundError)
     assert isinstance(outcomes[HANGS].error, TableTimeoutError)
-    assert str(outcomes[HANGS].error).startswith(f"table {HANGS}: given up after {TIMEOUT_S:.1f} s")
+    assert str(outcomes[HANGS].error).startswith(
+        f"table {HANGS}: exceeded the time limit of {TIMEOUT_S:.1f} s"
+    )
     assert second.exit_code == 1
     assert deployment.run(GOOD).exit_code == 0

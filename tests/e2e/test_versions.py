@@ -155,7 +155,7 @@ def test_a_key_that_gets_a_column_stops_the_table(deployment: Deployment) -> Non
     topic.send(Change("c", {"id": 2, "n": 2}, at=2))
     (plan,), (done,) = deployment.plan(["drift"]), deployment.run(["drift"]).tables
     assert isinstance(done.error, EvolutionError)
-    assert (done.error.kind, done.error.present, done.error.found) == ("key-changed", "id", "id, n")
+    assert (done.error.kind, done.error.old, done.error.new) == ("key-changed", "id", "id, n")
     assert str(plan.error) == str(done.error)
     set_policies(deployment, "drift", {"key-changed": "ignore"})
     assert deployment.run(["drift"]).outcome == "done"

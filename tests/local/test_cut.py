@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import FixtureError, UsageError
-from ingest.local.cut import Rewriting, cut, murmur2, place, read_id, rest, select
+from ingest.local.cut import Rewriting, cut, murmur2, partition, read_id, select, skip_present
 from ingest.local.fixture import Message, RecordedSchema, RecordedTopic, Recording, Reference
 from ingest.names import SchemaId, Subject, Topic
 
@@ -139,16 +139,16 @@ def test_keys_hash_as_kafkas_own_tests_say(key: bytes, hashed: int) -> None:
 def test_the_recorded_number_of_partitions_keeps_each_messages_own() -> None:
     """Even where the default partitioner would choose another."""
     entries = [message(n, None, b"same", partition=n % 3) for n in range(6)]
-    assert list(place(entries, 3, 3)) == entries
+    assert list(partition(entries, 3, 3)) == entries
 
 
 def test_another_number_of_partitions_keeps_a_key_together_and_spreads_null_keys() -> None:
     """Both decided by the message alone, so that a second load decides alike."""
     entries = [message(n, None, None if n % 2 else b"same", partition=n % 3) for n in range(12)]
-    placed = list(place(entries, 3, 2))
+    placed = list(partition(entries, 3, 2))
     assert len({entry.partition for entry in placed if entry.key}) == 1
     assert {entry.partition for entry in placed} <= {0, 1}
-    assert placed == list(place(entries, 3, 2))
+    assert placed == list(partition(entries, 3, 2))
 
 
 @given(
@@ -165,8 +165,8 @@ def test_any_series_of_slices_gives_the_topic_of_one_load(
     for stop in [*stops, None]:
         held = {partition: len(entries) for partition, entries in topic.items()}
         due = cut(recorded, frozenset(), stop)
-        for entry in rest(place(due, 3, partitions), held):
+        for entry in skip_present(partition(due, 3, partitions), held):
             topic.setdefault(entry.partition, []).append(entry)
-    whole = list(place(recorded, 3, partitions))
+    whole = list(partition(recorded, 3, partitions))
     assert sorted((e for part in topic.values() for e in part), key=lambda e: e.offset) == whole
     assert all(part == sorted(part, key=lambda e: e.offset) for part in topic.values())

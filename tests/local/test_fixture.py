@@ -97,7 +97,7 @@ def test_partitions_are_read_in_the_order_of_time_each_in_its_own_order(tmp_path
 def test_a_broken_line_is_named(tmp_path: Path, line: str | dict[str, object], problem: str) -> None:
     """File, line and what is wrong with it."""
     (topic,) = read_recording(write_corpus(tmp_path, [LINE, line], {"partitions": 1})).topics
-    with pytest.raises(FixtureError, match=rf"t\.jsonl\.gz: line 2: is no message: .*{problem}"):
+    with pytest.raises(FixtureError, match=rf"t\.jsonl\.gz: line 2: is not a message: .*{problem}"):
         list(read_messages(topic))
 
 
@@ -112,7 +112,7 @@ def test_a_cut_off_file_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     """The message says what a folder must hold."""
-    with pytest.raises(FixtureError, match=r"is no fixture folder\. A fixture folder holds"):
+    with pytest.raises(FixtureError, match=r"is not a fixture folder\. A fixture folder holds"):
         read_recording(tmp_path)
     with pytest.raises(FixtureError, match="does not exist"):
         read_recording(tmp_path / "nothing")

@@ -21,7 +21,7 @@ from tests.schedule.reports import report, table
 
 Make = Callable[..., str]
 STOPPED = report(
-    table("t", "temporary", "table t: stopped by SIGTERM before its commit. Run again to go on.")
+    table("t", "temporary", "table t: stopped by SIGTERM before its commit. Run again to continue.")
 )
 ORDERLY = f"""
 import json, os, pathlib, signal, subprocess, sys, time

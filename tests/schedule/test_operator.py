@@ -20,7 +20,7 @@ from ingest.schedule.states import AirflowException, AirflowFailException
 from tests.schedule.reports import RUN_ID, report, script, table
 
 Make = Callable[..., str]
-LOCKED = "table t: another writer was there: run 77, process 4711 on etl-3. Try again when it is done."
+LOCKED = "table t: locked by another writer: run 77, process 4711 on etl-3. Try again when it is done."
 
 
 def operator(executable: str, tables: Any = "t", **options: Any) -> IngestOperator:
