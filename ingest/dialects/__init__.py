@@ -15,17 +15,17 @@ from ingest.dialects.sqlserver import SQLSERVER
 __all__ = ["CDL", "DIALECTS", "RECORD", "Dialect", "Guard", "Term", "dialect_of", "dialect_of_flat"]
 
 DIALECTS = MappingProxyType(
-    {one.name: one for one in (SQLSERVER, ORACLE, MONGODB, POSTGRES, MYSQL, CDL, RECORD)}
+    {dialect.name: dialect for dialect in (SQLSERVER, ORACLE, MONGODB, POSTGRES, MYSQL, CDL, RECORD)}
 )
 """Every connector by its name in table files."""
 
 
 def dialect_of(source_record: str) -> Dialect | None:
-    """Return the connector whose events have a `source` of that record name."""
+    """Return the connector that writes a `source` of that record name."""
     return next((d for d in DIALECTS.values() if source_record in d.source_records), None)
 
 
 def dialect_of_flat(source_fields: Iterable[str]) -> Dialect | None:
-    """Return the connector whose flattened rows hold these source fields."""
+    """Return the connector that writes these source fields into flattened rows."""
     present = set(source_fields)
     return next((d for d in DIALECTS.values() if present.intersection(d.flattened_fields)), None)

@@ -1,6 +1,6 @@
-"""What connectors differ in, as values.  A new connector is one `Dialect` and one line in `DIALECTS`.
+"""The differences between connectors, as values.  A new connector is a `Dialect` and a line in `DIALECTS`.
 
-In the SQL of a dialect `{s.<field>}` stands for a field of the source block, and `{op}` for the operation.
+In the SQL of a dialect `{s.<field>}` is a field of the source block, and `{op}` the operation.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:
 
 @attrs.frozen
 class Guard:
-    """What a user should know before trusting this source; only for tables with one of the types, if any."""
+    """A caveat of this source; only for tables with one of the types, if it names any."""
 
     text: str
     semantics: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Dialect:
     source_records: tuple[str, ...]
     """Full names of the record that `source` is."""
     source: Mapping[str, SourceType] = attrs.field(hash=False)
-    """The fields of the source block that the position is made of, and what they are read as."""
+    """The fields of the source block that the position is made of, and their types."""
     terms: tuple[Term, ...]
     """The source position, most significant part first; the Kafka offset follows."""
     rank: str

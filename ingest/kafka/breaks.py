@@ -1,4 +1,4 @@
-"""Recognise a topic that does not continue where a table stopped reading, and report what happened to it."""
+"""Recognise a topic that does not continue where a table stopped reading, and report the reason."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -98,7 +98,7 @@ def is_created_again(topic_id: str, watermarks: Mapping[Partition, Watermark]) -
 
 
 def topic_id_of(watermarks: Mapping[Partition, Watermark]) -> str:
-    """Return the broker's id of the topic; empty where it has none."""
+    """Return the broker's id of the topic; empty where it is unknown."""
     return next((mark.topic_id for mark in watermarks.values()), "")
 
 

@@ -1,4 +1,4 @@
-"""Open a librdkafka client, and turn what it reports about its connection into errors of ours."""
+"""Open a librdkafka client, and turn its reports about the connection into errors of ours."""
 
 import re
 import time
@@ -13,7 +13,7 @@ from ingest.kafka.properties import client_properties, without_secrets
 from ingest.settings import KafkaSettings
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
-"""Reports that come back at every try; librdkafka itself tries on for ever."""
+"""Reports that come back at every try; librdkafka itself never stops trying."""
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
 
 C = TypeVar("C")
@@ -31,7 +31,7 @@ def check_addresses(bootstrap_servers: str) -> None:
 
 @attrs.frozen
 class Connection:
-    """One client's connection: whom it asks, until when, and what librdkafka's threads report."""
+    """One client's connection: its brokers, its deadline, and the reports of librdkafka's threads."""
 
     kafka: KafkaSettings
     deadline: float
@@ -39,14 +39,14 @@ class Connection:
 
     @classmethod
     def within(cls, kafka: KafkaSettings, timeout_s: float) -> "Connection":
-        """Make a connection that gives up after `timeout_s`."""
+        """Return a connection with its deadline in `timeout_s`."""
         return cls(kafka, time.monotonic() + timeout_s)
 
     def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
         """Make the client; librdkafka connects later, in its own threads."""
         check_addresses(self.kafka.bootstrap_servers)
         conf = {
-            "log_level": "0",  # what it would print comes through error_cb, and into our errors
+            "log_level": "0",  # error_cb gets the same, for our errors
             **client_properties(self.kafka.properties),
             **{name.replace("_", "."): value for name, value in extra.items()},
             "bootstrap.servers": self.kafka.bootstrap_servers,
@@ -57,16 +57,16 @@ class Connection:
         except KafkaException as error:
             raise SettingsError("settings", "kafka.properties", self._text(error.args[0])) from None
 
-    def left_s(self) -> float:
-        """Count the seconds until the deadline; never none at all, which librdkafka refuses."""
+    def remaining_s(self) -> float:
+        """Return the seconds until the deadline; at least 0.1, because librdkafka refuses 0."""
         return max(0.1, self.deadline - time.monotonic())
 
     def is_over(self) -> bool:
-        """Tell whether the deadline has passed."""
+        """Return whether the deadline has passed."""
         return time.monotonic() > self.deadline
 
     def raise_refused(self) -> None:
-        """Raise as soon as a broker refused the login: trying on until the deadline would not help."""
+        """Raise as soon as a broker refused the login: further tries would not help."""
         for error in self.reported:
             if error.name() in _REFUSED:
                 todo = "Check [kafka.properties] in the settings"

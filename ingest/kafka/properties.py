@@ -1,7 +1,7 @@
 """Translate `[kafka.properties]` for the two clients of a run: librdkafka and Kafka's Java client.
 
 People may write either family of names; each client gets its own.  Passed to both under one name:
-`security.protocol`, `sasl.mechanism` (or `sasl.mechanisms`) and what `_BOTH` lists.  Translated:
+`security.protocol`, `sasl.mechanism` (or `sasl.mechanisms`) and the names of `_BOTH`.  Translated:
 
 ====================================================  =============================================
 librdkafka                                            Java
@@ -12,9 +12,9 @@ ssl.ca.location, or ssl.ca.pem                        ssl.truststore.type = PEM 
 ssl.certificate.location, or ssl.certificate.pem      ssl.keystore.type = PEM with
                                                       ssl.keystore.location or .certificate.chain
 ssl.key.location, or ssl.key.pem (PKCS#8)             the same ssl.keystore.location, or .key
-ssl.key.password                                      none: the key is opened (see below)
+ssl.key.password                                      not passed: the key is opened (see below)
 ssl.keystore.location, .password (PKCS#12)            the same with ssl.keystore.type = PKCS12
-ssl.endpoint.identification.algorithm = none          the same, empty
+ssl.endpoint.identification.algorithm, disabled       the same, empty
 ====================================================  =============================================
 
 A file named by a librdkafka property is read here and given to Java inline, so that executors on
@@ -75,36 +75,36 @@ _QUOTED = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'"
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Give what librdkafka takes; a Java property that it has no like of is left out or refused."""
+    """Return the properties for librdkafka; Java properties without an equivalent are left out or refused."""
     _check_names(properties)
-    taken = {name: value for name, value in properties.items() if name in _BOTH | _CLIENT_ONLY}
+    passed = {name: value for name, value in properties.items() if name in _BOTH | _CLIENT_ONLY}
     mechanism = _mechanism(properties)
     if mechanism:
-        taken["sasl.mechanism"] = mechanism
+        passed["sasl.mechanism"] = mechanism
     if "ssl.endpoint.identification.algorithm" in properties:
         checked = properties["ssl.endpoint.identification.algorithm"] or "none"
-        taken["ssl.endpoint.identification.algorithm"] = checked
-    return {**_client_login(properties, mechanism), **_client_tls(properties), **taken}
+        passed["ssl.endpoint.identification.algorithm"] = checked
+    return {**_client_login(properties, mechanism), **_client_tls(properties), **passed}
 
 
 def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Give what Kafka's Java client takes, each name with Spark's prefix `kafka.`."""
+    """Return the properties for Kafka's Java client, each name with Spark's prefix `kafka.`."""
     _check_names(properties)
-    taken = {name: value for name, value in properties.items() if name in _BOTH | _JAVA_ONLY}
+    passed = {name: value for name, value in properties.items() if name in _BOTH | _JAVA_ONLY}
     mechanism = _mechanism(properties)
     if mechanism:
-        taken["sasl.mechanism"] = mechanism
+        passed["sasl.mechanism"] = mechanism
     if "ssl.endpoint.identification.algorithm" in properties:
         checked = properties["ssl.endpoint.identification.algorithm"]
-        taken["ssl.endpoint.identification.algorithm"] = "" if checked == "none" else checked
-    if "security.protocol" in taken:
-        taken["security.protocol"] = taken["security.protocol"].upper()
-    found = {**_java_login(properties, mechanism), **_java_tls(properties), **taken}
-    return {f"kafka.{name}": value for name, value in _with_open_key(found).items()}
+        passed["ssl.endpoint.identification.algorithm"] = "" if checked == "none" else checked
+    if "security.protocol" in passed:
+        passed["security.protocol"] = passed["security.protocol"].upper()
+    java = {**_java_login(properties, mechanism), **_java_tls(properties), **passed}
+    return {f"kafka.{name}": value for name, value in _with_open_key(java).items()}
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """Blank every secret value of the properties in a text that is going to be shown."""
+    """Mask every secret value of the properties in a text for people."""
     for name, value in properties.items():
         if value and looks_secret(name):
             text = text.replace(value, "***")
@@ -112,7 +112,7 @@ def without_secrets(text: str, properties: Mapping[str, str]) -> str:
 
 
 def wrong(name: str, problem: str, todo: str = "") -> SettingsError:
-    """Make the error of one property; `problem` must not hold its value."""
+    """Return the error of one property; `problem` must not hold its value."""
     return SettingsError("settings", f"kafka.properties.{name}", problem, todo)
 
 
@@ -154,10 +154,10 @@ def _client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, st
     if not _translates(mechanism) or "sasl.jaas.config" not in properties:
         return {}
     pattern = rf"\b(username|password)\s*=\s*({_QUOTED}|[^\s;\"']+)"
-    found = {k: _unquote(v) for k, v in re.findall(pattern, properties["sasl.jaas.config"])}
-    if found.keys() != {"username", "password"}:
+    login = {k: _unquote(v) for k, v in re.findall(pattern, properties["sasl.jaas.config"])}
+    if login.keys() != {"username", "password"}:
         raise wrong("sasl.jaas.config", "holds no username and password", "Give both, quoted")
-    return {f"sasl.{name}": value for name, value in found.items()}
+    return {f"sasl.{name}": value for name, value in login.items()}
 
 
 def _quote(text: str) -> str:
@@ -173,19 +173,19 @@ def _unquote(text: str) -> str:
 
 def _client_tls(properties: Mapping[str, str]) -> dict[str, str]:
     get = properties.get
-    found: dict[str, str] = {}
+    tls: dict[str, str] = {}
     if "ssl.truststore.certificates" in properties:
-        found["ssl.ca.pem"] = properties["ssl.truststore.certificates"]
+        tls["ssl.ca.pem"] = properties["ssl.truststore.certificates"]
     if "ssl.truststore.location" in properties and not get("ssl.ca.location"):
         _need_type("ssl.truststore", get("ssl.truststore.type", "JKS"), ("PEM",))
-        found["ssl.ca.location"] = properties["ssl.truststore.location"]
+        tls["ssl.ca.location"] = properties["ssl.truststore.location"]
     if "ssl.keystore.certificate.chain" in properties:
-        found["ssl.certificate.pem"] = properties["ssl.keystore.certificate.chain"]
+        tls["ssl.certificate.pem"] = properties["ssl.keystore.certificate.chain"]
     if "ssl.keystore.key" in properties:
-        found["ssl.key.pem"] = properties["ssl.keystore.key"]
+        tls["ssl.key.pem"] = properties["ssl.keystore.key"]
     if "ssl.keystore.location" in properties and not get("ssl.key.location"):
-        found |= _client_keystore(properties)
-    return found
+        tls |= _client_keystore(properties)
+    return tls
 
 
 def _client_keystore(properties: Mapping[str, str]) -> dict[str, str]:
@@ -198,11 +198,11 @@ def _client_keystore(properties: Mapping[str, str]) -> dict[str, str]:
     return {"ssl.keystore.location": path, "ssl.keystore.password": password}
 
 
-def _need_type(store: str, found: str, allowed: tuple[str, ...]) -> None:
-    if found not in allowed:
+def _need_type(store: str, store_type: str, allowed: tuple[str, ...]) -> None:
+    if store_type not in allowed:
         raise wrong(
             f"{store}.type",
-            f"found {found}; librdkafka reads {' or '.join(allowed)}",
+            f"found {store_type}; librdkafka reads {' or '.join(allowed)}",
             "Convert the store, or give PEM files with ssl.ca.location, ssl.certificate.location "
             "and ssl.key.location as well",
         )
@@ -211,48 +211,48 @@ def _need_type(store: str, found: str, allowed: tuple[str, ...]) -> None:
 def _java_tls(properties: Mapping[str, str]) -> dict[str, str]:
     authority = _pem(properties, "ssl.ca")
     chain, key = _pem(properties, "ssl.certificate"), _pem(properties, "ssl.key")
-    found: dict[str, str] = {}
+    tls: dict[str, str] = {}
     if authority and "ssl.truststore.location" not in properties:
-        found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": authority}
+        tls |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": authority}
     if "ssl.keystore.location" in properties:
         store = ("ssl.keystore.location", "ssl.keystore.password")
-        found |= {name: properties[name] for name in store if name in properties}
-        return {"ssl.keystore.type": "PKCS12", **found}
+        tls |= {name: properties[name] for name in store if name in properties}
+        return {"ssl.keystore.type": "PKCS12", **tls}
     if key and "BEGIN PRIVATE KEY" not in key and "BEGIN ENCRYPTED PRIVATE KEY" not in key:
         todo = "Convert it: openssl pkcs8 -topk8 -in KEY -out KEY8"
         raise wrong("ssl.key.location", "is not a PKCS#8 key, the only kind that Java reads", todo)
     if chain and key:
         names = ("ssl.keystore.type", "ssl.keystore.certificate.chain", "ssl.keystore.key")
-        found |= dict(zip(names, ("PEM", chain, key), strict=True))
+        tls |= dict(zip(names, ("PEM", chain, key), strict=True))
     elif chain or key:
         raise wrong("ssl.key" if chain else "ssl.certificate", "missing: a key needs its certificate")
-    return found
+    return tls
 
 
-def _with_open_key(found: Mapping[str, str]) -> dict[str, str]:
-    """Open an encrypted key: Java 17 has no key factory for PBES2, which is what OpenSSL encrypts with.
+def _with_open_key(java: Mapping[str, str]) -> dict[str, str]:
+    """Open an encrypted key: Java 17 has no key factory for PBES2, with which OpenSSL encrypts.
 
     Key and password go the same way to the executors, so that an open key is as safe as both of them.
     """
-    key = found.get("ssl.keystore.key", "")
+    key = java.get("ssl.keystore.key", "")
     if "BEGIN ENCRYPTED PRIVATE KEY" not in key:
-        return dict(found)
-    # 20 ms to import: only who has such a key pays.
+        return dict(java)
+    # 20 ms to import, for encrypted keys only.
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
     try:
-        opened = serialization.load_pem_private_key(key.encode(), found.get("ssl.key.password", "").encode())
+        opened = serialization.load_pem_private_key(key.encode(), java.get("ssl.key.password", "").encode())
     except (ValueError, TypeError):
         raise wrong("ssl.key.password", "does not open the key of ssl.key.location") from None
     pem = opened.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    kept = {name: value for name, value in found.items() if name != "ssl.key.password"}
-    return {**kept, "ssl.keystore.key": pem.decode()}
+    without_password = {name: value for name, value in java.items() if name != "ssl.key.password"}
+    return {**without_password, "ssl.keystore.key": pem.decode()}
 
 
 def _pem(properties: Mapping[str, str], name: str) -> str:
-    """Give a PEM text, from `<name>.pem` or the file that `<name>.location` names."""
+    """Return a PEM text, from `<name>.pem` or the file that `<name>.location` names."""
     path = properties.get(f"{name}.location")
     if path is None:
         return properties.get(f"{name}.pem", "")

@@ -1,4 +1,4 @@
-"""Decide which offsets of a topic a run covers: from what the table holds to the end seen at the start."""
+"""Decide which offsets of a topic a run covers: from the table's checkpoint to the end at the start."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ class OffsetRange:
 
 @attrs.frozen
 class TopicRanges:
-    """What one run covers: one range a partition, empty ones included, ascending."""
+    """The ranges of one run: one for each partition, empty ones included, ascending."""
 
     topic: Topic
     ranges: tuple[OffsetRange, ...]
@@ -30,25 +30,25 @@ class TopicRanges:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether there is nothing to read."""
+        """Return whether the run has nothing to read."""
         return self.span == 0
 
     @property
     def span(self) -> int:
-        """Count the offsets: an upper bound of the records."""
-        return sum(one.end - one.start for one in self.ranges)
+        """Return the number of offsets: an upper bound of the records."""
+        return sum(part.end - part.start for part in self.ranges)
 
     def spans(self) -> dict[Partition, tuple[int, int]]:
-        """Give first offset and exclusive end of each partition."""
-        return {one.partition: (one.start, one.end) for one in self.ranges}
+        """Return first offset and exclusive end of each partition."""
+        return {part.partition: (part.start, part.end) for part in self.ranges}
 
     def start_offsets(self) -> dict[Partition, int]:
-        """Give the first offset of each partition."""
-        return {one.partition: one.start for one in self.ranges}
+        """Return the first offset of each partition."""
+        return {part.partition: part.start for part in self.ranges}
 
     def end_offsets(self) -> dict[Partition, int]:
-        """Give the exclusive end of each partition: where the next run goes on."""
-        return {one.partition: one.end for one in self.ranges}
+        """Return the exclusive end of each partition: the next run starts there."""
+        return {part.partition: part.end for part in self.ranges}
 
 
 def plan_ranges(
@@ -57,13 +57,13 @@ def plan_ranges(
     watermarks: Mapping[Partition, Watermark],
     max_offsets: int | None = None,
 ) -> TopicRanges:
-    """Cover what is new: from the committed offsets, or the beginning, to the ends.
+    """Cover the new offsets: from the committed ones, or the beginning, to the ends.
 
     `max_offsets` bounds the sum over the partitions, shared evenly; a short partition leaves its rest to the
-    others.  It gives way to the ends of what was ever applied: after a deliberate move back, one run replays
-    at least up to there, so that the table never shows a state older than it did.
+    others.  The ends of all offsets ever applied take precedence: after a deliberate move back, one run
+    replays at least up to there, so that the table never shows an older state than before.
 
-    Raises `OffsetError` when the topic does not go on from the committed offsets.
+    Raises `OffsetError` when the topic does not continue from the committed offsets.
     """
     if max_offsets is not None and max_offsets < 1:
         raise UsageError(f"--max-offsets {max_offsets}: must be at least 1")
@@ -85,12 +85,12 @@ def plan_ranges(
     )
 
 
-def _share(budget: int, wanted: Mapping[Partition, int]) -> dict[Partition, int]:
-    """Share a budget evenly; who wants less than an even share leaves the rest to the others."""
+def _share(budget: int, requests: Mapping[Partition, int]) -> dict[Partition, int]:
+    """Share a budget evenly; a request for less than an even share leaves its rest to the others."""
     shares: dict[Partition, int] = {}
-    for left, partition in zip(
-        range(len(wanted), 0, -1), sorted(wanted, key=lambda p: (wanted[p], p)), strict=True
+    for count, partition in zip(
+        range(len(requests), 0, -1), sorted(requests, key=lambda p: (requests[p], p)), strict=True
     ):
-        shares[partition] = min(wanted[partition], budget // left)
+        shares[partition] = min(requests[partition], budget // count)
         budget -= shares[partition]
     return shares

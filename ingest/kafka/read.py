@@ -20,7 +20,7 @@ read and some 250 ms to decode.  Below this, cutting a partition costs what it s
 """
 
 POLL_TIMEOUT_MS: Final = 60_000
-"""How long a task waits for a record that must be there; Spark's own default is 120 s."""
+"""Milliseconds that a task waits for a record of its range; Spark's own default is 120 s."""
 
 PROMPT: Final = {
     # With each batch that it hands out the client asks for the next one, and Spark then asks, on the same
@@ -52,19 +52,19 @@ def read(
     min_partitions: int,
     headers: bool = False,
 ) -> "DataFrame":
-    """Give the committed records of these ranges, `COLUMNS` only; nothing is read before an action.
+    """Return the committed records of these ranges, `COLUMNS` only; nothing is read before an action.
 
-    With `headers` there is a column of that name too: an array of `key, value`, null where there are none.
+    `headers` adds a column of that name: an array of `key, value`, null for records without headers.
 
-    Spark cuts the ranges into at least `min_partitions` tasks.  A record that is gone when its task comes
-    fails the query: `plan_ranges` has seen it, so its loss in between must not pass for an empty range.
+    Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted
+    before its task starts fails the query: it must not pass for an empty range.
     """
     options = {
         **PROMPT,
         **spark_properties(kafka.properties),
         "kafka.bootstrap.servers": kafka.bootstrap_servers,
         "kafka.isolation.level": "read_committed",
-        "assign": json.dumps({ranges.topic: [one.partition for one in ranges.ranges]}),
+        "assign": json.dumps({ranges.topic: [part.partition for part in ranges.ranges]}),
         "startingOffsets": json.dumps({ranges.topic: ranges.start_offsets()}),
         "endingOffsets": json.dumps({ranges.topic: ranges.end_offsets()}),
         "failOnDataLoss": "true",

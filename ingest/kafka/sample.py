@@ -1,4 +1,4 @@
-"""A few records of a topic, to see what they look like: the first and the last ones of each range."""
+"""A few records of a topic: the first and the last ones of each range."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
@@ -14,19 +14,19 @@ RECORD_TIMEOUT_S: Final = 10.0
 
 
 ONE_BY_ONE: Final = {
-    "group_id": "ingest",  # librdkafka wants one; nothing is ever committed to it
+    "group_id": "ingest",  # librdkafka requires one; nothing is ever committed to it
     "enable_auto_commit": False,
     "enable_partition_eof": True,
     "auto_offset_reset": "error",
     "isolation_level": "read_committed",
     "queued_min_messages": 1,  # no reading ahead
-    "fetch_wait_max_ms": 5,  # to hear soon that nothing follows
+    "fetch_wait_max_ms": 5,  # learn soon that nothing follows
 }
 
 
 @attrs.frozen
 class RawRecord:
-    """One record as it lies in the topic; `timestamp_ms` since 1970 in UTC, None when it has none."""
+    """One record of a topic; `timestamp_ms` since 1970 in UTC, None without a timestamp."""
 
     key: bytes | None
     value: bytes | None
@@ -35,7 +35,7 @@ class RawRecord:
 
 
 def raw_record(message: Message) -> RawRecord:
-    """Take what a message holds."""
+    """Return a message as a record."""
     _, timestamp_ms = message.timestamp()
     headers = cast("list[tuple[str, bytes | None]] | None", message.headers())
     return RawRecord(
@@ -47,7 +47,7 @@ def raw_record(message: Message) -> RawRecord:
 
 
 PER_END: Final = 5
-"""Records that are looked at from each end of a partition's range: the last one may be a tombstone."""
+"""Records to fetch from each end of a partition's range: the last one may be a tombstone."""
 
 _POLL_S: Final = 0.1
 
@@ -72,21 +72,21 @@ def sample(
             (TopicPartition(topic, start.partition, max(start.offset + per_end, end - per_end)), end)
             for start, end in spans
         ]
-        found = [_read(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
+        samples = [_read(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
     finally:
         consumer.close()
-    return tuple(record for records in found for record in records)
+    return tuple(record for records in samples for record in records)
 
 
 def _read(
-    consumer: Consumer, connection: Connection, start: TopicPartition, end: int, most: int
+    consumer: Consumer, connection: Connection, start: TopicPartition, end: int, limit: int
 ) -> Iterable[RawRecord]:
-    """Read a few records from a place on, as many as there are before the range's end."""
+    """Read up to `limit` records from an offset, within the range."""
     if start.offset >= end:
         return ()
     consumer.assign([start])
-    found: list[RawRecord] = []
-    while len(found) < most:
+    records: list[RawRecord] = []
+    while len(records) < limit:
         message = consumer.poll(_POLL_S)
         connection.raise_refused()
         if connection.is_over():
@@ -100,7 +100,7 @@ def _read(
         if error is None and (offset is None or offset >= end):
             break
         if error is None:
-            found.append(raw_record(message))
+            records.append(raw_record(message))
             if offset is not None and offset + 1 >= end:
-                break  # the broker would wait for more before it says that there is none
-    return tuple(found)
+                break  # the broker would wait for more records before it reports the end
+    return tuple(records)

@@ -27,11 +27,11 @@ def send_signal(
     """Produce one signal, and return its offset once the broker has it.
 
     Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a topic that does not exist,
-    which a broker might otherwise make without anybody who reads it, and for whatever else it refuses.
+    which a broker might otherwise create without a reader, and for everything else that it refuses.
     """
     connection = Connection.within(kafka, timeout_s)
     _check_topic(connection, topic)
-    producer = connection.open(Producer, message_timeout_ms=max(1, int(connection.left_s() * 1000)))
+    producer = connection.open(Producer, message_timeout_ms=max(1, int(connection.remaining_s() * 1000)))
     answers: list[tuple[KafkaError | None, int]] = []
 
     def note(error: KafkaError | None, message: Message) -> None:
@@ -51,7 +51,7 @@ def send_signal(
 
 def _check_topic(connection: Connection, topic: Topic) -> None:
     servers = connection.kafka.bootstrap_servers
-    marks = fetch_watermarks(connection.kafka, [topic], connection.left_s())
+    marks = fetch_watermarks(connection.kafka, [topic], connection.remaining_s())
     try:
         marks.of(topic)
     except TopicNotFoundError:

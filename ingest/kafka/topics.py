@@ -1,4 +1,4 @@
-"""Which topics a broker has."""
+"""The topics of a broker."""
 
 from typing import Final
 
@@ -22,9 +22,9 @@ def list_topics(kafka: KafkaSettings, timeout_s: float = TIMEOUT_S) -> tuple[Top
     admin = connection.open(AdminClient)
     while not connection.is_over():
         try:
-            names = admin.list_topics(timeout=min(1.0, connection.left_s())).topics
+            names = admin.list_topics(timeout=min(1.0, connection.remaining_s())).topics
         except KafkaException:
-            admin.poll(0)  # runs error_cb, which tells the reason
+            admin.poll(0)  # runs error_cb, which reports the reason
             connection.raise_refused()
             continue
         return tuple(Topic(name) for name in sorted(names) if name not in _OWN_TOPICS)

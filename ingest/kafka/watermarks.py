@@ -1,4 +1,4 @@
-"""Ask the broker where topics begin and end: all topics of a run in one go."""
+"""Ask the broker where topics begin and end: all topics of a run at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Self, TypeVar
@@ -59,7 +59,7 @@ _TEMPORARY: Final = frozenset(
     }
 )
 _NO_ID: Final = "A" * 22
-"""What a broker before Kafka 2.8 says: sixteen zero bytes."""
+"""The id that a broker before Kafka 2.8 returns: sixteen zero bytes."""
 _NO_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
 
 K = TypeVar("K")
@@ -68,13 +68,13 @@ A = TypeVar("A")
 
 @attrs.frozen
 class Watermarks:
-    """The watermarks of many topics; a topic that has none keeps its error to itself."""
+    """The watermarks of many topics; the error of one topic does not affect the others."""
 
     found: Mapping[Topic, Mapping[Partition, Watermark]]
     errors: Mapping[Topic, IngestError] = attrs.Factory(dict)
 
     def of(self, topic: Topic) -> Mapping[Partition, Watermark]:
-        """Give a topic's watermarks, or raise what is wrong with this one topic."""
+        """Return a topic's watermarks, or raise its error."""
         if topic in self.errors:
             raise self.errors[topic]
         return self.found[topic]
@@ -87,7 +87,7 @@ def fetch_watermarks(
 ) -> Watermarks:
     """Fetch the ends of all topics: one request for metadata, two a broker for offsets.
 
-    The end is the last stable offset: records of transactions still open lie behind it.  Raises
+    The end is the last stable offset: records of open transactions lie behind it.  Raises
     `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` as soon as a login is refused.
     """
     names = sorted(set(topics))
@@ -96,27 +96,27 @@ def fetch_watermarks(
     connection = Connection.within(kafka, timeout_s)
     broker = _Broker(connection, connection.open(AdminClient))
     described, errors = broker.describe(names)
-    found: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in described}
+    ends: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in described}
     for topic, partition, answer in broker.list_ends(described):
         if isinstance(answer, Watermark):
-            found[topic][partition] = answer
+            ends[topic][partition] = answer
         else:
             errors[topic] = answer
-    return Watermarks({k: v for k, v in found.items() if k not in errors}, errors)
+    return Watermarks({k: v for k, v in ends.items() if k not in errors}, errors)
 
 
 @attrs.frozen
 class _Described:
-    """A topic's id, empty where the broker gives none, and its partitions."""
+    """A topic's id, empty where the broker has no ids, and its partitions."""
 
     topic_id: str
     partitions: tuple[Partition, ...]
 
     @classmethod
     def of(cls, answer: TopicDescription) -> Self:
-        """Take what is needed of a broker's answer."""
+        """Return id and partitions of a broker's answer."""
         topic_id = str(answer.topic_id)
-        partitions = tuple(Partition(one.id) for one in answer.partitions)
+        partitions = tuple(Partition(partition.id) for partition in answer.partitions)
         return cls("" if topic_id == _NO_ID else topic_id, partitions)
 
 
@@ -128,25 +128,25 @@ class _Broker:
     admin: AdminClient
 
     def describe(self, topics: list[Topic]) -> tuple[dict[Topic, _Described], dict[Topic, IngestError]]:
-        """Give the id and partitions of each topic, or what is wrong with it."""
-        asked = self.admin.describe_topics(
-            TopicCollection(list[str](topics)), request_timeout=self.connection.left_s()
+        """Return the id and partitions of each topic, or its error."""
+        futures = self.admin.describe_topics(
+            TopicCollection(list[str](topics)), request_timeout=self.connection.remaining_s()
         )
-        found: dict[Topic, _Described] = {}
+        described: dict[Topic, _Described] = {}
         errors: dict[Topic, IngestError] = {}
-        for name, answer in self._answers(asked).items():
+        for name, answer in self._answers(futures).items():
             if isinstance(answer, KafkaError):
                 errors[Topic(name)] = self._topic_error(Topic(name), answer)
             else:
-                found[Topic(name)] = _Described.of(answer)
-        return found, self._with_hints(errors)
+                described[Topic(name)] = _Described.of(answer)
+        return described, self._with_hints(errors)
 
     def _with_hints(self, errors: dict[Topic, IngestError]) -> dict[Topic, IngestError]:
         """Add the nearest of the broker's topics to the errors of topics that do not exist."""
         if not any(isinstance(error, TopicNotFoundError) for error in errors.values()):
             return errors
         try:
-            names = list(self.admin.list_topics(timeout=self.connection.left_s()).topics)
+            names = list(self.admin.list_topics(timeout=self.connection.remaining_s()).topics)
         except KafkaException:
             return errors
         return {
@@ -159,12 +159,12 @@ class _Broker:
     def list_ends(
         self, topics: Mapping[Topic, _Described]
     ) -> Iterator[tuple[Topic, Partition, Watermark | IngestError]]:
-        """Give both ends of each partition, or what is wrong with its topic."""
-        places = [TopicPartition(name, one) for name, many in topics.items() for one in many.partitions]
-        begins = self._list_offsets(places, _EARLIEST)
-        ends = self._list_offsets(places, _LATEST)
-        for place in places:
-            topic, begin, end = Topic(place.topic), begins[place], ends[place]
+        """Yield both ends of each partition, or its topic's error."""
+        partitions = [TopicPartition(name, p) for name, topic in topics.items() for p in topic.partitions]
+        begins = self._list_offsets(partitions, _EARLIEST)
+        ends = self._list_offsets(partitions, _LATEST)
+        for partition in partitions:
+            topic, begin, end = Topic(partition.topic), begins[partition], ends[partition]
             answer: Watermark | IngestError
             if isinstance(begin, KafkaError):
                 answer = self._topic_error(topic, begin)
@@ -172,22 +172,22 @@ class _Broker:
                 answer = self._topic_error(topic, end)
             else:
                 answer = Watermark(begin.offset, end.offset, topics[topic].topic_id)
-            yield topic, Partition(place.partition), answer
+            yield topic, Partition(partition.partition), answer
 
     def _list_offsets(
-        self, places: list[TopicPartition], spec: OffsetSpec
+        self, partitions: list[TopicPartition], spec: OffsetSpec
     ) -> Mapping[TopicPartition, ListOffsetsResultInfo | KafkaError]:
-        asked = self.admin.list_offsets(
-            dict.fromkeys(places, spec),
+        futures = self.admin.list_offsets(
+            dict.fromkeys(partitions, spec),
             isolation_level=IsolationLevel.READ_COMMITTED,
-            request_timeout=self.connection.left_s(),
+            request_timeout=self.connection.remaining_s(),
         )
-        return self._answers(asked)
+        return self._answers(futures)
 
-    def _answers(self, asked: Mapping[K, "Future[A]"]) -> dict[K, A | KafkaError]:
-        """Wait for all answers; raise when it is the broker, and no single topic, that fails."""
+    def _answers(self, futures: Mapping[K, "Future[A]"]) -> dict[K, A | KafkaError]:
+        """Wait for all answers; raise where the broker fails, rather than a single topic."""
         answers: dict[K, A | KafkaError] = {}
-        for key, future in asked.items():
+        for key, future in futures.items():
             while not future.done() and not self.connection.is_over():
                 self.admin.poll(_POLL_S)  # runs error_cb
                 self.connection.raise_refused()

@@ -1,4 +1,4 @@
-"""What onboarding says of a table beside its columns: what it loses, and what is known of its source."""
+"""The caveats of a table: the digits that its types lose, and the limits of its source."""
 
 from ingest import avro
 from ingest.compile.envelope import Envelope
@@ -8,11 +8,11 @@ from ingest.tables import Column
 
 
 def lossless_keys(key: avro.Schema) -> dict[str, Column]:
-    """Return rules for key columns whose usual type would make two keys one."""
+    """Return rules for key columns that could make two keys one in their usual type."""
     rules: dict[str, Column] = {}
     for field in key.fields if isinstance(key, avro.Record) else ():
-        kind = avro.not_null(field.type)
-        semantic = kind.notes.semantic if isinstance(kind, avro.Scalar) else ""
+        scalar = avro.not_null(field.type)
+        semantic = scalar.notes.semantic if isinstance(scalar, avro.Scalar) else ""
         if semantic == "io.debezium.time.NanoTimestamp":
             rules[field.name] = Column(nanos="string")
         elif semantic == "io.debezium.time.ZonedTimestamp":
@@ -21,15 +21,15 @@ def lossless_keys(key: avro.Schema) -> dict[str, Column]:
 
 
 def caveats(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> list[str]:
-    """Return what a user should know before trusting the table."""
+    """Return the caveats that a user should read before relying on the table."""
     filled = [
         field.name
         for field in envelope.row.fields
         if isinstance(field.type, avro.Nullable) and not field.type.null_first
     ]
-    told = []
+    texts = []
     if filled:
-        told.append(
+        texts.append(
             f"{', '.join(filled)}: nullable with a default; the producer's converter may have written the "
             "default where the source holds null"
         )
@@ -37,7 +37,7 @@ def caveats(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> li
     for column_version in compiled.value.column_versions:
         if column_version.mapped.loses:
             lossy.setdefault(column_version.mapped.loses, []).append(column_version.column)
-    told += [f"{', '.join(dict.fromkeys(names))}: loses {what}" for what, names in lossy.items()]
+    texts += [f"{', '.join(dict.fromkeys(names))}: loses {loss}" for loss, names in lossy.items()]
     semantics = {v.mapped.semantic for v in compiled.value.column_versions}
     caveats = [g.text for g in dialect.caveats if not g.semantics or semantics.intersection(g.semantics)]
-    return [*told, *caveats]
+    return [*texts, *caveats]

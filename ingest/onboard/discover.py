@@ -29,7 +29,7 @@ _GUESS_PER_END = 200
 
 @attrs.frozen
 class TopicSchemas:
-    """A topic with the schemas of its messages; no `values` where nothing names one.
+    """A topic with the schemas of its messages; `values` is empty where nothing names a schema.
 
     `key_names` are the columns of keys without a schema; `caveats` are those of the topic itself.  `guess` is
     a schema inferred from messages that hold none.
@@ -53,7 +53,7 @@ def is_glob(pattern: str) -> bool:
 def matching(
     topics: Sequence[TopicSubjects], patterns: Sequence[str], where: str
 ) -> tuple[tuple[TopicSubjects, ...], tuple[str, ...]]:
-    """Return the topics that match one of the globs, and the names given in full that match none.
+    """Return the topics that match one of the globs, and the names given in full that do not exist.
 
     Raises `UsageError` where no topic matches at all.
     """
@@ -72,7 +72,7 @@ def missing_topic(name: str, where: str, topics: Sequence[TopicSubjects]) -> str
 
 
 def _nearest(patterns: Sequence[str], names: Sequence[str]) -> str:
-    """Suggest topics in place of patterns that match none."""
+    """Suggest topics in place of patterns without a match."""
     if not names:
         return "It has no topics"
     hints = [hint for pattern in patterns if (hint := suggest(pattern, names))]

@@ -1,4 +1,4 @@
-"""Guess the schema of Debezium's JSON events that hold none, from a sample of them.
+"""Guess the schema of Debezium's JSON events without schemas, from a sample of them.
 
 JSON has fewer types than Connect: a guess knows text, whole numbers, fractions, booleans, arrays and objects,
 and no dates, times or decimals.  It is written as a file next to the table's, for people to correct.

@@ -1,6 +1,6 @@
-"""How a new Hudi table is laid out: what is fixed when it is created, chosen by rule, with the reason.
+"""The layout of a new Hudi table, fixed at its creation: chosen by rule, with the reason.
 
-Reaches no pyspark: table files are written without a JVM.
+Does not import pyspark: table files are written without a JVM.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ MOST_BUCKETS: Final = 256
 
 @attrs.frozen
 class TableLayout:
-    """What `choose_target` decides for a new table, and the reason that the table file shows."""
+    """The layout of a new table, and the reason that the table file shows."""
 
     index: Literal["bucket", "global_simple"]
     buckets: int
@@ -24,12 +24,12 @@ class TableLayout:
 
 def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: Sequence[str]) -> TableLayout:
     """Choose index, buckets and first load: all three are fixed when the table is created."""
-    wanted = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
+    buckets = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
     if not partition_by:
-        size = f"{wanted} for {expected_rows:,} expected rows, about a million each, 2 to 256"
-        return TableLayout("bucket", wanted, "upsert", f"no key lookup a commit; buckets: {size}")
+        size = f"{buckets} for {expected_rows:,} expected rows, about a million each, 2 to 256"
+        return TableLayout("bucket", buckets, "upsert", f"no key lookup a commit; buckets: {size}")
     if set(partition_by) <= set(key_columns):
         reason = "partitioned inside the key: no key lookup; buckets count in each partition"
         return TableLayout("bucket", 2, "upsert", reason)
     reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
-    return TableLayout("global_simple", wanted, "bulk_insert", reason)
+    return TableLayout("global_simple", buckets, "bulk_insert", reason)

@@ -94,8 +94,8 @@ def onboard(
 ) -> tuple[Onboarded, ...]:
     """Onboard every topic that matches one of the globs; with `dry_run` nothing is written.
 
-    Topics of Avro are those of the registry; JSON has the broker's.  A topic that cannot be onboarded fails
-    alone.  Raises `UsageError` where no topic matches, or two topics would become one table.
+    Topics of Avro are those of the registry; JSON has the broker's.  A topic that cannot be onboarded does
+    not stop the others.  Raises `UsageError` where no topic matches, or two topics would become one table.
     """
     if options.format == "avro":
         topics, where = registered_topics(registry, settings.kafka), f"registry {registry.url}"
