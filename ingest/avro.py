@@ -29,6 +29,9 @@ MAX_TYPES = 100_000
 names of names grow without bound.  The widest tables of any source have a tenth of it."""
 LONGEST_PATH = 200
 """Characters of a path that an error shows."""
+MAX_FIXED = 16 * 1024 * 1024
+"""Bytes of a fixed; a broker takes messages of 1 MB by default.  None at all would let an array of any length
+take no bytes."""
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of one schema's text; a registry keeps its schemas in Kafka messages of 1 MB by default."""
 
@@ -196,6 +199,8 @@ class _Parser:
                 return self.close(name, Enum(name, tuple(map(str, symbols)), _notes(node)))
             case {"type": "fixed", "size": int(size)}:
                 name = self.open(node, namespace, path)
+                if not 1 <= size <= MAX_FIXED:
+                    raise self.error(path, f"is a fixed of {size:,} bytes, allowed are 1 to {MAX_FIXED:,}")
                 return self.close(name, Fixed(name, size, _notes(node)))
             case {"type": "array", "items": items}:
                 return Array(self.parse(items, namespace, f"{path}[]", depth + 1), _notes(node))

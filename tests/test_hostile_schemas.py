@@ -12,6 +12,7 @@ from ingest.compile.describe import describe
 from ingest.errors import SchemaError
 from ingest.kafka.sample import RawRecord
 from ingest.run.messages import bare_keys, written_in
+from ingest.typemap.column import Mapper
 
 DEEP = 10_000
 
@@ -122,3 +123,44 @@ def test_a_sampled_message_of_hostile_depth_is_passed_over(text: bytes) -> None:
     assert written_in([text], "values of t") == ()
     assert [one.schema_id for one in written_in([text, good], "values of t")] == [-1]
     assert bare_keys([RawRecord(one, None, (), None) for one in (text, b'{"id": 1}')]) == ("id",)
+
+
+def decimal_schema(**shape: Any) -> Any:
+    """Make a row with a decimal."""
+    parameters = {"connect.parameters": {name: str(value) for name, value in shape.items()}}
+    kind = {"type": "bytes", "connect.name": "org.apache.kafka.connect.data.Decimal", **parameters}
+    return {"type": "record", "name": "R", "fields": [{"name": "amount", "type": kind}]}
+
+
+SHAPES: dict[str, tuple[dict[str, Any], str]] = {
+    "a scale below all": ({"scale": -1_000_000_000}, "has scale -1,000,000,000"),
+    "a scale beyond all": ({"scale": 2**31}, "has scale 2,147,483,648"),
+    "a scale beyond Python": ({"scale": "9" * 5_000}, "has a scale that is not a number"),
+    "a scale of words": ({"scale": "two"}, "has a scale that is not a number: two"),
+    "no digits": ({"scale": 0, "connect.decimal.precision": 0}, "has precision 0"),
+    "too many digits": ({"scale": 0, "connect.decimal.precision": 10**9}, "has precision 1,000,000,000"),
+    "a precision of words": ({"scale": 0, "connect.decimal.precision": "many"}, "not a number: many"),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_decimal_of_hostile_shape_is_refused_with_its_path(name: str) -> None:
+    """In a registered schema and in one that a message holds."""
+    shape, said = SHAPES[name]
+    registered = avro.parse(json.dumps(decimal_schema(**shape)), where="schema id 7")
+    with pytest.raises(SchemaError, match=said) as caught:
+        Mapper("schema id 7").map(registered, "$")
+    assert "$.amount" in str(caught.value)
+    assert len(str(caught.value)) < 600
+    parameters = {key: str(value) for key, value in shape.items()}
+    kind = {"type": "bytes", "optional": False, "name": "org.apache.kafka.connect.data.Decimal"}
+    node = {"type": "struct", "fields": [{**kind, "field": "amount", "parameters": parameters}]}
+    with pytest.raises(SchemaError, match=r"\$\.amount"):
+        Mapper("values of t").map(connect.parse(node, where="values of t"), "$")
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**24 + 1, 2**62])
+def test_a_fixed_of_hostile_size_is_refused(size: int) -> None:
+    """Of no bytes, too: an array could hold any number of them in a few bytes."""
+    with pytest.raises(SchemaError, match="is a fixed of"):
+        avro.parse(json.dumps({"type": "fixed", "name": "F", "size": size}))

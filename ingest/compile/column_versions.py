@@ -7,6 +7,7 @@ the wire, so a writer's schema may call its fields by their variants' names (`c0
 """
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ class Image:
     schema_id: SchemaId
     label: str
     record: avro.Record
+    version: int = 0
 
     def fields(self, column_versions: "Iterable[ColumnVersion]") -> dict[str, str]:
         """Return the reader's field of each column, by its name in this schema."""
@@ -56,7 +58,7 @@ def compile_columns(
     that one.  Raises `SchemaError` or `UnmappedTypeError`.
     """
     found: dict[str, list[ColumnVersion]] = {}
-    named: dict[str, str] = {}
+    named = _column_names(table, images)
     for image in images:
         mapper = Mapper(
             image.label,
@@ -71,13 +73,21 @@ def compile_columns(
                 continue
             path = f"{root}.{field.name}"
             mapped = mapper.column(field.name, field.type, path)
-            named.setdefault(field.name, _named(table, field, image, named))
             name = _check_name(named[field.name], found, image.label, path)
             new = ColumnVersion(name, field.name, "", mapped, (image.schema_id,))
             _check_origin(new, found.setdefault(name, []), image.label, path)
             _add(found[name], new)
     flat = (column_version for column_versions in found.values() for column_version in column_versions)
     return tuple(attrs.evolve(column_version, field=f"c{index}") for index, column_version in enumerate(flat))
+
+
+def _column_names(table: TableConfig, images: Sequence[Image]) -> dict[str, str]:
+    """Return the column of each field name, in the order of versions: a deleted one may be the newest."""
+    names: dict[str, str] = {}
+    for image in sorted(images, key=lambda image: image.version or sys.maxsize):
+        for field in image.record.fields:
+            names.setdefault(field.name, _named(table, field, image, names))
+    return names
 
 
 def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:
@@ -135,8 +145,14 @@ def target_name(table: TableConfig, field: str) -> str:
 
 def merged_type(column_versions: Sequence[ColumnVersion], where: str) -> SparkType:
     """Return the narrowest type that holds every variant.  Raises `SchemaError` where none does."""
-    merged = column_versions[0].mapped.spark
+    merged, units = column_versions[0].mapped.spark, column_versions[0].mapped.units
     for column_version in column_versions[1:]:
+        if column_version.mapped.clash(units):
+            raise SchemaError(
+                where, f"$.{column_version.column}",
+                f"was written as {column_versions[0].mapped.described} and as "
+                f"{column_version.mapped.described}: values of two units cannot share a column",
+            )  # fmt: skip
         wider = sparktype.widest(merged, column_version.mapped.spark)
         if wider is None:
             raise SchemaError(

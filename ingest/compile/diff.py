@@ -87,7 +87,10 @@ def _column(name: str, before: _Column | None, now: _Column) -> Iterator[SchemaC
         yield SchemaChange("column-renamed", name, column_version.origin, old.origin)
     if old_field is None or field is None:
         return  # a document: every version has the same
-    yield from _typed(name, old.mapped.spark, column_version.mapped.spark, old_field.type, field.type)
+    units = {f"{name}{path}" for path in column_version.mapped.clash(old.mapped.units)}
+    for change in _typed(name, old.mapped.spark, column_version.mapped.spark, old_field.type, field.type):
+        is_clash = change.column in units and change.kind in ("time-precision-changed", "meaning-changed")
+        yield attrs.evolve(change, kind="column-changed") if is_clash else change
     yield from _defaults(name, old_field, field)
 
 
@@ -185,7 +188,9 @@ def _semantic(schema: avro.Schema) -> str:
 
 
 def _digits(semantic: str) -> int:
-    """Return the digits behind a second that a time is written with; 0 for what is none."""
+    """Return the digits behind a second of a time without a zone; 0 for other types."""
+    if "Zoned" in semantic:
+        return 0
     return next((digits for name, digits in _PRECISIONS if name in semantic), 0)
 
 

@@ -9,12 +9,11 @@ from: an old version that arrives late is no change.  And a version that the tab
 compared with the one before it, for what types do not tell.
 """
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from ingest.compile.clashes import Present, clash_column, first_met, is_clash_column
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.diff import SchemaChange, growth
 from ingest.compile.policy import PolicyDecision, failures, new_versions, refusals
@@ -23,8 +22,7 @@ from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 from ingest.typemap.sparktype import SparkType, in_place, reshape, widest
 
-Present = Mapping[str, SparkType] | None
-"""The table's columns; None where there is no table yet, so that nothing can change."""
+__all__ = ["Evolution", "Present", "TargetColumn", "evolve"]
 
 
 @attrs.frozen
@@ -73,14 +71,16 @@ def evolve(
     compiled: CompiledTable,
     seen: Sequence[SchemaId],
     present: Present,
-    known: Collection[SchemaId] = (),
+    known: Sequence[SchemaId] = (),
 ) -> Evolution:
     """Fit the columns that the seen schemas wrote to the present table.
 
-    `known` are the schemas that the table's earlier commits met.  What must not be written is in `failing`.
+    `known` are the schemas of the table's earlier commits, in that order.  What must not be written is in
+    `failing`.
     """
     seen = [one for one in seen if one not in compiled.refused]
-    fits = list(_fit_columns(compiled, seen, present))
+    order = tuple(dict.fromkeys((*known, *compiled.value.in_version_order(seen))))
+    fits = list(_fit_columns(_Schemas(compiled, seen, order, present)))
     met = [
         *(one for fit in fits for one in fit.met),
         *new_versions(compiled, seen, known, exists=present is not None),
@@ -110,14 +110,25 @@ class _Fit:
     is_key: bool = False
 
 
-def _fit_columns(compiled: CompiledTable, seen: Sequence[SchemaId], present: Present) -> Iterator[_Fit]:
+@attrs.frozen
+class _Schemas:
+    """The schemas of a batch, all schemas in the order in which the table met them, and its columns."""
+
+    compiled: CompiledTable
+    seen: Sequence[SchemaId]
+    order: Sequence[SchemaId]
+    present: Present
+
+
+def _fit_columns(schemas: _Schemas) -> Iterator[_Fit]:
     """Fit keys, then the row's columns, then those that are made of a document."""
+    compiled, present = schemas.compiled, schemas.present
     for name, kind in compiled.key_columns:
         yield attrs.evolve(_fit_type(compiled, name, kind, present), is_key=True)
     key_names = {name for name, _ in compiled.key_columns}
-    for name, column_versions in compiled.value.columns(seen).items():
+    for name, column_versions in compiled.value.columns(schemas.seen).items():
         if name not in key_names:
-            yield from _fit_row_column(compiled, seen, name, column_versions, present)
+            yield from _fit_row_column(schemas, name, column_versions)
     for one in compiled.derived:
         yield _fit_type(compiled, one.name, one.spark, present)
 
@@ -134,41 +145,39 @@ def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: P
     return _Fit(TargetColumn(name, kind), met)
 
 
-def _fit_row_column(
-    compiled: CompiledTable,
-    seen: Sequence[SchemaId],
-    name: str,
-    column_versions: Sequence[ColumnVersion],
-    present: Present,
-) -> Iterator[_Fit]:
-    """Fit one column; what clashes with it goes where the policy says, if need be to a column of its own."""
-    fit = _fit(compiled, seen, name, column_versions, present)
+def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[ColumnVersion]) -> Iterator[_Fit]:
+    """Fit one column; versions that clash with it go where the policy says, maybe to their own column."""
+    compiled, order, present = schemas.compiled, schemas.order, schemas.present
+    units = first_met(compiled, name, order).mapped.units
+    if is_clash_column(compiled, name, order, present):
+        fit = _Fit(None, clashing=tuple(column_versions))
+    else:
+        fit = _fit(schemas, name, column_versions, units)
     yield fit
     policy = compiled.table.policy("column-changed")
     was = fit.column.spark if fit.column else (present or {}).get(name)
     left = fit.clashing
     while left:
-        change = SchemaChange("column-changed", name, str(left[0].mapped.spark), str(was))
-        met = PolicyDecision(change, policy, _of(seen, left[0]))
+        unit = units.get("", "")
+        before = f"{was} ({unit})" if unit else str(was)
+        change = SchemaChange("column-changed", name, left[0].mapped.described, before)
+        met = PolicyDecision(change, policy, _of(schemas.seen, left[0]))
         if policy != "evolve":
             yield _Fit(None, (met,))
             left = left[1:]
             continue
-        other = _versioned(compiled, name, left[0], present)
-        fit = _fit(compiled, seen, other, left, present)
+        other = clash_column(compiled, name, left[0], order, present)
+        fit = _fit(schemas, other, left, left[0].mapped.units)
         is_new = other not in (present or {})
         yield attrs.evolve(fit, met=(met, *fit.met) if is_new else fit.met)
         left = fit.clashing
 
 
 def _fit(
-    compiled: CompiledTable,
-    seen: Sequence[SchemaId],
-    name: str,
-    column_versions: Sequence[ColumnVersion],
-    present: Present,
+    schemas: _Schemas, name: str, column_versions: Sequence[ColumnVersion], units: Mapping[str, str]
 ) -> _Fit:
-    """Take the variants into a column, in the order of versions, as far as types and policies allow."""
+    """Take versions into a column, in their order, as far as types, units and policies allow."""
+    compiled, present = schemas.compiled, schemas.present
     held = (present or {}).get(name)
     kind = held
     taken: list[ColumnVersion] = []
@@ -177,12 +186,12 @@ def _fit(
     for column_version in column_versions:
         brought = column_version.mapped.spark
         fitting = brought if kind is None else widest(kind, brought)  # a struct keeps the present order
-        if fitting is None:
+        if fitting is None or column_version.mapped.clash(units):
             clashing.append(column_version)
             continue
         steps = _steps(name, kind if held else None, fitting, present if kind == held else None)
         met = [
-            PolicyDecision(step, compiled.table.policy(step.kind), _of(seen, column_version))
+            PolicyDecision(step, compiled.table.policy(step.kind), _of(schemas.seen, column_version))
             for step in steps
         ]
         if any(one.policy != "evolve" for one in met):
@@ -201,19 +210,6 @@ def _steps(name: str, held: SparkType | None, kind: SparkType, present: Present)
     if held is not None:
         return list(growth(name, held, kind))
     return [] if present is None else [SchemaChange("column-added", name, str(kind))]
-
-
-def _versioned(compiled: CompiledTable, name: str, column_version: ColumnVersion, present: Present) -> str:
-    """Name the column of a type that clashes: one that the table has for it, or after its version."""
-    pattern, own = re.compile(rf"{re.escape(name)}_v\d+"), compiled.value.columns()
-    held = {n: kind for n, kind in (present or {}).items() if pattern.fullmatch(n) and n not in own}
-    for one, kind in held.items():
-        if widest(kind, column_version.mapped.spark):
-            return one
-    taken = {*(present or {}), *own}
-    writer = compiled.value.writer(column_version.writers[0])
-    first = (writer.version if writer else 0) or len(held) + 2
-    return next(one for number in count(first) if (one := f"{name}_v{number}") not in taken)
 
 
 def _of(seen: Sequence[SchemaId], column_version: ColumnVersion) -> tuple[SchemaId, ...]:

@@ -1,5 +1,6 @@
 """The keys or the values of a topic: the schemas that wrote them, and what they are read as."""
 
+import sys
 from collections.abc import Iterable, Mapping
 
 import attrs
@@ -55,6 +56,11 @@ class Payload:
     def writer(self, schema_id: SchemaId) -> CompiledWriter | None:
         """Return the writer of an id, if it is one of these."""
         return next((one for one in self.writers if one.schema_id == schema_id), None)
+
+    def in_version_order(self, ids: Iterable[SchemaId]) -> tuple[SchemaId, ...]:
+        """Return schema ids by the number of their version; those without one come last."""
+        numbers = {writer.schema_id: writer.version for writer in self.writers}
+        return tuple(sorted(ids, key=lambda schema_id: numbers.get(schema_id) or sys.maxsize))
 
     def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[ColumnVersion, ...]]:
         """Return the variants of each column that these schemas (all, if None) wrote, in order."""

@@ -193,7 +193,9 @@ def _no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
 
 def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSchema]) -> Payload:
     written = [one for one in keys if isinstance(one.schema, avro.Record)]
-    images = [Image(w.schema_id, w.label, w.schema) for w in written if isinstance(w.schema, avro.Record)]
+    images = [
+        Image(w.schema_id, w.label, w.schema, w.version) for w in written if isinstance(w.schema, avro.Record)
+    ]
     column_versions = compile_columns(table, dialect, images, "$")
     if dialect.is_document:
         column_versions = document_key(column_versions)
@@ -237,7 +239,9 @@ def _compile_values(
 ) -> Payload:
     dialect = DIALECTS[table.dialect]
     images = {
-        written.schema_id: Image(written.schema_id, written.label, envelopes[written.schema_id].row)
+        written.schema_id: Image(
+            written.schema_id, written.label, envelopes[written.schema_id].row, written.version
+        )
         for written in values
         if written.schema_id in envelopes
     }

@@ -3,10 +3,12 @@
 import json
 import struct
 from io import BytesIO
+from typing import Any
 
 import fastavro
 from pyspark.sql import DataFrame
 
+from ingest.avro import PHYSICALS
 from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable
 from ingest.decode.embedded import frame_sql
@@ -112,18 +114,48 @@ def _explain_avro(octets: bytes, payload: Payload) -> str:
     wire = next((w.wire for w in payload.writers if w.schema_id == schema_id and w.wire), "")
     if not wire:
         return "its schema is no change event"
+    schema = json.loads(wire)
+    if _has_empty_items(schema):  # fastavro believes any count of elements that take no bytes
+        return f"its bytes do not fit its schema ({len(octets)} bytes)"
     body = BytesIO(octets[HEADER_BYTES:])
     try:
-        fastavro.schemaless_reader(body, fastavro.parse_schema(json.loads(wire)), None)
+        fastavro.schemaless_reader(body, fastavro.parse_schema(schema), None)
     except Exception as error:  # noqa: BLE001  any failure is the answer; fastavro raises many kinds
         return f"{type(error).__name__} {error}".strip() + f" ({len(octets)} bytes)"
     left = len(octets) - HEADER_BYTES - body.tell()
     return f"{left} bytes are left over" if left else "a value is beyond what its type holds"
 
 
+def _has_empty_items(schema: Any) -> bool:
+    """Return whether an array's elements may take no bytes; a name counts as if they did."""
+    match schema:
+        case {"type": "array", "items": items}:
+            return _is_empty(items) or _has_empty_items(items)
+        case {"type": "map", "values": inner}:
+            return _has_empty_items(inner)
+        case {"type": "record", "fields": fields}:
+            return any(_has_empty_items(field["type"]) for field in fields)
+        case list():
+            return any(_has_empty_items(branch) for branch in schema)
+        case _:
+            return False
+
+
+def _is_empty(schema: Any) -> bool:
+    match schema:
+        case {"type": "record", "fields": fields}:
+            return all(_is_empty(field["type"]) for field in fields)
+        case str():
+            return schema not in PHYSICALS or schema == "null"
+        case _:
+            return False
+
+
 def _explain_json(payload: bytes, _: Payload) -> str:
     try:
         json.loads(payload)
+    except RecursionError:
+        return f"it is nested too deep ({len(payload)} bytes)"
     except ValueError as error:
         return f"{error} ({len(payload)} bytes)"
     return "a field is of another type than its schema says, or beyond what the type holds"

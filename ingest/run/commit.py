@@ -143,6 +143,6 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         schema_ids=ids,
         counters=counts.counters(),
         max_source_ms=max((ms for ms in newest_ms if ms is not None), default=None),
-        known_ids=tuple(sorted({*known_ids(last), *ids})),
+        known_ids=tuple(dict.fromkeys((*known_ids(last), *batch.compiled.value.in_version_order(ids)))),
         topic_id=last.topic_id if last else "",
     )

@@ -87,7 +87,7 @@ class Mapper:
 
     def _decimal(self, physical: str, notes: avro.Notes, path: str) -> Mapped:
         """Compile a decimal: by Spark's decoder, or from its bytes where Avro knows no such decimal."""
-        shape, semantic = shape_of(notes), notes.semantic
+        shape, semantic = shape_of(notes, self.where, path), notes.semantic
         if shape.fits and shape.scale >= 0:
             target = shape.target
             reader = {
@@ -104,7 +104,9 @@ class Mapper:
         if self.types.decimals == "string":
             unit = f"decimal({shape.precision},{shape.scale}), in plain notation"
             fault = "{c} is not null and {out} is null"  # no bytes are no number
-            return Mapped(semantic, physical, Simple("string"), physical, text, fault, unit)
+            return Mapped(
+                semantic, physical, Simple("string"), physical, text, fault, unit, units={"": "number"}
+            )
         raise SchemaError(
             self.where,
             path,
@@ -130,6 +132,7 @@ class Mapper:
             item.unit,
             item.loses,
             merges=item.merges,
+            units={f"[]{key}": unit for key, unit in item.units.items()},
         )
 
     def _check_structure(self, notes: avro.Notes, physical: str, path: str) -> TypeRow | None:
@@ -152,6 +155,7 @@ class Mapper:
             value.unit,
             value.loses,
             merges=value.merges,
+            units={f"{{}}{key}": unit for key, unit in value.units.items()},
         )
 
     def _record(self, record: avro.Record, path: str) -> Mapped:
@@ -171,16 +175,19 @@ class Mapper:
             if all(m.is_plain for m in fields.values())
             else f"if({{c}} is null, null, named_struct({parts}))",
             " or ".join(f"coalesce({fault}, false)" for fault in faults),
+            units={f".{n}{key}": unit for n, m in fields.items() for key, unit in m.units.items()},
         )
 
     def _declare(self, mapped: Mapped, declared: str, path: str) -> Mapped:
         """Compile a column whose type a person declared: a wider one, or the source's own text."""
         target = parse_ddl(declared)
         if target == Simple("string") and mapped.physical in ("string", "enum"):
-            return attrs.evolve(mapped, spark=target, sql="{c}", fault="", loses="", merges="")
+            return attrs.evolve(
+                mapped, spark=target, sql="{c}", fault="", loses="", merges="", units={"": ""}
+            )
         if isinstance(target, Decimal) and is_number_text(mapped.semantic, mapped.spark):
             sql, fault = declared_sql(mapped.sql, target)
-            return attrs.evolve(mapped, spark=target, sql=sql, fault=fault)
+            return attrs.evolve(mapped, spark=target, sql=sql, fault=fault, units={"": ""})
         if sparktype.widest(mapped.spark, target) != target:
             raise SchemaError(
                 self.where,

@@ -3,11 +3,18 @@
 import attrs
 
 from ingest import avro
+from ingest.errors import SchemaError
 from ingest.typemap import sparktype
 from ingest.typemap.sparktype import Decimal, Simple
 
 UNKNOWN_PRECISION = 64
-"""What Confluent's and Apicurio's converters write for a decimal without a precision."""
+"""The precision that Confluent's and Apicurio's converters write for a decimal without one."""
+
+MIN_SCALE, MAX_SCALE, MAX_DIGITS = -1_000, 16_383, 147_455
+"""The scales and digits that are read: PostgreSQL's numeric has up to 131,072 digits before the point and
+16,383 behind it; Oracle's scales begin at -84 (postgresql.org/docs/current/datatype-numeric.html).  Plain
+notation writes every digit, so that a larger scale of a hostile schema or message would fill the memory;
+`PlainDecimal.java` has the same bounds."""
 
 
 @attrs.frozen
@@ -33,18 +40,30 @@ class Shape:
         return Decimal(self.digits, max(self.scale, 0))
 
 
-def shape_of(notes: avro.Notes) -> Shape:
+def shape_of(notes: avro.Notes, where: str, path: str) -> Shape:
     """Return a decimal's shape: the scale is the parameter's, not the annotation's.
 
-    A decimal of unknown precision gets all 38 digits; a value with more cannot be decoded.
+    A decimal of unknown precision gets all 38 digits; a value with more cannot be decoded.  Raises
+    `SchemaError`, with the path, for a shape that no source has.
     """
     text = notes.parameter("scale")
-    scale = notes.scale or 0 if text is None else int(text)
+    scale = notes.scale or 0 if text is None else _number(text, "scale", where, path)
     declared = notes.parameter("connect.decimal.precision")
-    precision = int(declared) if declared else notes.precision
+    precision = _number(declared, "precision", where, path) if declared else notes.precision
     if precision is None or (not declared and precision == UNKNOWN_PRECISION):
         precision = sparktype.MAX_PRECISION
+    if not MIN_SCALE <= scale <= MAX_SCALE:
+        raise SchemaError(where, path, f"has scale {scale:,}, allowed are {MIN_SCALE:,} to {MAX_SCALE:,}")
+    if not 1 <= precision <= MAX_DIGITS:
+        raise SchemaError(where, path, f"has precision {precision:,}, allowed are 1 to {MAX_DIGITS:,}")
     return Shape(precision, scale)
+
+
+def _number(text: str, name: str, where: str, path: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise SchemaError(where, path, f"has a {name} that is not a number: {text[:40]}") from error
 
 
 def plain_sql(scale: int) -> str:

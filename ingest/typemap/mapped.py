@@ -1,5 +1,6 @@
 """A compiled type as a value, and one made of a row of the type table."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import attrs
@@ -30,6 +31,18 @@ class Mapped:
     loses: str = ""
     unavailable: str = ""
     merges: str = ""
+    units: Mapping[str, str] = attrs.field(factory=lambda: {"": ""}, hash=False)
+    """What the stored values count or spell, where their Spark type does not say it, by path (`[]`, `.a`)."""
+
+    @property
+    def described(self) -> str:
+        """The Spark type, with the unit of its values if it has one."""
+        unit = self.units.get("", "")
+        return f"{self.spark} ({unit})" if unit else str(self.spark)
+
+    def clash(self, units: Mapping[str, str]) -> list[str]:
+        """Return the paths at which values of other units would lie in one column."""
+        return [path for path, unit in self.units.items() if units.get(path, unit) != unit]
 
     @property
     def is_plain(self) -> bool:
@@ -61,6 +74,7 @@ def of_row(row: TypeRow, reader: Any, beyond: Literal["fail", "null"]) -> Mapped
         row.unit,
         row.loses,
         merges=row.loses,
+        units={"": row.stored},
     )
     if not row.beyond:
         return mapped

@@ -15,6 +15,8 @@ from types import MappingProxyType
 
 import attrs
 
+from ingest.typemap.decimals import MAX_SCALE, MIN_SCALE
+
 
 @attrs.frozen
 class TypeRow:
@@ -31,6 +33,11 @@ class TypeRow:
     policy: str = ""
     beyond: str = ""
     source: str = ""
+    stored: str = ""
+    """What the stored values count or spell, where the Spark type does not say it.
+
+    Rows that differ in it never share a column.
+    """
 
 
 # A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
@@ -89,9 +96,9 @@ _CDL_TIMESTAMP = (
 )
 _HAS_OFFSET = "{c} rlike ':[0-9.]+ ?[+-][0-9:]+$'"  # Spark would drop it
 
-# Digits that PostgreSQL's numeric has at most before the point; Oracle's NUMBER has far fewer.  The text of a
-# larger scale, which is rubbish, would fill the memory (postgresql.org/docs/current/datatype-numeric.html).
-_MAX_SCALE = 131_072
+_CLOCK, _MICROS, _STAMP, _NUMBER = "time of day", "µs since midnight", "timestamp", "number"
+
+_MAX_BYTES = 61_230  # of the longest number, 147,455 digits
 
 _DBZ_TIME = "DBZ io.debezium.time"
 _BELOW_MICRO = "digits below 1 µs"
@@ -119,37 +126,38 @@ _ROWS = (
             source=f"{_DBZ_TIME}.IsoDate"),
     # --- times of day --------------------------------------------------------------------------
     TypeRow("io.debezium.time.Time", "int", "string", sql="ingest_clock({c}, 3)", policy="string",
-            fault=_outside_day("1000"), unit="ms since midnight", source=f"{_DBZ_TIME}.Time"),
+            fault=_outside_day("1000"), unit="ms since midnight", stored=_CLOCK, source=f"{_DBZ_TIME}.Time"),
     TypeRow("io.debezium.time.Time", "int", "bigint", sql="{c} * 1000L", policy="micros",
             fault=_outside_day("1000"), unit="ms since midnight, stored as µs",
-            source=f"{_DBZ_TIME}.Time"),
+            stored=_MICROS, source=f"{_DBZ_TIME}.Time"),
     TypeRow("org.apache.kafka.connect.data.Time", "int", "string", sql="ingest_clock({c}, 3)",
             fault=_outside_day("1000"), unit="ms since midnight", policy="string",
-            source="KC Time"),
+            stored=_CLOCK, source="KC Time"),
     TypeRow("org.apache.kafka.connect.data.Time", "int", "bigint", sql="{c} * 1000L",
             fault=_outside_day("1000"), unit="ms since midnight, stored as µs", policy="micros",
-            source="KC Time"),
+            stored=_MICROS, source="KC Time"),
     TypeRow("time-millis", "int", "string", sql="ingest_clock({c}, 3)", policy="string",
-            fault=_outside_day("1000"), unit="ms since midnight", source="AVRO time-millis"),
+            fault=_outside_day("1000"), unit="ms since midnight", stored=_CLOCK, source="AVRO time-millis"),
     TypeRow("time-millis", "int", "bigint", sql="{c} * 1000L", policy="micros",
             fault=_outside_day("1000"), unit="ms since midnight, stored as µs",
-            source="AVRO time-millis"),
+            stored=_MICROS, source="AVRO time-millis"),
     TypeRow("io.debezium.time.MicroTime", "long", "string", sql="ingest_clock({c}, 6)",
             fault=_outside_day("1000000L"), unit="µs since midnight", policy="string",
-            source=f"{_DBZ_TIME}.MicroTime"),
+            stored=_CLOCK, source=f"{_DBZ_TIME}.MicroTime"),
     TypeRow("io.debezium.time.MicroTime", "long", "bigint", policy="micros",
             fault=_outside_day("1000000L"), unit="µs since midnight",
-            source=f"{_DBZ_TIME}.MicroTime"),
+            stored=_MICROS, source=f"{_DBZ_TIME}.MicroTime"),
     TypeRow("io.debezium.time.NanoTime", "long", "string", sql="ingest_clock({c}, 9)",
             fault=_outside_day("1000000000L"), unit="ns since midnight", policy="string",
-            source=f"{_DBZ_TIME}.NanoTime"),
+            stored=_CLOCK, source=f"{_DBZ_TIME}.NanoTime"),
     TypeRow("io.debezium.time.NanoTime", "long", "bigint", sql="{c} div 1000", policy="micros",
             fault=_outside_day("1000000000L"), unit="ns since midnight, stored as µs",
-            loses=_BELOW_MICRO, source=f"{_DBZ_TIME}.NanoTime"),
+            loses=_BELOW_MICRO, stored=_MICROS, source=f"{_DBZ_TIME}.NanoTime"),
     TypeRow("io.debezium.time.IsoTime", "string", "string", sql=_NO_ZONE,
-            unit="ISO-8601 time, Z means no zone", source=f"{_DBZ_TIME}.IsoTime"),
+            unit="ISO-8601 time, Z means no zone", stored=_CLOCK, source=f"{_DBZ_TIME}.IsoTime"),
     TypeRow("io.debezium.time.ZonedTime", "string", "string",
-            unit="ISO-8601 time with offset", source=f"{_DBZ_TIME}.ZonedTime"),
+            unit="ISO-8601 time with offset", stored="time of day with offset",
+            source=f"{_DBZ_TIME}.ZonedTime"),
     # --- timestamps without a zone: wall clock --------------------------------------------------
     TypeRow("io.debezium.time.Timestamp", "long", "timestamp_ntz", logical="local-timestamp-millis",
             beyond=_BEYOND_NTZ, unit="ms since 1970-01-01, no zone",
@@ -167,16 +175,17 @@ _ROWS = (
             sql=_MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS), loses=_BELOW_MICRO,
             unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
-            unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
+            unit="ns since 1970-01-01, no zone", stored="ns since 1970-01-01",
+            source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
             sql=_nanos_text("{c}"), unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
-            source=f"{_DBZ_TIME}.NanoTimestamp"),
+            stored=_STAMP, source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
             sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", loses=_BELOW_MICRO,
             fault=f"{_UNPARSED} or {_SIGNED}", beyond=_BEYOND_TEXT,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
-            unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
+            unit="ISO-8601 timestamp, Z means no zone", stored=_STAMP, source=f"{_DBZ_TIME}.IsoTimestamp"),
     # --- timestamps with a zone: an instant -----------------------------------------------------
     TypeRow("io.debezium.time.ZonedTimestamp", "string", "timestamp",
             fault=_UNPARSED,
@@ -193,20 +202,23 @@ _ROWS = (
     TypeRow("decimal", "bytes", "decimal({precision},{scale})", logical="decimal",
             source="AVRO decimal"),
     TypeRow("io.debezium.data.VariableScaleDecimal", "record", "string",
-            sql=f"if({{c}}.scale between -{_MAX_SCALE} and {_MAX_SCALE}, "
+            sql=f"if({{c}}.scale between {MIN_SCALE} and {MAX_SCALE} "
+            f"and octet_length({{c}}.value) <= {_MAX_BYTES}, "
             "ingest_plain_decimal({c}.scale, {c}.value), null)",
             fault=_UNPARSED, unit="a number, in plain notation",
-            source="DBZ io.debezium.data.VariableScaleDecimal"),
+            stored=_NUMBER, source="DBZ io.debezium.data.VariableScaleDecimal"),
     TypeRow("cdc.data.Decimal", "string", "string", unit="a number",
-            source="CDL com.*.cdc.data.Decimal"),
+            stored=_NUMBER, source="CDL com.*.cdc.data.Decimal"),
     TypeRow("io.debezium.time.Year", "int", "int", unit="year", source=f"{_DBZ_TIME}.Year"),
     # --- durations -----------------------------------------------------------------------------
     TypeRow("io.debezium.time.Interval", "string", "string", unit="ISO-8601 duration",
-            source=f"{_DBZ_TIME}.Interval"),
+            stored="duration", source=f"{_DBZ_TIME}.Interval"),
     TypeRow("io.debezium.time.MicroDuration", "long", "bigint",
-            unit="µs; a month counts as 30.4375 days", source=f"{_DBZ_TIME}.MicroDuration"),
+            unit="µs; a month counts as 30.4375 days", stored="µs of a duration",
+            source=f"{_DBZ_TIME}.MicroDuration"),
     TypeRow("io.debezium.time.NanoDuration", "long", "bigint",
-            unit="ns; a month counts as 30.4375 days", source=f"{_DBZ_TIME}.NanoDuration"),
+            unit="ns; a month counts as 30.4375 days", stored="ns of a duration",
+            source=f"{_DBZ_TIME}.NanoDuration"),
     # --- structures that stay as they are --------------------------------------------------------
     *(TypeRow(f"io.debezium.data.geometry.{name}", "record", "", unit="well-known binary, and its SRID",
               source=f"DBZ io.debezium.data.geometry.{name}")
@@ -229,7 +241,7 @@ _ROWS = (
     TypeRow("io.debezium.data.Ltree", "string", "string", source="DBZ io.debezium.data.Ltree"),
     TypeRow("io.debezium.data.Tsvector", "string", "string", source="DBZ io.debezium.data.Tsvector"),
     TypeRow("io.debezium.data.Bits", "bytes", "binary", unit="little-endian bit set",
-            source="DBZ io.debezium.data.Bits"),
+            stored="bits", source="DBZ io.debezium.data.Bits"),
 )  # fmt: skip
 
 # What a source with 100 ns ticks (SQL Server) allows beyond the rows above: wrapped values are unwrapped.
@@ -243,11 +255,11 @@ _ROWS_100NS = (
             source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
             fault="pmod({c}, 100) != 0", unit="ns since 1970-01-01, no zone",
-            source=f"{_DBZ_TIME}.NanoTimestamp; wrapped values have no bigint"),
+            stored="ns since 1970-01-01", source=f"{_DBZ_TIME}.NanoTimestamp; wrapped values have no bigint"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
             sql=_nanos_text(_UNWRAPPED_NS),
             fault=_NO_TICKS, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
-            source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
+            stored=_STAMP, source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
 )  # fmt: skip
 
 # What a source whose times of day are durations (MySQL: -838:59:59 to 838:59:59) allows beyond these rows.
@@ -262,16 +274,16 @@ def _beyond_longest(of_second: int) -> str:
 _ROWS_OF_DURATIONS = (
     TypeRow("io.debezium.time.Time", "int", "string", sql="ingest_clock({c}, 3)", policy="string",
             fault=_beyond_longest(1000), unit="ms, which may be negative",
-            source=f"{_DBZ_TIME}.Time; MySQL TIME"),
+            stored=_CLOCK, source=f"{_DBZ_TIME}.Time; MySQL TIME"),
     TypeRow("io.debezium.time.Time", "int", "bigint", sql="{c} * 1000L", policy="micros",
             fault=_beyond_longest(1000), unit="ms, which may be negative, stored as µs",
-            source=f"{_DBZ_TIME}.Time; MySQL TIME"),
+            stored=_MICROS, source=f"{_DBZ_TIME}.Time; MySQL TIME"),
     TypeRow("io.debezium.time.MicroTime", "long", "string", sql="ingest_clock({c}, 6)", policy="string",
             fault=_beyond_longest(1_000_000), unit="µs, which may be negative",
-            source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
+            stored=_CLOCK, source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
     TypeRow("io.debezium.time.MicroTime", "long", "bigint", policy="micros",
             fault=_beyond_longest(1_000_000), unit="µs, which may be negative",
-            source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
+            stored=_MICROS, source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
 )  # fmt: skip
 
 TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})

@@ -256,3 +256,45 @@ def test_a_column_is_read_from_the_variants_that_carry_it() -> None:
     assert both.columns[0].value("row") == "coalesce(cast(row.c1 as bigint), row.c2)"
     assert first.columns[0].value("row") == "row.c1"
     assert TargetColumn("a", parse_ddl("int")).value("row") == "cast(null as int)"
+
+
+AMOUNTS: list[dict[str, Any]] = [{**ID, "amount": "int"}, {**ID, "amount": "string"}]
+OWN: dict[str, Any] = {**ID, "amount": "string", "amount_v2": "long"}
+
+
+def test_a_clashs_column_stays_its_own_when_the_source_gets_one_of_that_name() -> None:
+    """By the order in which the table met the versions, not by the names that are there now."""
+    result = compiled([*AMOUNTS, OWN], of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
+    held = present(id="int", amount="int", amount_v2="string")
+    third = SchemaId(THIRD)
+    found = evolve(result, [SECOND, third], held, [FIRST, SECOND])
+    assert names(found) == ["amount_v2 string", "amount_v2_v3 bigint"]
+    again = evolve(result, [third], {**held, **present(amount_v2_v3="bigint")}, [FIRST, SECOND, third])
+    assert names(again) == ["amount_v2 string", "amount_v2_v3 bigint"]
+
+
+def test_a_sources_own_column_is_not_taken_for_a_clashs() -> None:
+    """Where the table met it first, a late record of the clashing version gets another column."""
+    result = compiled([*AMOUNTS, OWN], of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
+    third = SchemaId(THIRD)
+    held = present(id="int", amount="int", amount_v2="bigint", amount_v3="string")
+    found = evolve(result, [SECOND, third], held, [FIRST, third])
+    assert sorted(names(found)) == ["amount_v2 bigint", "amount_v3 string"]
+    again = evolve(result, [SECOND, third], held, [FIRST, third, SECOND])
+    assert sorted(names(again)) == ["amount_v2 bigint", "amount_v3 string"]
+
+
+def test_a_deleted_version_does_not_undo_a_rename() -> None:
+    """The registry lists deleted versions first; names follow the order of versions."""
+    renamed = envelope({**ID, "remark": "string"})
+    (field,) = (one for one in renamed["fields"][0]["type"][1]["fields"] if one["name"] == "remark")
+    field["aliases"] = ["note"]
+    nodes = [envelope({**ID, "note": "string"}), renamed, envelope({**ID, "remark": "string", "b": "int"})]
+    versions = [
+        attrs.evolve(written(VALUE_ID + number, node), version=number + 1)
+        for number, node in enumerate(nodes)
+    ]
+    result = compile_table(table(), [written(KEY_ID, key(ID))], [versions[2], versions[0], versions[1]])
+    found = evolve(result, [SECOND], present(id="int", note="string"), [FIRST, SECOND])
+    assert names(found) == ["note string"]
+    assert found.changes == ()
