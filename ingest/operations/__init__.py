@@ -1,1 +1,1 @@
-"""What a person asks of tables apart from a run."""
+"""Operations on tables apart from a run: plan, status, offsets, rejects, versions, signals."""

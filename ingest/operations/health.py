@@ -1,4 +1,4 @@
-"""A table's health in a word, and the bound that a person sets for its lag."""
+"""A table's health in a word, and the limit of its lag."""
 
 import re
 from typing import TYPE_CHECKING, Final, Literal
@@ -24,32 +24,32 @@ class Bound:
     seconds: int | None = None
 
     def problem(self, status: "TableStatus") -> str:
-        """Say how a table is past the bound; nothing where it is not.
+        """Describe how far a table is beyond the bound; empty if it is not.
 
-        A lag that nobody knows counts as past it, unless nothing is left to read.
+        An unknown lag is beyond every bound, unless no message is pending.
         """
         if self.offsets is not None:
             over = status.lag is None or status.lag > self.offsets
-            found = "nobody knows how many offsets" if status.lag is None else f"{status.lag:,} offsets"
+            lag = "lag unknown" if status.lag is None else f"{status.lag:,} offsets behind"
         else:
             lag_s, limit = status.source_lag_s, self.seconds or 0
             over = status.lag != 0 and (lag_s is None or lag_s > limit)
-            found = "nobody knows how long" if lag_s is None else f"{lag_s:,.0f} s"
-        return f"{found} behind, allowed are {self.text}" if over else ""
+            lag = "lag unknown" if lag_s is None else f"{lag_s:,.0f} s behind"
+        return f"{lag}, limit is {self.text}" if over else ""
 
 
 def parse_bound(text: str) -> Bound:
     """Read `1000` (offsets) or `15m` (source time)."""
-    found = _BOUND.fullmatch(text.strip())
-    if found is None:
+    match = _BOUND.fullmatch(text.strip())
+    if match is None:
         todo = f"Give offsets (1000), or a duration in {', '.join(_SECONDS)} (15m)"
-        raise UsageError(f"--max-lag {text}: is no lag", todo)
-    number, unit = int(found[1]), found[2]
+        raise UsageError(f"--max-lag {text}: not a valid lag", todo)
+    number, unit = int(match[1]), match[2]
     return Bound(text, seconds=number * _SECONDS[unit]) if unit else Bound(text, offsets=number)
 
 
 def health(status: "TableStatus", bound: Bound | None = None) -> Word:
-    """Sum a table up: `failing` where a run would stop, `behind` only past a bound."""
+    """Return a table's health: `failing` if a run would fail, `behind` only beyond a bound."""
     if status.error:
         return "failing"
     if bound is not None and bound.problem(status):

@@ -1,6 +1,6 @@
-"""What a run would do, without writing, and what the versions change that a table has not met yet.
+"""A run without its commit, and the differences of schema versions that are new to a table.
 
-Nothing here is a guess: the pending range is read, decoded, folded and fitted as a run does it.
+The pending range is read, decoded and fitted by the steps of a run.
 """
 
 import uuid
@@ -43,10 +43,10 @@ PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
 
 @attrs.frozen
 class VersionPlan:
-    """A version of the value subject that the table has not met yet, against the version before it.
+    """A version of the value subject that is new to the table, compared with the version before it.
 
-    `waiting`: whether pending records were written with it.  `problem` is why it cannot be compiled.  `level`
-    is the subject's compatibility, `refusal` what that says of this version: empty where it takes it.
+    `waiting`: whether pending records have it.  `problem` is the reason why it cannot be compiled.  `level`
+    is the subject's compatibility, `refusal` the registry's answer if that level refuses this version.
     """
 
     version: int
@@ -65,7 +65,7 @@ class VersionPlan:
             "id": self.schema_id,
             "waiting": self.waiting,
             "deleted": self.deleted,
-            "changes": [one.to_json() for one in self.changes],
+            "changes": [change.to_json() for change in self.changes],
             "problem": self.problem or None,
             "compatibility": self.level or None,
             "incompatible": self.refusal or None,
@@ -124,10 +124,10 @@ class TablePlan:
             "read": counts.read,
             "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
             "rejected": counts.rejected,
-            "schema_ids": [one for one in counts.schema_ids if one > 0],
-            "versions": [one.to_json() for one in self.versions],
-            "schema_changes": [one.to_json() for one in self.changes],
-            "refused": {str(one): reason for one, reason in self.refused.items()},
+            "schema_ids": [schema_id for schema_id in counts.schema_ids if schema_id > 0],
+            "versions": [version.to_json() for version in self.versions],
+            "schema_changes": [change.to_json() for change in self.changes],
+            "refused": {str(schema_id): reason for schema_id, reason in self.refused.items()},
             "rewrites": list(self.rewrites),
             "columns": [column.to_json() for column in self.columns],
             "error": str(self.error) if self.error else None,
@@ -157,7 +157,7 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
 def _idle(
     run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, known: tuple[SchemaId, ...]
 ) -> TablePlan:
-    """Complete the plan of a table without pending messages: a run passes, whatever the schemas are."""
+    """Complete the plan of a table without pending messages: a run passes with any schemas."""
     try:
         return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
     except (SchemaError, UnmappedTypeError) as error:
@@ -165,7 +165,7 @@ def _idle(
 
 
 def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, known: tuple[SchemaId, ...]) -> TablePlan:
-    """Add to a plan what the pending messages bring."""
+    """Add the counts and changes of the pending messages to a plan."""
     waiting = (*batch.counts.schema_ids, *batch.counts.rejected_ids)
     return attrs.evolve(
         plan,
@@ -189,14 +189,14 @@ def _column_changes(batch: PreparedBatch) -> tuple[ColumnChange, ...]:
 
 
 def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
-    """Return a plan that ends with what would stop the run."""
+    """Return a plan that ends with an error."""
     return attrs.evolve(
         plan, verdict="temporary" if isinstance(error, RetryableError) else "fail", error=error
     )
 
 
 def exit_code(plans: Sequence[TablePlan]) -> int:
-    """Return the exit code that a run of these tables would have: the worst of its errors', 0 without any."""
+    """Return the exit code of a run of these tables: that of the worst error, 0 without any."""
     return min((plan.error.exit_code for plan in plans if plan.error), default=0)
 
 
@@ -206,55 +206,58 @@ def exit_code(plans: Sequence[TablePlan]) -> int:
 def _versions(
     run: Run, compiled: CompiledTable, known: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
 ) -> tuple[VersionPlan, ...]:
-    """Return the versions that are newer than all that the table has met, and older ones that are waiting.
+    """Return the versions newer than all known ones, older ones with pending records, and uncompilable ones.
 
-    A new table has met none, and has nothing to change: only what is waiting, or cannot be compiled, is told.
+    A new table knows no version and has no columns to compare: newer versions without records are left out.
     """
     subject = compiled.table.subjects.value
     if compiled.table.format != "avro" or subject is None:
         return ()
     writers = sorted((w for w in compiled.value.writers if w.version), key=lambda writer: writer.version)
-    newest = max((w.version for w in writers if w.schema_id in known), default=None)
+    newest = max((writer.version for writer in writers if writer.schema_id in known), default=None)
     deleted = deleted_versions(run.registry, subject)
-    found = []
-    for index, writer in enumerate(writers):
-        is_waiting = writer.schema_id in waiting
-        if writer.schema_id in known or not (is_waiting or (newest is not None and writer.version > newest)):
-            continue
-        before = writers[index - 1] if index and newest is not None else None
-        one = VersionPlan(writer.version, writer.schema_id, is_waiting, writer.version in deleted)
-        found.append(_described(run.registry, compiled, one, before, writer))
+    plans = []
+    for before, writer in zip((None, *writers), writers, strict=False):
+        if writer.schema_id not in known and _is_new(writer, newest, waiting):
+            is_waiting, is_deleted = writer.schema_id in waiting, writer.version in deleted
+            version = VersionPlan(writer.version, writer.schema_id, is_waiting, is_deleted)
+            compared = before if newest is not None else None
+            plans.append(_compared(run.registry, compiled, version, writer, compared))
     unmapped = [
-        VersionPlan(one.version, one.schema_id, waiting=False, problem=problem)
-        for one, problem in compiled.unmapped
-        if one.version and one.schema_id not in known
+        VersionPlan(schema.version, schema.schema_id, waiting=False, problem=problem)
+        for schema, problem in compiled.unmapped
+        if schema.version and schema.schema_id not in known
     ]
-    return tuple(sorted((*found, *unmapped), key=lambda one: one.version))
+    return tuple(sorted((*plans, *unmapped), key=lambda version: version.version))
 
 
-def _described(
+def _is_new(writer: CompiledWriter, newest: int | None, waiting: tuple[SchemaId, ...]) -> bool:
+    return writer.schema_id in waiting or (newest is not None and writer.version > newest)
+
+
+def _compared(
     registry: Registry,
     compiled: CompiledTable,
-    one: VersionPlan,
-    before: CompiledWriter | None,
+    version: VersionPlan,
     writer: CompiledWriter,
+    before: CompiledWriter | None,
 ) -> VersionPlan:
-    """Say what a version changes, and what the registry's level says of that."""
+    """Add to a version its differences from the one before it, and the verdict of the registry's level."""
     misfit = compiled.misfits.get(writer.schema_id)
     if misfit:
         changes = planned(compiled.table, [SchemaChange("envelope-changed", "", misfit)])
-        return attrs.evolve(one, changes=changes)
+        return attrs.evolve(version, changes=changes)
     if before is None:
-        return one
+        return version
     changes = planned(compiled.table, differences(compiled.value, before.schema_id, writer.schema_id))
     level, refusal = _compatibility(registry, compiled.table, before, writer)
-    return attrs.evolve(one, changes=changes, level=level, refusal=refusal)
+    return attrs.evolve(version, changes=changes, level=level, refusal=refusal)
 
 
 def _compatibility(
     registry: Registry, table: TableConfig, before: CompiledWriter, writer: CompiledWriter
 ) -> tuple[str, str]:
-    """Return the subject's level, and what it says against a version as the next one, if it can be asked."""
+    """Return the subject's level, and the registry's reasons if it refuses a version at that level."""
     subject = table.subjects.value
     if subject is None:
         return "", ""

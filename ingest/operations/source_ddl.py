@@ -1,7 +1,7 @@
-"""The schema changes that a connector tells of on a topic of its own, for one table: the newest few.
+"""The newest schema changes of one table, from the connector's schema change topic.
 
 A value is `SchemaChangeValue` (debezium: relational/history, HistorizedRelationalDatabaseSchema): its
-`tableChanges` name tables by quoted identifiers, and `ddl` is null where the source logs none (SQL Server).
+`tableChanges` name tables by quoted identifiers, and `ddl` is null for SQL Server.
 """
 
 import json
@@ -23,12 +23,12 @@ from ingest.settings import Settings
 from ingest.tables import TableConfig
 
 _LOOKED_AT = 50
-"""Messages at the end of each partition that are looked at."""
+"""The number of messages to read at the end of each partition."""
 
 
 @attrs.frozen
 class SourceChange:
-    """What the source changed: when, how (CREATE, ALTER, DROP), its statement, and the columns after it."""
+    """A schema change at the source: time, CREATE, ALTER or DROP, its statement, and the columns after it."""
 
     at: datetime
     kind: str
@@ -46,7 +46,7 @@ class SourceChange:
 
 
 def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> tuple[SourceChange, ...]:
-    """Read a table's newest schema changes from the topic that its file names; none where it names none."""
+    """Read a table's newest schema changes from the topic that its file names, if it names one."""
     if not table.schema_changes:
         return ()
     topic, kafka = table.schema_changes, settings.kafka
@@ -54,12 +54,12 @@ def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> 
     ends = {p: (max(mark.begin, mark.end - _LOOKED_AT), mark.end) for p, mark in marks.items()}
     records = sample(kafka, topic, ends, per_end=_LOOKED_AT)
     values = (_decode(registry, topic, record) for record in dict.fromkeys(records))
-    found = (change for value in values if value for change in _changes(table, value))
-    return tuple(sorted(found, key=lambda change: change.at))
+    changes = (change for value in values if value for change in _changes(table, value))
+    return tuple(sorted(changes, key=lambda change: change.at))
 
 
 def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str, Any] | None:
-    """Decode a message, JSON or Confluent Avro; None without a value."""
+    """Decode a message, JSON or Confluent Avro; None if it has no value."""
     text = record.value
     if not text:
         return None
@@ -73,7 +73,7 @@ def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str,
             value = json.loads(text)
     except (ValueError, EOFError, IndexError) as error:
         raise SchemaError(
-            f"topic {topic}", "$", f"holds a message that is no schema change: {error}"
+            f"topic {topic}", "$", f"holds a message that is not a schema change: {error}"
         ) from error
     payload = value.get("payload", value) if isinstance(value, dict) else None
     return payload if isinstance(payload, dict) else None
@@ -84,9 +84,9 @@ def _changes(table: TableConfig, value: Mapping[str, Any]) -> list[SourceChange]
     at = to_moment(int(source.get("ts_ms") or value.get("ts_ms") or 0))
     ddl = value.get("ddl") or ""
     return [
-        SourceChange(at, str(one.get("type", "")), "" if ddl == "N/A" else ddl, _columns(one))
-        for one in value.get("tableChanges") or ()
-        if _is_of(table, str(one.get("id", "")))
+        SourceChange(at, str(change.get("type", "")), "" if ddl == "N/A" else ddl, _columns(change))
+        for change in value.get("tableChanges") or ()
+        if _is_of(table, str(change.get("id", "")))
     ]
 
 

@@ -1,4 +1,4 @@
-"""A signal as the statement that a person runs in the source: SQL, or for MongoDB a line of mongosh."""
+"""A signal as a statement to run in the source: SQL, or for MongoDB a line of mongosh."""
 
 import json
 import re
@@ -29,25 +29,25 @@ def statement(signal: Signal, signal_table: str) -> str:
 
 def _json(signal: Signal) -> str:
     text = json.dumps(signal.data)
-    # SQL*Plus and SQL Developer ask for the value of whatever stands behind `&`.
+    # SQL*Plus and SQL Developer replace `&name` by a value that they ask for.
     return text.replace("&", "\\u0026") if signal.connector.dialect == "oracle" else text
 
 
 def _name_parts(text: str) -> list[str]:
     """Split a dotted name; a part in double quotes may have dots."""
-    found = list(_NAME_PART.finditer(text))
-    if not found or ".".join(one[0] for one in found) != text:
-        raise UsageError(f"--signal-table {text}: is no name", "Write it as in `signal.data.collection`")
-    return [one[2] or one[1].replace('""', '"') for one in found]
+    parts = list(_NAME_PART.finditer(text))
+    if not parts or ".".join(part[0] for part in parts) != text:
+        raise UsageError(f"--signal-table {text}: not a name", "Write it as in `signal.data.collection`")
+    return [part[2] or part[1].replace('""', '"') for part in parts]
 
 
 def _quote_name(dialect: str, text: str) -> str:
     parts = _name_parts(text)
-    most = len(COLLECTION_PARTS[dialect])
-    if len(parts) > most:
-        raise UsageError(f"--signal-table {text}: has {len(parts)} parts; {dialect} has {most} at the most")
-    if dialect == "oracle" and len(parts) == most:
-        parts = parts[1:]  # the PDB is that of the session, and no part of a name in SQL
+    limit = len(COLLECTION_PARTS[dialect])
+    if len(parts) > limit:
+        raise UsageError(f"--signal-table {text}: has {len(parts)} parts; {dialect} has at most {limit}")
+    if dialect == "oracle" and len(parts) == limit:
+        parts = parts[1:]  # the session selects the PDB; names in SQL do not have it
     return ".".join(_QUOTES[dialect](part) for part in parts)
 
 
@@ -75,8 +75,8 @@ def _literal(dialect: str, text: str) -> str:
 def _mongosh(signal: Signal, signal_table: str) -> str:
     database, dot, name = signal_table.partition(".")
     if not (database and dot and name):
-        raise UsageError(f"--signal-table {signal_table}: is no name", "Write DATABASE.COLLECTION")
+        raise UsageError(f"--signal-table {signal_table}: not a name", "Write DATABASE.COLLECTION")
     # The connector wants three fields in this order (debezium: MongoDbConnectorConfig.java).
     document = json.dumps({"_id": signal.id, "type": signal.kind, "data": signal.data})
-    place = f"db.getSiblingDB({json.dumps(database)}).getCollection({json.dumps(name)})"
-    return f"{place}.insertOne({document});"
+    target = f"db.getSiblingDB({json.dumps(database)}).getCollection({json.dumps(name)})"
+    return f"{target}.insertOne({document});"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class PlannedChange:
-    """One difference that a version makes, the table file's policy for it, and what that does."""
+    """One difference that a version makes, the table file's policy for it, and its effect."""
 
     change: SchemaChange
     policy: Policy
@@ -37,7 +37,7 @@ class PlannedChange:
 
 
 def planned(table: TableConfig, changes: Sequence[SchemaChange]) -> tuple[PlannedChange, ...]:
-    """Say what the table file's policies do about changes."""
+    """Return the table file's policies for changes, and their effects."""
     policies = [(change, table.policy(change.kind)) for change in changes]
     return tuple(PlannedChange(change, policy, effect_of(change.kind, policy)) for change, policy in policies)
 
@@ -47,7 +47,7 @@ def planned(table: TableConfig, changes: Sequence[SchemaChange]) -> tuple[Planne
 
 @attrs.frozen
 class Comparison:
-    """What a subject's newer version changes about an older one."""
+    """The differences of a subject's newer version from an older one."""
 
     old: Registered
     new: Registered
@@ -58,10 +58,10 @@ class Comparison:
         return {
             "subject": self.new.subject,
             **{
-                side: {"version": one.version, "id": one.id}
-                for side, one in (("from", self.old), ("to", self.new))
+                side: {"version": version.version, "id": version.id}
+                for side, version in (("from", self.old), ("to", self.new))
             },
-            "changes": [one.to_json() for one in self.changes],
+            "changes": [change.to_json() for change in self.changes],
         }
 
 
@@ -79,14 +79,14 @@ def compare(
     if first is None:
         raise UsageError(f"{subject} has only version {last}", "There is nothing to compare it with")
     pair = registry.version(subject, first), registry.version(subject, last)
-    written = {one.version: one for one in fetch_versions(registry, subject)}
-    for one in pair:
-        if one.version not in written:
-            raise SchemaNotFoundError(registry.url, f"subject {subject} version {one.version}")
-    both = [written[one.version] for one in pair]
+    schemas = {schema.version: schema for schema in fetch_versions(registry, subject)}
+    for version in pair:
+        if version.version not in schemas:
+            raise SchemaNotFoundError(registry.url, f"subject {subject} version {version.version}")
+    both = [schemas[version.version] for version in pair]
     policies = table or _table_of(subject, both[-1])
-    kept = attrs.evolve(policies, target=Target(mode="append"))  # no keys are needed to compare
-    compiled = compile_table(kept, (), both)
+    keyless = attrs.evolve(policies, target=Target(mode="append"))  # no keys are needed to compare
+    compiled = compile_table(keyless, (), both)
     changes = [
         SchemaChange("envelope-changed", "", reason) for reason in compiled.misfits.values()
     ] or differences(compiled.value, both[0].schema_id, both[1].schema_id)
@@ -109,7 +109,7 @@ def _table_of(subject: Subject, newest: WriterSchema) -> TableConfig:
 
 
 def value_subject(table: TableConfig) -> Subject:
-    """Return the subject of a table's values.  Raises `UsageError` where it has none."""
+    """Return the subject of a table's values.  Raises `UsageError` for a table without one."""
     if table.subjects.value is None:
         problem = f"table {table.name} has no value subject"
         raise UsageError(problem, "Only schemas of a registry have versions")
@@ -121,7 +121,7 @@ def value_subject(table: TableConfig) -> Subject:
 
 @attrs.frozen
 class SubjectVersion:
-    """A version of a table's value subject, and the commits that met it; no instant: none did."""
+    """A version of a table's value subject, and the commits with its records, if there are any."""
 
     version: int
     schema_id: SchemaId
@@ -139,27 +139,30 @@ class SubjectVersion:
 def history(
     registry: Registry, subject: Subject, entries: "Sequence[LedgerEntry]"
 ) -> tuple[SubjectVersion, ...]:
-    """Return every version, and where a table's commits (`entries`, newest first) met it.
+    """Return every version, with the table's commits (`entries`, newest first) that have records of it.
 
-    Ids that are no versions of the subject, and that commits met nevertheless, come last, as version 0.
+    Ids in commits that are not versions of the subject come last, as version 0.
     """
     deleted = deleted_versions(registry, subject)
     versions = [registry.version(subject, number) for number in registry.versions(subject, deleted=True)]
-    met: dict[SchemaId, list[Instant]] = {}
+    instants: dict[SchemaId, list[Instant]] = {}
     for entry in reversed(entries):
         for schema_id in entry.schema_ids if entry.kind == "run" else ():
             if entry.instant:
-                met.setdefault(schema_id, []).append(entry.instant)
-    known = {one.id for one in versions}
-    numbered = [(one.version, one.id) for one in versions] + [(0, one) for one in met if one not in known]
-    return tuple(_version(number, one, met.get(one, []), deleted) for number, one in numbered)
+                instants.setdefault(schema_id, []).append(entry.instant)
+    registered = {version.id for version in versions}
+    numbered = [(version.version, version.id) for version in versions]
+    numbered += [(0, schema_id) for schema_id in instants if schema_id not in registered]
+    return tuple(
+        _version(number, schema_id, instants.get(schema_id, []), deleted) for number, schema_id in numbered
+    )
 
 
 def _version(
-    number: int, schema_id: SchemaId, met: Sequence[Instant], deleted: frozenset[int]
+    number: int, schema_id: SchemaId, instants: Sequence[Instant], deleted: frozenset[int]
 ) -> SubjectVersion:
-    first, last = (met[0], met[-1]) if met else (None, None)
-    return SubjectVersion(number, schema_id, number in deleted, first, last, len(met))
+    first, last = (instants[0], instants[-1]) if instants else (None, None)
+    return SubjectVersion(number, schema_id, number in deleted, first, last, len(instants))
 
 
 # --- a version that is not registered yet ----------------------------------------------------------
@@ -167,7 +170,7 @@ def _version(
 
 @attrs.frozen
 class CompatibilityReport:
-    """What the registry and a table would say of a new version."""
+    """The answers of the registry and of a table to a new version."""
 
     subject: Subject
     against: Registered
@@ -190,8 +193,8 @@ class CompatibilityReport:
             "compatibility": self.level,
             "compatible": self.verdict.compatible,
             "messages": list(self.verdict.messages),
-            "changes": [one.to_json() for one in self.changes],
-            "failures": [str(one) for one in self.failures],
+            "changes": [change.to_json() for change in self.changes],
+            "failures": [str(failure) for failure in self.failures],
             "rewrites": list(self.rewrites),
             "passes": self.passes,
         }
@@ -200,9 +203,9 @@ class CompatibilityReport:
 def check(registry: Registry, table: TableConfig, file: Path, present: Present) -> CompatibilityReport:
     """Ask whether a schema could be the next version of a table's value subject.
 
-    `present` are the table's columns; None: those that all versions so far would make.  Names that the latest
-    version takes from other subjects are known to the file too.  Raises `SchemaError` for a file that is no
-    schema, `UnmappedTypeError` for one that has a type without a rule.
+    `present` are the table's columns, by default those of all versions so far.  The file may use names that
+    the latest version takes from other subjects.  Raises `SchemaError` for a file that is not a schema,
+    `UnmappedTypeError` for a type without a rule.
     """
     subject = value_subject(table)
     latest = registry.latest(subject)
@@ -210,15 +213,15 @@ def check(registry: Registry, table: TableConfig, file: Path, present: Present) 
     schema = read_schema(file, references)
     keys = fetch_versions(registry, table.subjects.key) if table.subjects.key else ()
     values = fetch_versions(registry, subject)
-    new = WriterSchema(SchemaId(-1), file.name, schema, version=max(one.version for one in values) + 1)
+    new = WriterSchema(SchemaId(-1), file.name, schema, version=max(schema.version for schema in values) + 1)
     so_far = compile_written(table, keys, values)
     compile_table(table, keys, (new,))  # a version that cannot be compiled is an error here
     compiled = compile_written(table, keys, (*values, new))
-    known = [writer.schema_id for writer in so_far.value.writers if writer.record]
+    known_schemas = [writer.schema_id for writer in so_far.value.writers if writer.record]
     if present is None:
-        made = evolve(so_far, known, None)
-        present = {column.name: column.spark for column in (*made.keys, *made.columns)}
-    evolution = evolve(compiled, [new.schema_id], present, known)
+        first = evolve(so_far, known_schemas, None)
+        present = {column.name: column.spark for column in (*first.keys, *first.columns)}
+    evolution = evolve(compiled, [new.schema_id], present, known_schemas)
     changes: Sequence[SchemaChange] = ()
     if not compiled.misfits.get(new.schema_id):
         changes = differences(compiled.value, latest.id, new.schema_id)

@@ -1,4 +1,4 @@
-"""Run after run, until it is stopped: what one runs into, the next one tries again."""
+"""Run after run, until a signal stops it; each run retries the temporary errors of the one before."""
 
 import time
 from collections.abc import Callable, Generator
@@ -10,17 +10,17 @@ from ingest.run.report import RunReport
 from ingest.stop import Stop, listening
 
 RunOnce = Callable[[Stop], RunReport]
-"""A run that hears signals by the `Stop` it is given, and tells of them in its report alone."""
+"""A run that receives signals by its `Stop`, and reports them only in its report."""
 
 _TICK_S: Final = 0.1
 
 
 def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, None]:
-    """Give the report of each run, until a signal comes or every table fails for good.
+    """Yield the report of each run, until a signal comes or every table fails permanently.
 
-    Runs begin `interval_s` apart, or at once where a bounded run left something behind.  What is temporary
-    and concerns all tables (a broker out of reach) is logged, and tried again; other errors are raised.  In
-    the main thread a SIGTERM or SIGINT ends it in order, in a run or between two; a second one at once.
+    Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A temporary error of
+    all tables (a broker out of reach) is logged and retried; other errors are raised.  In the main thread a
+    SIGTERM or SIGINT ends it in order, in a run or between two; a second one at once.
     """
     between = Stop()
     with listening(between):
@@ -36,13 +36,13 @@ def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, N
 
 
 def is_news(report: RunReport, before: RunReport | None) -> bool:
-    """Tell whether a run says anything that the one `before` it did not: a commit, or another error."""
-    is_committed = any(one.outcome == "committed" for one in report.tables)
+    """Whether a run has news compared with the one `before` it: a commit, or another error."""
+    is_committed = any(table.outcome == "committed" for table in report.tables)
     return before is None or is_committed or _errors(report) != _errors(before)
 
 
 def _errors(report: RunReport) -> dict[str, str]:
-    return {one.table: str(one.error) for one in report.tables if one.error}
+    return {table.table: str(table.error) for table in report.tables if table.error}
 
 
 def _attempt(run_once: RunOnce, within: Stop) -> RunReport | None:
@@ -59,9 +59,9 @@ def _pause(between: Stop, until: float) -> None:
 
 
 def _left_behind(report: RunReport) -> bool:
-    """Tell whether a table that was committed has more to read that was there already."""
-    return any(one.outcome == "committed" and one.measures.lag_offsets for one in report.tables)
+    """Whether a committed table has messages left that were there when the run began."""
+    return any(table.outcome == "committed" and table.measures.lag_offsets for table in report.tables)
 
 
 def _is_hopeless(report: RunReport) -> bool:
-    return bool(report.tables) and all(one.outcome == "failed" for one in report.tables)
+    return bool(report.tables) and all(table.outcome == "failed" for table in report.tables)

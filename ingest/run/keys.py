@@ -1,4 +1,4 @@
-"""Keys that Hudi could not hold apart, stopped before anything is written."""
+"""Keys that Hudi could not distinguish, refused before anything is written."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +28,7 @@ def check_keys(
     columns: Sequence[TargetColumn],
     present: Mapping[str, SparkType],
 ) -> None:
-    """Refuse types that are no record key or partition, and changes that would give old rows new keys."""
+    """Refuse types that cannot be a record key or a partition, and changes of the keys of stored rows."""
     check_partitions(table, [key.name for key in keys])
     for key in keys:
         reason = unsafe_key_type(str(key.spark))
@@ -42,13 +42,13 @@ def check_keys(
         kind = kinds.get(name, present.get(name))
         if kind is None:
             where = f"table {table.name}"
-            raise SchemaError(where, f"$.{name}", "is no column, so it cannot be partitioned by")
+            raise SchemaError(where, f"$.{name}", "is not a column and cannot be a partition")
         if reason := unsafe_partition_type(str(kind)):
             raise SchemaError(f"table {table.name}", f"$.{name}", f"{kind} as partition: {reason}")
 
 
 def with_key_rules(compiled: CompiledTable) -> CompiledTable:
-    """Let a table reject the keys whose text Hudi would take for another's."""
+    """Let a table reject keys that Hudi's text form cannot distinguish."""
     if compiled.keeps_all:
         return compiled
     kinds = {name: str(kind) for name, kind in compiled.key_columns}
@@ -57,7 +57,7 @@ def with_key_rules(compiled: CompiledTable) -> CompiledTable:
 
 
 def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetColumn]) -> None:
-    """Refuse rows with a partition column outside the key whose text names no folder of its own."""
+    """Refuse rows with a partition value, outside the key, that is not safe as the name of a folder."""
     names = [name for name in table.target.partition_by if name not in {key.name for key in keys}]
     kinds = {name: kind for name, kind in rows.dtypes if name in names}
     rules = unsafe_folders(names, kinds, quote)

@@ -1,4 +1,4 @@
-"""Schemas that messages hold themselves (JSON), or that a file declares for them."""
+"""Schemas inside JSON messages, and schemas that a file declares for them."""
 
 import json
 from collections.abc import Iterable, Sequence

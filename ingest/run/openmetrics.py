@@ -1,6 +1,6 @@
-"""What a run did, as metrics: OpenMetrics text in files for a textfile collector, or sent to a Pushgateway.
+"""A run as metrics: OpenMetrics text in files for a textfile collector, or sent to a Pushgateway.
 
-All are gauges: a bounded job's numbers are those of its last run, and no counter that goes on would be true.
+All are gauges: a bounded job's numbers are those of its last run, so a counter would be wrong.
 The text is OpenMetrics, and Prometheus' older format too, which node_exporter and the Pushgateway read.
 """
 
@@ -28,7 +28,7 @@ _GROUP: Final = "http://HOST:9091/metrics/job/NAME"
 # name, unit, what it says; the unit is the end of the name
 _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_table_outcome": ("", "How the last run of the table ended: 1 for that outcome, 0 for others."),
-    "ingest_table_messages": ("", "Messages that the last run read, by what became of them."),
+    "ingest_table_messages": ("", "Messages that the last run read, by result."),
     "ingest_table_read_bytes": ("bytes", "Keys and values that the last run read."),
     "ingest_table_duration_seconds": ("seconds", "How long the table took."),
     "ingest_table_commit_duration_seconds": ("seconds", "How long its commit took, upkeep included."),
@@ -36,7 +36,7 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_table_lag_seconds": ("seconds", "Age of the newest change in the table, 0 if nothing waits."),
     "ingest_table_last_commit_timestamp_seconds": ("seconds", "When the table last had a commit."),
     "ingest_table_last_source_timestamp_seconds": ("seconds", "Source time of the newest change applied."),
-    "ingest_table_open_rejects": ("", "Records set aside that nobody has replayed or purged."),
+    "ingest_table_open_rejects": ("", "Rejected records that were not replayed or purged."),
 }
 _RUN: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_run_outcome": ("", "How the last run ended: 1 for that outcome, 0 for others."),
@@ -59,7 +59,10 @@ def publish(report: RunReport, target: str) -> None:
         for name, text in by_table(report).items():
             write_whole(Path(target) / (f"ingest_{name}.prom" if name else "ingest.prom"), text)
     else:
-        samples = [*run_samples(report), *(one for table in report.tables for one in table_samples(table))]
+        samples = [
+            *run_samples(report),
+            *(sample for table in report.tables for sample in table_samples(table)),
+        ]
         write_whole(Path(target), to_text(samples))
 
 
@@ -70,7 +73,7 @@ def is_gateway(target: str) -> bool:
 
 def by_table(report: RunReport) -> dict[str, str]:
     """Return the text of each table by its name, and of the run itself under an empty one."""
-    tables = {one.table: to_text(table_samples(one)) for one in report.tables}
+    tables = {table.table: to_text(table_samples(table)) for table in report.tables}
     return {"": to_text(run_samples(report)), **tables}
 
 
@@ -81,7 +84,7 @@ def to_text(samples: Iterable[Sample]) -> str:
 
 
 def run_samples(report: RunReport) -> Iterator[Sample]:
-    """Give the metrics of a run as a whole."""
+    """Yield the metrics of a run as a whole."""
     for outcome in get_args(RunOutcome):
         yield "ingest_run_outcome", {"outcome": outcome}, float(report.outcome == outcome)
     seconds = (report.finished_at - report.started_at).total_seconds()
@@ -89,23 +92,23 @@ def run_samples(report: RunReport) -> Iterator[Sample]:
     yield "ingest_run_finished_timestamp_seconds", {}, report.finished_at.timestamp()
 
 
-def table_samples(one: TableOutcome) -> Iterator[Sample]:
-    """Give the metrics of a table; what is not known is left out."""
-    name, counts, measures = {"table": one.table}, one.counts, one.measures
+def table_samples(table: TableOutcome) -> Iterator[Sample]:
+    """Yield the metrics of a table, without unknown values."""
+    name, counts, measures = {"table": table.table}, table.counts, table.measures
     for outcome in get_args(Outcome):
-        yield "ingest_table_outcome", {**name, "outcome": outcome}, float(one.outcome == outcome)
-    became = {
+        yield "ingest_table_outcome", {**name, "outcome": outcome}, float(table.outcome == outcome)
+    results = {
         "upserted": counts.upserted,
         "deleted": counts.deleted,
         "superseded": counts.superseded,
         "ignored": sum(counts.ignored.values()),
         "rejected": counts.rejected,
     }
-    for result, count in became.items():
+    for result, count in results.items():
         yield "ingest_table_messages", {**name, "result": result}, float(count)
-    known = {
+    values = {
         "ingest_table_read_bytes": counts.read_bytes,
-        "ingest_table_duration_seconds": one.seconds,
+        "ingest_table_duration_seconds": table.seconds,
         "ingest_table_commit_duration_seconds": measures.commit_s,
         "ingest_table_lag_offsets": measures.lag_offsets,
         "ingest_table_lag_seconds": measures.lag_s,
@@ -113,7 +116,7 @@ def table_samples(one: TableOutcome) -> Iterator[Sample]:
         "ingest_table_last_source_timestamp_seconds": _timestamp(measures.newest_source_at),
         "ingest_table_open_rejects": measures.open_rejects,
     }
-    yield from ((metric, name, float(value)) for metric, value in known.items() if value is not None)
+    yield from ((metric, name, float(value)) for metric, value in values.items() if value is not None)
 
 
 def _timestamp(instant: Any) -> float | None:
@@ -127,12 +130,12 @@ class _Samples(Collector):
     samples: Sequence[Sample]
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics that have samples, in the order of the tables above."""
-        for name, (unit, told) in {**_RUN, **_TABLE}.items():
-            found = [one for one in self.samples if one[0] == name]
-            if found:
-                family = GaugeMetricFamily(name, told, labels=list(found[0][1]), unit=unit)
-                for _, labels, value in found:
+        """Yield the metrics that have samples, in the order of the tables above."""
+        for name, (unit, text) in {**_RUN, **_TABLE}.items():
+            samples = [sample for sample in self.samples if sample[0] == name]
+            if samples:
+                family = GaugeMetricFamily(name, text, labels=list(samples[0][1]), unit=unit)
+                for _, labels, value in samples:
                     family.add_metric(list(labels.values()), value)
                 yield family
 
@@ -154,10 +157,10 @@ class Gateway:
 def parse_gateway(url: str) -> Gateway:
     """Take the URL of a group apart: `http://user:password@host:9091/metrics/job/NAME/label/value`."""
     shown, parts = mask_url(url), urlsplit(url)
-    before, found, group = parts.path.rpartition("/metrics/job/")
-    job, *more = [unquote(step) for step in group.split("/")] if found else [""]
-    if not job or len(more) % 2 or not all(more):
-        raise UsageError(f"metrics {shown}: is no group of a Pushgateway", f"Give one such as {_GROUP}")
+    before, separator, group = parts.path.rpartition("/metrics/job/")
+    job, *labels = [unquote(step) for step in group.split("/")] if separator else [""]
+    if not job or len(labels) % 2 or not all(labels):
+        raise UsageError(f"metrics {shown}: not a group of a Pushgateway", f"Give one such as {_GROUP}")
     try:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         port = f":{parts.port}" if parts.port else ""
@@ -166,7 +169,7 @@ def parse_gateway(url: str) -> Gateway:
     return Gateway(
         f"{parts.scheme}://{host}{port}{before}",
         job,
-        dict(zip(more[::2], more[1::2], strict=True)),
+        dict(zip(labels[::2], labels[1::2], strict=True)),
         None if parts.username is None else unquote(parts.username),
         None if parts.password is None else unquote(parts.password),
     )
@@ -176,8 +179,8 @@ def _push(report: RunReport, url: str) -> None:
     """Replace the group of the run, and that of each table below it: those of other tables stay."""
     gateway = parse_gateway(url)
     _put(gateway, {}, run_samples(report))
-    for one in report.tables:
-        _put(gateway, {"table": one.table}, table_samples(one))
+    for table in report.tables:
+        _put(gateway, {"table": table.table}, table_samples(table))
 
 
 def _put(gateway: Gateway, group: Mapping[str, str], samples: Iterable[Sample]) -> None:

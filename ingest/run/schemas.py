@@ -1,4 +1,4 @@
-"""Every schema that a topic's messages may have been written with, and the table that they make."""
+"""The writer schemas of a topic's messages, and the table compiled from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,17 +25,17 @@ PayloadSchemas = tuple[tuple[WriterSchema, ...], tuple[WriterSchema, ...]]
 """The schemas of keys, and those of values."""
 
 _WIDER = 200
-"""Records of each end that are looked at where the nearest ones hold no change."""
+"""The number of records to read at each end if the nearest ones hold no change."""
 
 
 def fetch_written(
     settings: Settings, registry: Registry, table: TableConfig, ranges: Spans, retained: Spans
 ) -> PayloadSchemas:
-    """Fetch what is known before the range is read; `ingest.run.batch` finds the rest in it.
+    """Fetch the schemas that can be known before the range is read; `run.batch` finds the others in it.
 
     For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
-    declared schema, or those that the first and the last messages of the range hold.  Where these are no
-    changes (tombstones, heartbeats), the ends of what the topic retains tell what its changes are like.
+    declared schema, or those inside the first and the last messages of the range.  If these are not changes
+    (tombstones, heartbeats), the messages at the ends of the whole topic give the schemas.
     """
     key, value = table.subjects.key, table.subjects.value
     if table.format == "avro" and value:
@@ -46,9 +46,9 @@ def fetch_written(
     if value:
         newest = fetch_versions(registry, value)[-1]
         return _bare_keys(table), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
-    sides = _sampled(settings, table, ranges)
-    if any(classify(one.schema) == "data" for one in sides[1]):
-        return sides
+    keys, values = _sampled(settings, table, ranges)
+    if any(classify(schema.schema) == "data" for schema in values):
+        return keys, values
     return _sampled(settings, table, retained, per_end=_WIDER)
 
 
@@ -78,24 +78,27 @@ def _declared(schema: avro.Schema, path: Path) -> WriterSchema:
 def fetch_versions(registry: Registry, subject: Subject) -> tuple[WriterSchema, ...]:
     """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
 
-    Raises `SchemaNotFoundError` where it has none.
+    Raises `SchemaNotFoundError` for a subject without versions.
     """
     versions = [registry.version(subject, number) for number in versions_in_order(registry, subject)]
     if not versions:
-        raise SchemaNotFoundError(registry.url, f"subject {subject}", "Register it, or mend the table file")
-    return tuple(attrs.evolve(_written(registry, one, label(one)), version=one.version) for one in versions)
+        raise SchemaNotFoundError(registry.url, f"subject {subject}", "Register it, or fix the table file")
+    return tuple(
+        attrs.evolve(_written(registry, version, label(version)), version=version.version)
+        for version in versions
+    )
 
 
 def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[WriterSchema, ...]:
-    """Fetch schemas by id that are no versions of the subject; what cannot be had or read is left out."""
-    found = []
+    """Fetch schemas by id that are not versions of the subject; skip missing and unreadable ones."""
+    schemas = []
     for schema_id in schema_ids:
         try:
             schema = registry.by_id(schema_id)
-            found.append(_written(registry, schema, f"schema id {schema_id}"))
+            schemas.append(_written(registry, schema, f"schema id {schema_id}"))
         except (SchemaNotFoundError, SchemaError):
             continue
-    return tuple(found)
+    return tuple(schemas)
 
 
 def label(registered: Registered) -> str:
@@ -111,23 +114,23 @@ def _written(registry: Registry, schema: Registered | Schema, label: str) -> Wri
 def compile_written(
     table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
 ) -> CompiledTable:
-    """Compile a table; versions that cannot be compiled are left out, so that what they wrote is rejected.
+    """Compile a table without the versions that cannot be compiled: their messages are rejected.
 
-    Raises `SchemaError` or `UnmappedTypeError` where no version can be.
+    Raises `SchemaError` or `UnmappedTypeError` if no version can be compiled.
     """
     try:
         return compile_table(table, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
-        culprit = next((one for one in values if _problem(table, keys, one) == str(error)), None)
-        others = [one for one in values if one is not culprit]
-        if culprit is None or not others:
+        culprit = next((schema for schema in values if _problem(table, keys, schema) == str(error)), None)
+        rest = [schema for schema in values if schema is not culprit]
+        if culprit is None or not rest:
             raise
-        compiled = compile_written(table, keys, others)
+        compiled = compile_written(table, keys, rest)
         return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
 
 
 def _problem(table: TableConfig, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
-    """Say why one version cannot be compiled; empty if it can."""
+    """Return the reason why one version cannot be compiled; empty if it can."""
     try:
         compile_table(table, keys, (value,))
     except (SchemaError, UnmappedTypeError) as error:

@@ -58,8 +58,8 @@ def test_a_url_that_is_no_group_is_refused_before_the_run(
     assert call(["run", "--metrics", "http://ann:s3cret@gateway:9091/"]) == 2
     assert call(["status", "--max-lag", "soon"]) == 2
     told = capsys.readouterr().err
-    assert "metrics http://***@gateway:9091/: is no group of a Pushgateway" in told
-    assert "--max-lag soon: is no lag" in told
+    assert "metrics http://***@gateway:9091/: not a group of a Pushgateway" in told
+    assert "--max-lag soon: not a valid lag" in told
     assert "s3cret" not in told
 
 

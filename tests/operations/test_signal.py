@@ -83,16 +83,16 @@ def test_a_name_from_a_topic_matches_no_other_name_as_regular_expression(name: s
 @pytest.mark.parametrize(
     ("dialect", "topic", "asked", "words"),
     [
-        ("sqlserver", "server1.dbo.orders", EXECUTE, "Say it with --database"),
-        ("oracle", "o.INVENTORY.ORDERS", EXECUTE, "Say it with --database"),
+        ("sqlserver", "server1.dbo.orders", EXECUTE, "Give it with --database"),
+        ("oracle", "o.INVENTORY.ORDERS", EXECUTE, "Give it with --database"),
         (
             "postgres",
             "pg.public.orders",
             SignalRequest(kind="execute-snapshot", database="d"),
-            "--database d: topic pg.public.orders needs none",
+            "--database d: topic pg.public.orders already contains the database",
         ),
-        ("postgres", "eu.pg.public.orders", EXECUTE, "Say it with --prefix"),
-        ("mongodb", "mg.shop.orders.old", EXECUTE, "Say it with --prefix"),
+        ("postgres", "eu.pg.public.orders", EXECUTE, "Give it with --prefix"),
+        ("mongodb", "mg.shop.orders.old", EXECUTE, "Give it with --prefix"),
         (
             "postgres",
             "pg.public.orders",
@@ -103,7 +103,7 @@ def test_a_name_from_a_topic_matches_no_other_name_as_regular_expression(name: s
             "postgres",
             "pg.public.my.orders",
             SignalRequest(kind="execute-snapshot", prefix="pg"),
-            "Say Debezium's name with --collection",
+            "Give Debezium's name with --collection",
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_a_stop_of_one_of_several_connectors_goes_by_prefix() -> None:
     )
     with pytest.raises(UsageError, match=r"several connectors: server1 .*; pg "):
         make_signal(tables, SignalRequest(kind="stop-snapshot"), "id1")
-    with pytest.raises(UsageError, match="no table's connector is meant"):
+    with pytest.raises(UsageError, match="no connector matches"):
         make_signal(tables, SignalRequest(kind="stop-snapshot", prefix="p"), "id1")
 
 
