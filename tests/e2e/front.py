@@ -26,7 +26,7 @@ class Answer:
 _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 Play = Callable[[str, Answer], Answer | None]
-"""Answers a question, given its path and the registry's own answer; None says nothing at all."""
+"""Returns the answer to a request, from its path and the registry's answer; None never answers."""
 
 
 def as_it_is(_: str, answer: Answer) -> Answer:
@@ -52,7 +52,7 @@ class Front:
     url: str
     play: Play = as_it_is
     asked: list[str] = attrs.Factory(list)
-    """The path of every question."""
+    """The path of every request."""
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tests.certificates import Certificates
 
 USER: Final = "ann"
 LISTENERS: Final = {"PLAIN": "SASL_SSL", "SCRAM": "SASL_SSL", "MUTUAL": "SSL"}
-"""Listeners beside the open one, by name, with their protocol."""
+"""Listeners other than the open one, by name, with their protocol."""
 _JAAS: Final = "org.apache.kafka.common.security"
 _UP_S: Final = 60.0
 _MORE: Final = """
@@ -82,7 +82,7 @@ def secured_broker(data: Path, certificates: Certificates, plain: str, scram: st
                     controller=controller[1], keystore=keystore, truststore=certificates.ca,
                     jaas=_JAAS, user=USER, password=plain,
                 )  # fmt: skip
-                file.write_text(file.read_text() + properties)  # of two lines of a name Java takes the last
+                file.write_text(file.read_text() + properties)  # Java uses the last of duplicate keys
             start_process(process, command, lock)
         end = time.monotonic() + _UP_S
         while problem := broker_problem(ports["PLAINTEXT"]):
@@ -137,7 +137,7 @@ def registry_behind(url: str, gate: Gate, certificates: Certificates) -> Iterato
     behind = urlsplit(url)
 
     class Handler(BaseHTTPRequestHandler):
-        """Pass on what is let through."""
+        """Forward the requests that the gate opens for."""
 
         def pass_on(self) -> None:
             """Answer as the registry does, or with 401 in its form."""

@@ -1,4 +1,4 @@
-"""Table files changed as a person changes them: with an editor."""
+"""Edits of table files, as a user makes them in an editor."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def copy_table(deployment: Deployment, table: str, name: str, **values: str) -> 
 
 
 def set_policies(deployment: Deployment, table: str, policies: Mapping[str, str]) -> None:
-    """Say in a table file what changes of the schema do."""
+    """Set `[evolution]` policies in a table file."""
     path = deployment.tables / f"{table}.toml"
     lines = "".join(f'{kind} = "{policy}"\n' for kind, policy in policies.items())
     text = path.read_text()
@@ -32,7 +32,7 @@ def set_policies(deployment: Deployment, table: str, policies: Mapping[str, str]
 
 
 def allow_rejects(deployment: Deployment, *tables: str) -> None:
-    """Say in table files, all of them without any named, that no share of rejects is too large."""
+    """Allow any share of rejects in the named table files, or in all of them."""
     paths = [deployment.tables / f"{table}.toml" for table in tables] or deployment.tables.glob("*.toml")
     for path in paths:
         text = path.read_text()

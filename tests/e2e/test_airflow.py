@@ -110,7 +110,7 @@ class Airflow:
     def reports(self, dag_id: str, key: str = "report") -> list[Any]:
         """Return the XComs of a DAG, such as run reports."""
         rows = self.query(f"select value from xcom where dag_id = '{dag_id}' and key = '{key}'")
-        return [json.loads(str(value)) for (value,) in rows]  # SQLite makes a number of one
+        return [json.loads(str(value)) for (value,) in rows]  # SQLite converts JSON numbers
 
     def states(self, dag_id: str) -> dict[str, tuple[str, int]]:
         """Return state and number of tries of a DAG's tasks, mapped ones by their label."""
@@ -189,7 +189,7 @@ def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, output:
 @pytest.mark.usefixtures("output")
 def test_a_dag_scheduled_on_a_table_starts_after_its_run(airflow: Airflow) -> None:
     """By Airflow's scheduler, with the counts of the previous run."""
-    airflow.execute(f"update dag set is_paused = (dag_id = '{MAPPED}')")  # hourly: it would start as well
+    airflow.execute(f"update dag set is_paused = (dag_id = '{MAPPED}')")  # the hourly DAG would start too
     with airflow.scheduler():
         airflow.wait(lambda: {state for state, _ in airflow.states(WAITING).values()} & set(ENDED))
 
@@ -225,7 +225,7 @@ SLOW = """#!{python} -S
 import pathlib, signal, subprocess, sys, time
 here = pathlib.Path(__file__).parent
 def end(*_):
-    time.sleep(8)  # longer than Airflow waits until it kills its own process
+    time.sleep(8)  # longer than Airflow waits before it kills its own process
     (here / "ended").touch()
     sys.exit(75)
 signal.signal(signal.SIGTERM, end)

@@ -93,7 +93,7 @@ CASES: Final[Mapping[str, Case]] = {
     "unmapped": Case(unmapped_type, "unmapped-schema", "io.debezium.data.geometry.Blob"),
 }
 STRICT: Final = {"strict": "max_rows = 0", "many": "max_share = 0.5"}
-"""Tables that fail, by what their files say: one bad message is too many, or 11 of 15 are."""
+"""Tables that fail by the limits of their files: one bad message, or 11 of 15."""
 
 
 @attrs.frozen

@@ -90,7 +90,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 def driver_python(tmp_path: Path) -> Path:
     """Create a Python with the dependencies of `ingest` but without `ingest`, which only the archive has."""
     python = tmp_path / "python"
-    # -S leaves out the .pth file by which the checkout is installed.
+    # -S skips the .pth file of the editable install.
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     python.chmod(0o755)
     return python

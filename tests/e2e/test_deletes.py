@@ -74,7 +74,7 @@ def test_deleted_rows_stay_with_the_position_of_the_delete(
     assert held(deployment, "turns") == hard
 
     set_delete(deployment, "turns", "soft")
-    # Values come from the table; an older change of a deleted row comes late; a key that nobody knows.
+    # Values come from the table; an older change of a deleted row arrives late; an unknown key.
     run(
         deployment,
         topic,
@@ -84,12 +84,12 @@ def test_deleted_rows_stay_with_the_position_of_the_delete(
     )
     second = {**first, 1: ("d", True, "v1"), 9: ("d", True, None)}
     assert {name: held(deployment, name) for name in SOFT} == dict.fromkeys(SOFT, second)
-    turned = {**second, 2: ("u", False, "late")}  # its delete was forgotten with the row
+    turned = {**second, 2: ("u", False, "late")}  # its delete left no trace
     assert held(deployment, "turns") == turned
     (status,) = deployment.session.status(["cow"])
     assert status.rows == 2, "rows that are not deleted"
 
-    # Revived, without the value of the row that was deleted; deleted once more; late and older again.
+    # Inserted again, without the deleted row's value; deleted again; another late, older change.
     set_delete(deployment, "turns", "hard")
     run(
         deployment,
@@ -106,6 +106,6 @@ def test_deleted_rows_stay_with_the_position_of_the_delete(
     for name in SOFT:
         deployment.session.move_offsets(name, "earliest")
     assert deployment.run(SOFT).outcome == "done"
-    # Read together with what came late, deleted rows have the values that the source's order gives them.
+    # Read together with late changes, deleted rows have the values of the source's order.
     last = {**third, 2: ("d", True, "late"), 9: ("d", True, "late")}
     assert {name: held(deployment, name) for name in SOFT} == dict.fromkeys(SOFT, last)

@@ -85,7 +85,7 @@ PLANS: tuple[Plan, ...] = (
 )  # fmt: skip
 
 
-# Every plan for SQL Server, some for the others, or the suite takes too long; `-m pairs` runs the rest.
+# Every plan for SQL Server, some for the others, to save time; `-m pairs` runs the rest.
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
     (SQLSERVER, slices, "cow"),

@@ -27,11 +27,11 @@ def deployment(
     return Deployment(tmp_path_factory.mktemp("evolution"), servers, outer_spark, prefix="evo")
 
 
-# --- what the table follows ----------------------------------------------------------------------
+# --- changes in place ----------------------------------------------------------------------
 
 GROUPS: Final = {"in_place": IN_PLACE, "rewritten": REWRITTEN}
 SLICES: Final = {"stepwise": (3, 3, 2), "mixed": (3, 5), "at_once": (8,)}
-"""Messages of each run: the new version alone and then the old one again, both together, all in the first."""
+"""Messages of each run: only the new version, then the old one again; both together; all in the first run."""
 CELLS: Final = [(group, name) for group, cases in GROUPS.items() for name in cases]
 GOES_ON: Final = dict.fromkeys(("column-narrowed", "decimal-narrowed", "column-changed"), "evolve")
 
@@ -173,7 +173,7 @@ def test_a_first_load_reports_only_columns_for_clashing_types(followed: Followed
     }
     assert {table: columns for table, columns in reported.items() if columns} in (
         {"in_place_at_once": ["clash"]},
-        {},  # merge on read, which has no such case
+        {},  # merge-on-read has no such case
     )
 
 
@@ -199,7 +199,7 @@ def test_every_plan_predicts_its_run(followed: Followed) -> None:
 def test_a_plan_lists_versions_new_to_the_table(followed: Followed) -> None:
     """With every difference from the previous version, until the table has read it."""
     first, second, third = followed.planned["in_place_stepwise"]
-    assert [entry.version for entry in first.versions] == [1]  # the table is new: nothing else concerns it
+    assert [entry.version for entry in first.versions] == [1]  # the table is new
     (version,) = second.versions
     assert (version.version, version.waiting) == (2, True)
     planned = {(entry.change.kind, entry.change.column) for entry in version.changes}

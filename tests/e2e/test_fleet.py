@@ -29,7 +29,7 @@ BROKEN: Final[Mapping[str, tuple[type[IngestError], str]]] = {
     "poisoned": (DecodeError, "30 of 31 messages are rejected, and [rejects] allows 0"),
     "full": (DecodeError, "3 of 4 messages are rejected, and [rejects] allows 2"),
 }
-"""Tables that fail, why, and what is told of it."""
+"""Failing tables, with the kind and text of their errors."""
 HANGS: Final = "t07"
 TIMEOUT_S: Final = 3
 GOOD_CHANGE: Final = Change("c", {"id": 1, "v": "a"}, at=1)
@@ -76,7 +76,7 @@ def hanging(table: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with properties.open("wb") as pipe:  # whoever waits goes on
+        with properties.open("wb") as pipe:  # releases the waiting reader
             pipe.write(aside.read_bytes())
         aside.replace(properties)
 

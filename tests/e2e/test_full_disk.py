@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
 NO_DATA_FILE: Final = 40_000
-"""Bytes that have room for a timeline's files, and none for a data file."""
+"""Bytes that fit a timeline file but not a data file."""
 
 
 @contextmanager

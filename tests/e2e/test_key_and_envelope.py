@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 COLUMNS: Final = {"id": "int", "n": nullable("int")}
 POLICIES: Final = {"drift": {"key-changed": "ignore"}, "foreign": {"envelope-changed": "reject"}}
 SLICES: Final = {"stepwise": (3, 3, 2), "mixed": (3, 5), "at_once": (8,)}
-"""Messages of each run: the new version alone and then the old one again, both together, all in the first."""
+"""Messages of each run: only the new version, then the old one again; both together; all in the first run."""
 TABLES: Final = [
     (group, slices, storage) for group in POLICIES for slices in SLICES for storage in ("cow", "mor")
 ]

@@ -54,7 +54,7 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
     assert went_on["bounded"]["lag_seconds"] > 86_400  # the changes are of 2023
     assert went_on["still"]["lag_seconds"] == 0
     assert went_on["bounded"]["last_commit_at"] != began["bounded"]["last_commit_at"]
-    for name in ("broken", "still"):  # an on-call engineer sees when they last went on
+    for name in ("broken", "still"):  # shows when each last progressed
         assert went_on[name]["last_commit_at"] == began[name]["last_commit_at"]
         assert went_on[name]["commit_seconds"] is None
     assert went_on["broken"]["open_rejects"] == 1

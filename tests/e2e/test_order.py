@@ -75,7 +75,7 @@ def row(number: int, value: str) -> Mapping[str, Any]:
 
 
 LATE: Final = (
-    # A row that comes and goes in one batch, its tombstone, and an older change behind its delete.
+    # A row inserted and deleted in one batch, its tombstone, and an older change after its delete.
     Batch(
         [
             Change("c", row(1, "a"), at=10),
@@ -89,7 +89,7 @@ LATE: Final = (
     Batch([Change("u", row(1, "new"), at=30), Change("d", row(2, "b"), at=31)], {(1,): "new"}),
     # Late and older: against a row of an earlier batch.
     Batch([Change("u", row(1, "old"), at=15)], {(1,): "new"}),
-    # A key change: delete and create at one place in the log.  A key that is used again.
+    # A key change: delete and create at one position.  A reused key.
     Batch(
         [
             Change("d", row(1, "new"), at=40, serial=1),
@@ -132,7 +132,7 @@ def test_the_newest_change_of_a_key_wins(make_deployment: Callable[[], Deploymen
 UNSENT: Final = "__debezium_unavailable_value"
 PARTIAL: Final = (
     Batch([Change("c", row(1, "a"), at=10), Change("c", row(2, "b"), at=11)], {(1,): "a", (2,): "b"}),
-    # The older value is in the table; in the batch; in the batch behind another that lacks it too.
+    # The older value is in the table; in the batch; in the batch, two changes back.
     Batch(
         [
             Change("u", row(1, UNSENT), at=20),
@@ -144,7 +144,7 @@ PARTIAL: Final = (
         ],
         {(1,): "a", (2,): "b2", (3,): "c"},
     ),
-    # After a delete nothing is left of the old row; the value of a later change counts.
+    # A delete discards the old row; only a later change's value counts.
     Batch(
         [
             Change("d", row(1, "a"), at=30),
@@ -191,7 +191,7 @@ COMPOSITE: Final = (
         ],
         {(1, "x"): "p", (1, "y"): "q", (2, "x"): "r"},
     ),
-    # A row moves to another partition, one has none; a late older change would move one back.
+    # A row moves to another partition, one has a null partition; a late older change would move one back.
     Batch(
         [
             Change("u", part(1, "x", "us", "p2"), at=10),
@@ -201,7 +201,7 @@ COMPOSITE: Final = (
         ],
         {(1, "x"): "p2", (1, "y"): "q", (3, "z"): "t"},
     ),
-    # Deletes find their rows wherever these are; a key comes back in another partition.
+    # Deletes find their rows in any partition; a key returns in another partition.
     Batch(
         [
             Change("d", part(1, "x", "us", "p2"), at=20),

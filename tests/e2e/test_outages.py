@@ -72,7 +72,7 @@ ANSWERS: Final[Mapping[str, tuple[Play, type[IngestError], str]]] = {
         "HTTP 503: going down",
     ),
 }
-"""What a registry answers, what that is to a run, and what its error says; only a refusal is final."""
+"""Answers of a registry, the error class of each, and the error's text; only a refusal is permanent."""
 
 
 def test_a_failing_registry_writes_nothing_and_the_next_run_continues(
@@ -146,7 +146,7 @@ def test_a_schema_registered_late_is_applied_by_replay(
     deployment.onboard()
     allow_rejects(deployment)
     early = topic.current
-    # Ids are counted: the registry gives this one to whatever is registered next.
+    # The registry counts ids: the next registration gets this one.
     late = topic.register(f"{deployment.prefix}.probe-value", probe(deployment.prefix)) + 1
     topic.versions[late] = WIDER
     topic.send(Change("c", {"id": 1, "v": "a"}, at=1), schema_id=early)

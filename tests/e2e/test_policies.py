@@ -75,7 +75,7 @@ MILLIS = NOON_S * 1000
 CHANGED, WIDENED = "column-changed", "column-widened"
 REJECTED = {CHANGED: "reject"}
 CASES: Final[Mapping[str, Case]] = {
-    # what stops by default
+    # fatal by default
     "int_text": clash(INT, 7, TEXT, "seven", fails=CHANGED),
     "too_wide": clash(
         nullable(decimal(38, 0)), Decimal(7), nullable(decimal(38, 9)), Decimal("7.123456789"), fails=CHANGED
@@ -85,7 +85,7 @@ CASES: Final[Mapping[str, Case]] = {
         nullable(decimal(19, 2)), Decimal("7.00"), nullable(decimal(9, 2)), Decimal("8.00"),
         fails="decimal-narrowed",
     ),
-    # what a person lets pass
+    # allowed by the table file
     "narrowed_evolve": clash(
         LONG, 1 << 40, INT, 7, policies={"column-narrowed": "evolve"}, rows={1: {"x": 1 << 40}, 2: {"x": 7}}
     ),
@@ -101,7 +101,7 @@ CASES: Final[Mapping[str, Case]] = {
         INT, 7, TEXT, "seven", policies={CHANGED: "ignore"}, rows={1: {"x": 7}, 2: {"x": None}}
     ),
     "clash_rejected": clash(INT, 7, TEXT, "seven", policies=REJECTED, rejected=1),
-    # what a person stops
+    # forbidden by the table file
     "added_ignored": added(policies={"column-added": "ignore"}, rows={1: {"x": 1}, 2: {"x": 2}}),
     "added_rejected": added(policies={"column-added": "reject"}, rejected=1),
     "added_failed": added(policies={"column-added": "fail"}, fails="column-added"),

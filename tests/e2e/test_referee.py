@@ -18,7 +18,7 @@ TABLES = [
     (recording, table)
     for recording in RECORDINGS
     for table in recording.tables
-    # Its truncates are in one partition of three: the order of the file is not the connector's there.
+    # Its truncates are in one of three partitions: the order of the file is not the connector's.
     if (recording, table) != (ORACLE_RAC, "SCRATCH")
 ]
 

@@ -53,7 +53,7 @@ class Stage:
     registries: Mapping[str, str]
     """URLs by login."""
     planted: Mapping[str, str]
-    """Secrets by what they open."""
+    """Secrets by their use."""
 
     def settings(self, login: str) -> Path:
         """Write the settings of a login in its own folder; return the file."""
@@ -168,7 +168,7 @@ def test_a_table_is_read_through_each_login(stage: Stage, login: str, outer_spar
         log.configure("debug", secrets=session.settings.secrets(), stream=heard)
         try:
             session.onboard([TOPIC])
-            plans = session.plan() if login == "plain" else ()  # one of them tells of all
+            plans = session.plan() if login == "plain" else ()  # one login is enough
             report = session.run()
             (status,) = session.status()
         finally:
@@ -227,7 +227,7 @@ def test_a_process_never_shows_a_secret(stage: Stage) -> None:
     outputs |= texts(folder / "tables", folder / "lake", stage.root / "told", stage.root / "events")
     assert any("SparkListenerEnvironmentUpdate" in text for text in outputs.values())
     assert any("KafkaRelation" in text for text in outputs.values())
-    assert any(TOPIC in text for path, text in outputs.items() if "/.hoodie/" in path)  # they can be read
+    assert any(TOPIC in text for path, text in outputs.items() if "/.hoodie/" in path)  # reads Hudi's files
     assert {name: shown for name, text in outputs.items() if (shown := stage.shown_in(text))} == {}
 
 

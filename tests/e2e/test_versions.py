@@ -89,7 +89,7 @@ def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_pat
             (failure,) = checked.failures
             assert (failure.kind, failure.column) == ("column-changed", "n")
 
-            # Avro's own rules do not look at the names of meanings, nor at decimals: the table does.
+            # Avro's rules ignore semantic names and decimals; the table does not.
             file.write_text(json.dumps(topic.envelope({**FIRST, "n": "int"})))
             assert session.check("checked", file, registry_only=registry_only).passes is False
             file.write_text(json.dumps(topic.envelope(SECOND)))
@@ -102,7 +102,7 @@ def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_pat
             session.check("checked", file)
     assert client.get_versions(f"{topic.name}-value") == [1]
 
-    topic.add_version({**FIRST, "must": "string"})  # while nothing is checked
+    topic.add_version({**FIRST, "must": "string"})  # while the level is NONE
     client.set_compatibility(f"{topic.name}-value", level="BACKWARD")
     (version,) = deployment.plan(["checked"])[0].versions
     assert (version.level, bool(version.refusal)) == ("BACKWARD", True)

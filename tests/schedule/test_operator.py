@@ -148,7 +148,7 @@ def test_arguments_of_spark_submit_need_an_application() -> None:
         operator("spark-submit", submit_args=["--master", "yarn"])
 
 
-# --- what is run -------------------------------------------------------------------------------
+# --- the command -------------------------------------------------------------------------------
 
 
 def test_every_argument_reaches_the_command(program: Make, context: dict[str, Any], tmp_path: Path) -> None:

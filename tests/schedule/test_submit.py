@@ -57,7 +57,7 @@ def test_a_submitted_run_returns_its_report(
     ("behaviour", "error", "words"),
     [
         ((75, TEMPORARY), AirflowException, "Kafka b:1: no answer"),
-        ((1, TEMPORARY), AirflowException, "Kafka b:1: no answer"),  # a cluster's own code
+        ((1, TEMPORARY), AirflowException, "Kafka b:1: no answer"),  # a cluster manager's exit code
         ((1, FAILED), AirflowFailException, "why"),
         ((0, FAILED), AirflowFailException, "why"),
         ((75, None, "ingest: no broker\n"), AirflowException, "exit code 75"),

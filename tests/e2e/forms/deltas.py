@@ -49,6 +49,6 @@ def _described(recorded: Recorded, mode: CaptureMode) -> Iterator[Message]:
             event["after"] = None
         if mode == "change_streams_with_pre_image" and event["op"] in ("u", "d"):
             event["before"] = before
-        # A looked-up document may be a later state than the update's own: no pre-image can be made of it.
+        # A looked-up document may be newer than the update, so it cannot become a pre-image.
         states[message.key] = after if event["op"] in ("c", "r") else None
         yield attrs.evolve(message, value=framed(schema_id, recorded.schemas[schema_id], event))

@@ -28,7 +28,7 @@ def kind_of(declared: str) -> Kind:
         case "numeric":
             return Kind(_finite(Decimal), EXACT.found)
         case "character":
-            return Kind(lambda text: text.ljust(int(inside)))  # ::text cuts the blanks off
+            return Kind(lambda text: text.ljust(int(inside)))  # ::text trims blanks
         case "time without time zone":
             return Kind(lambda text: time_of_day(text, 3 if inside and int(inside) <= 3 else 6))
         case "bit" if inside in {"", "1"}:
@@ -95,7 +95,7 @@ def _each(values: list[Any], read: Callable[[Any], Any]) -> list[Any]:
 
 
 def _items(text: str, read: Callable[[str], Any]) -> list[Any] | Allowed:
-    if text.startswith("{{"):  # Debezium 3.6 knows one dimension only
+    if text.startswith("{{"):  # Debezium 3.6 supports one dimension
         return Allowed(
             "Debezium sends the inner arrays' Java names",
             lambda matches: all(name.startswith("[Ljava.lang.String;@") for name in matches),

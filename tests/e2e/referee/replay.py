@@ -35,7 +35,7 @@ def replay(recording: Recording, table: str) -> list[Row]:
     rows: dict[tuple[Any, ...], Row] = {}
     for key_bytes, value_bytes in _messages(recording, table):
         if value_bytes is None:
-            continue  # the tombstone that follows a delete
+            continue  # the tombstone after a delete
         value = reader.read(value_bytes)
         if value.content["op"] == "t":
             rows.clear()
@@ -44,7 +44,7 @@ def replay(recording: Recording, table: str) -> list[Row]:
         key = _row_of(reader.read(key_bytes))
         apply(rows, key, value, is_document=recording.source == "mongodb")
     columns = {name: None for row in rows.values() for name in row}
-    return [{**columns, **row} for row in rows.values()]  # a column that came later is null in older rows
+    return [{**columns, **row} for row in rows.values()]  # a later column is null in older rows
 
 
 def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_document: bool) -> None:
@@ -53,7 +53,7 @@ def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_documen
     if event.content["op"] == "d":
         rows.pop(row_key, None)
     elif is_document:
-        if event.content["after"] is not None:  # null: deleted before the look-up, and its delete follows
+        if event.content["after"] is not None:  # null: deleted before the look-up; the delete follows
             rows[row_key] = {**key, "doc": event.content["after"]}
     else:
         after = _row_of(Side(event.shape.fields["after"], event.content["after"]))

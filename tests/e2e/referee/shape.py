@@ -16,7 +16,7 @@ from tests.e2e.referee.moments import EPOCH, to_micros
 WIDE = Context(prec=1000)
 DECIMAL_DIGITS = 38
 FIRST_DAY, LAST_DAY = -719162, 2932896
-"""0001-01-01 and 9999-12-31: what a table's dates and timestamps may be."""
+"""0001-01-01 and 9999-12-31: the range of a table's dates and timestamps."""
 
 
 @attrs.frozen
