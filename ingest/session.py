@@ -61,7 +61,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
 
 
 def silent(table: str, step: str) -> None:
-    """Hear of a step, and say nothing."""
+    """Ignore a step: the default progress."""
 
 
 class Session:
@@ -140,7 +140,7 @@ class Session:
 
     @cached_property
     def _session(self) -> "SparkSession":
-        """Start a session, or take the one that is there."""
+        """Start a session, or take the existing one."""
         if self._given is not None:
             return spark_session.session_of(self._given)
         spark = self.settings.spark
@@ -172,16 +172,16 @@ class Session:
         return versions.compare(self.registry, subject, table, old, new)
 
     def history(self, name: str) -> "tuple[SubjectVersion, ...]":
-        """Return the versions of a table's value subject, and the commits that met them."""
+        """Return the versions of a table's value subject, and the commits that read them."""
         (table,) = self.tables([name])
         subject = versions.value_subject(table)
         path = self.settings.lake.table_path(table.name)
         return versions.history(self.registry, subject, ledger.history(self.spark, path, sys.maxsize))
 
     def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "CompatibilityReport":
-        """Ask whether a schema could be the next version of a table's value subject.
+        """Check whether a schema could be the next version of a table's value subject.
 
-        With `registry_only` the table is what the registered versions make of it: without lake and Spark.
+        With `registry_only` the table is derived from the registered versions, without lake and Spark.
         """
         (table,) = self.tables([name])
         present = None
@@ -206,7 +206,7 @@ class Session:
         key: Sequence[str] = (),
         dry_run: bool = False,
     ) -> "tuple[Onboarded, ...]":
-        """Make table files of the topics that match a glob (see `ingest.onboard.onboard`).
+        """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
 
         `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
         with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
@@ -224,7 +224,7 @@ class Session:
         max_offsets: int | None = None,
         progress: "Progress" = silent,
     ) -> "tuple[TablePlan, ...]":
-        """Say what a run would do to tables, all or the named ones; nothing is written."""
+        """Preview a run of tables, all or the named ones, without writing."""
         tables = self.tables(names)
         progress("", "starting Spark")
         return planning.plan_tables(
@@ -242,8 +242,8 @@ class Session:
     ) -> "RunReport":
         """Bring tables, all or the named ones, up to the ends of their topics.
 
-        In the main thread a SIGTERM or SIGINT ends the run in order; then it is raised again, or with
-        a `stop` told by that and the report alone.
+        In the main thread a SIGTERM or SIGINT ends the run in order and is raised again afterwards; with a
+        `stop` it shows only there and in the report.
         """
         tables = self.tables(names)
         progress("", "starting Spark")
@@ -260,7 +260,7 @@ class Session:
         max_offsets: int | None = None,
         progress: "Progress" = silent,
     ) -> "Generator[RunReport, None, None]":
-        """Run again and again, and give each run's report, until stopped (see `ingest.run.follow`)."""
+        """Start run after run until stopped, yielding each report (see `ingest.run.follow`)."""
 
         def run_once(stop: Stop) -> "RunReport":
             return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
@@ -270,7 +270,7 @@ class Session:
     def status(
         self, names: Sequence[str] = (), *, progress: "Progress" = silent
     ) -> "tuple[TableStatus, ...]":
-        """Return each table's last commit, rows and lag; the error of a table stands in its status."""
+        """Return each table's last commit, rows and lag; a table's error is in its own status."""
         tables = self.tables(names)
         progress("", "starting Spark")
         return statuses.read_status(
@@ -278,17 +278,17 @@ class Session:
         )
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
-        """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; kept in the table's history."""
+        """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; a commit in the table's history."""
         (table,) = self.tables([name])
         return offsets.move_offsets(self._run(silent), table, to)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
-        """Return what a table set aside: open records or (`resolved`) all, the first by their place."""
+        """Return a table's rejects, open or (`resolved`) all, by partition and offset."""
         (table,) = self.tables([name])
         return dead_letters.list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
 
     def reject(self, name: str, partition: int, offset: int) -> "Reject":
-        """Return one record that a table set aside, with its bytes."""
+        """Return one reject, with its bytes."""
         (table,) = self.tables([name])
         return dead_letters.show_reject(self.settings, self.spark, table, partition, offset)
 
@@ -300,7 +300,7 @@ class Session:
         offset: int | None = None,
         progress: "Progress" = silent,
     ) -> "Replayed":
-        """Put a table's open rejects through again, all or those at a place (see `operations.replay`)."""
+        """Apply a table's open rejects again, all or those of a partition (see `operations.replay`)."""
         (table,) = self.tables([name])
         progress("", "starting Spark")
         return replaying.replay(self._run(progress), table, partition, offset)

@@ -35,8 +35,8 @@ def wrong_value(
     value: object, allowed: str, todo: str = "", *, key: str = "", hidden: bool = False
 ) -> WrongValueError:
     """Make the complaint about a value; a `hidden` one, a secret, is named only by its type."""
-    found = type_name(value) if hidden else shown(value)
-    return WrongValueError(key, f"found {found}; allowed: {allowed}", todo)
+    text = type_name(value) if hidden else shown(value)
+    return WrongValueError(key, f"found {text}; allowed: {allowed}", todo)
 
 
 def unknown_key(key: str, name: str, allowed: Sequence[str]) -> WrongValueError:
