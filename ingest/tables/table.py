@@ -127,12 +127,16 @@ class Types:
 
     time: TimeOfDay = attrs.field(
         default="string",
-        metadata={"help": "Time of day. `string`: all digits of the source. `micros`: µs since midnight."},
+        metadata={
+            "help": "Time of day. `string`: all digits of the source. `micros`: µs since midnight. "
+            "Fixed at creation."
+        },
     )
     nanos: Nanos = attrs.field(
         default="timestamp",
         metadata={
-            "help": "Timestamps with nanoseconds. `timestamp`: to 1 µs. `bigint`, `string`: all nine digits."
+            "help": "Timestamps with nanoseconds. `timestamp`: to 1 µs. `bigint`, `string`: all nine digits. "
+            "Fixed at creation."
         },
     )
     decimals: Literal["string", "fail"] = attrs.field(
@@ -164,13 +168,19 @@ class Column:
         validator=check_column_type,
         metadata={"help": "Spark type, such as `decimal(20,4)`. A value that does not fit is rejected."},
     )
-    nanos: Nanos | None = attrs.field(default=None, metadata={"help": "As `types.nanos`, for this column."})
-    time: TimeOfDay | None = attrs.field(default=None, metadata={"help": "As `types.time`, for this column."})
+    nanos: Nanos | None = attrs.field(
+        default=None, metadata={"help": "As `types.nanos`, for this column. Fixed once the table has it."}
+    )
+    time: TimeOfDay | None = attrs.field(
+        default=None, metadata={"help": "As `types.time`, for this column. Fixed once the table has it."}
+    )
     out_of_range: OutOfRange | None = attrs.field(
         default=None, metadata={"help": "As `types.out_of_range`, for this column."}
     )
     rename: str | None = attrs.field(
-        default=None, validator=check_new_name, metadata={"help": "Name of the column in the table."}
+        default=None,
+        validator=check_new_name,
+        metadata={"help": "Name of the column in the table. Fixed once the table has it."},
     )
     exclude: bool = attrs.field(
         default=False,
@@ -199,7 +209,8 @@ class Document:
         factory=dict,
         metadata={
             "help": "Section `[document.columns]`, a line per column: "
-            '`city = { path = "$.address.city", type = "string" }`.'
+            '`city = { path = "$.address.city", type = "string" }`. A path is fixed once the table has the '
+            "column."
         },
     )
 
