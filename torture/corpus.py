@@ -8,6 +8,8 @@ from typing import Any, Final
 import attrs
 import fastavro
 
+from ingest.compile.envelope import classify
+from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import IngestError
 from ingest.local.fixture import read_messages, read_recording
@@ -44,6 +46,8 @@ class Corpus:
     messages: tuple[Message, ...]
     schemas: Mapping[int, Any]
     shapes: Mapping[int, Shape]
+    kinds: Mapping[int, str] = attrs.field(factory=dict)
+    """The kind of message of each schema of another topic, which a corrupt schema id may name."""
 
     @property
     def is_avro(self) -> bool:
@@ -82,13 +86,27 @@ def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[M
     keys = fetch_versions(registry, subjects.key) if subjects.key else ()
     values = fetch_versions(registry, subjects.value)
     schemas = {}
-    for subject in filter(None, (subjects.key, subjects.value)):
+    others = _others(registry, topic)
+    kinds = {int(one.schema_id): classify(one.schema) for one in others}
+    read = [subject for subject in (subjects.key, subjects.value) if subject]
+    for subject in (*read, *(one for one in registry.subjects() if one.endswith("-value"))):
         for version in registry.versions(subject):
             one = registry.version(subject, version)
-            schemas[int(one.id)] = json.loads(one.schema_text)
+            if subject in read or int(one.id) in kinds:
+                schemas[int(one.id)] = json.loads(one.schema_text)
     shapes = {number: of_avro(schema) for number, schema in schemas.items()}
     parsed = {number: fastavro.parse_schema(physical(schema)) for number, schema in schemas.items()}
-    return Corpus(name, compile_table(table, keys, values), messages, parsed, shapes)
+    compiled = compile_table(table, keys, (*others, *values))
+    return Corpus(name, compiled, messages, parsed, shapes, kinds)
+
+
+def _others(registry: FolderRegistry, topic: str) -> tuple[WriterSchema, ...]:
+    """Return the schemas of the connector's other messages: transactions, schema changes, heartbeats."""
+    subjects = [one for one in registry.subjects() if one.endswith("-value") and one != f"{topic}-value"]
+    versions = [one for subject in subjects for one in fetch_versions(registry, subject)]
+    return tuple(
+        attrs.evolve(one, version=0) for one in versions if classify(one.schema) not in ("data", "foreign")
+    )
 
 
 def _json(name: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:

@@ -100,15 +100,30 @@ def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
     if found.rejected:
         return "" if found.reason and found.error else f"rejected without a reason ({found.reason})"
     if value is None:
-        return "" if found.kind == "tombstone" else f"no value, and it is a {found.kind}"
+        return _judge_tombstone(corpus, key, found)
     try:
         event = read(corpus, value)
     except Unreadable as error:
         return f"taken, and the independent decoder says: {error}"
     op = event.content.get("op")
     if found.kind != "change":
-        return "" if op in ("m", "t", "i") else f"a {found.kind} of op {op}"
+        expected = corpus.kinds.get(event.schema_id)
+        is_ignored = found.kind == expected if expected else op in ("m", "t", "i")
+        return "" if is_ignored else f"a {found.kind} of op {op}"
     return _judge_change(corpus, key, event, found)
+
+
+def _judge_tombstone(corpus: Corpus, key: bytes | None, found: Outcome) -> str:
+    """Judge a tombstone, which may be the only report of a delete: its key has to be that of a row."""
+    if not corpus.compiled.keyed_tombstones:
+        return "" if found.kind == "tombstone" else f"no value, and it is a {found.kind}"
+    if key is None:
+        return "" if found.kind == "empty-message" else f"neither key nor value, and it is a {found.kind}"
+    try:
+        keyed = read(corpus, key)
+    except Unreadable as error:
+        return f"a tombstone, and the independent decoder says of the key: {error}"
+    return _differences(corpus, "key", keyed.content, keyed.shape, found.k or {})
 
 
 def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome) -> str:

@@ -282,6 +282,11 @@ def _value_writer(
     )
     if image is None:
         kind = classify(written.schema)
-        return attrs.evolve(made, kind="foreign" if kind == "data" else kind)
+        made = attrs.evolve(made, kind="foreign" if kind == "data" else kind)
+        if made.kind == "foreign" or written.schema_id < 0 or not isinstance(written.schema, avro.Record):
+            return made
+        # Decoded only to see that the payload is whole: any other may be a change whose schema id is corrupt.
+        root = Image(written.schema_id, written.label, written.schema, written.version)
+        return attrs.evolve(made, wire=wire_json(written.schema, root, ()))
     wire = wire_json(written.schema, image, column_versions)
     return attrs.evolve(made, wire=wire, names=image.fields(column_versions), record=image.record)

@@ -8,6 +8,10 @@ OPS = ("c", "u", "d", "r")
 """The operations that change a row (every connector's documentation, field `op`)."""
 
 
+_IS_WHOLE = " and coalesce(event.whole, false)"
+"""A message of another kind has to be one: else it may be a change whose schema id is corrupt."""
+
+
 def kind_sql(compiled: CompiledTable) -> str:
     """Return SQL for the kind of a message, over its `writer` (null without a value) and decoded `event`.
 
@@ -19,7 +23,7 @@ def kind_sql(compiled: CompiledTable) -> str:
     nothing = CHANGE if form.tombstone_deletes else TOMBSTONE
     empty = [f"when writer is null and is_keyless then '{EMPTY}'"] if compiled.keyed_tombstones else []
     others = [
-        f"when writer = {index} then '{writer.kind}'"
+        f"when writer = {index}{_IS_WHOLE if writer.wire else ''} then '{writer.kind}'"
         for index, writer in enumerate(compiled.value.writers)
         if writer.kind not in ("data", "foreign")
     ]

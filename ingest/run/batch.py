@@ -83,10 +83,23 @@ class Attempt:
     @cached_property
     def evolution(self) -> Evolution:
         """The table's columns, fitted to the schemas of the batch."""
-        # Changes in versions that are no event of the table are rejected; the versions count nevertheless.
-        misfits = (schema_id for schema_id in self.counts.rejected_ids if schema_id in self.compiled.misfits)
         state = self.batch.state
-        return evolve(self.compiled, (*self.counts.schema_ids, *misfits), state.columns, state.known)
+        schema_ids = (*self.counts.schema_ids, *self._misfits())
+        return evolve(self.compiled, schema_ids, state.columns, state.known)
+
+    def _misfits(self) -> tuple[SchemaId, ...]:
+        """Return the schemas of rejected messages that change what the topic holds: not events of the table.
+
+        A few stray messages are rejected like other unreadable ones.  As many as [rejects] does not allow are
+        a change of the topic, unless the table file says what to do about any.
+        """
+        table = self.batch.table
+        is_stray = (
+            self.counts.rejected <= table.rejects.allowed(self.counts.read) or not self.batch.is_bounded
+        )
+        if is_stray and "envelope-changed" not in table.evolution:
+            return ()
+        return tuple(one for one in self.counts.rejected_ids if one in self.compiled.misfits)
 
 
 @attrs.frozen

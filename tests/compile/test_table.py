@@ -345,7 +345,7 @@ def test_foreign_schemas_among_the_versions_are_kept_apart() -> None:
     ]
     result = compile_table(table(), [written(KEY_ID, key(ID))], values)
     kinds = [(writer.kind, bool(writer.wire)) for writer in result.value.writers]
-    assert kinds == [("data", True), ("foreign", False), ("heartbeat", False), ("foreign", False)]
+    assert kinds == [("data", True), ("foreign", False), ("heartbeat", True), ("foreign", False)]
     assert result.schema_ids == tuple(VALUE_ID + i for i in range(4))
 
 

@@ -330,3 +330,13 @@ def test_a_key_without_a_value_for_a_column_is_set_aside(spark: SparkSession) ->
         explain_rejects(frame_, compiled(topic.versions, keys=keys)).where("reason is not null").collect()
     )
     assert (row.offset, row.error) == (100, "key: column k is null")
+
+
+def test_a_change_with_the_schema_id_of_another_kind_is_rejected(
+    spark: SparkSession, compiled_table: CompiledTable
+) -> None:
+    """Ignored is only what is whole by its own schema."""
+    transaction = framed(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})
+    spoilt = [transaction[:5] + GOOD[5:], transaction + b"\0", transaction[:-1]]
+    counts, _ = rows_of(frame(spark, [(GOOD_KEY, one) for one in (*spoilt, transaction)]), compiled_table)
+    assert (counts.rejected, counts.ignored) == (3, {"transaction": 1})

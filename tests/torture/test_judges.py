@@ -107,6 +107,35 @@ def test_a_wrong_value_is_found(corpus: Corpus) -> None:
     assert "without a reason" in judge(corpus, message, attrs.evolve(right, rejected=True))
 
 
+def test_a_change_that_is_lost_is_found(corpus: Corpus) -> None:
+    """Its schema id became that of a transaction: ignored only where the bytes are one."""
+    key, value = corpus.messages[0]
+    (schema_id,) = [one for one, kind in corpus.kinds.items() if kind == "transaction"]
+    spoilt = b"\0" + schema_id.to_bytes(4, "big") + value[5:]
+    ignored = attrs.evolve(taken(corpus), kind="transaction", op=None)
+    assert "independent decoder" in judge(corpus, (key, spoilt), ignored)
+    rejected = attrs.evolve(ignored, kind="change", rejected=True, reason="unreadable", error="x")
+    assert judge(corpus, (key, spoilt), rejected) == ""
+    assert any(value[1:5] == spoilt[1:5] for value in _spoilt_values(corpus))
+
+
+def _spoilt_values(corpus: Corpus) -> list[bytes]:
+    import random  # noqa: PLC0415  for this alone
+
+    dice = random.Random(7)  # noqa: S311  damage, no secret
+    made = [mutate(dice, corpus)[1][1] for _ in range(2_000)]
+    return [one for one in made if one]
+
+
+def test_a_tombstone_with_an_unreadable_key_is_found(corpus: Corpus) -> None:
+    """Unless it is rejected: a delete may be behind it."""
+    key, _ = corpus.messages[0]
+    tombstone = attrs.evolve(taken(corpus), kind="tombstone", op="tombstone", source_ms=None, row=None)
+    assert judge(corpus, (key, None), tombstone) == ""
+    assert "of the key" in judge(corpus, (key[:-1], None), tombstone)
+    assert "neither key nor value" in judge(corpus, (None, None), tombstone)
+
+
 def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
     """So that what was found is found again."""
     import random  # noqa: PLC0415  for this alone
