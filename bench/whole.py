@@ -21,7 +21,7 @@ from ingest.compile.evolve import evolve
 from ingest.compile.table import compile_table
 from ingest.decode.events import decode_events
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.upsert import write
+from ingest.hudi.table import HudiTable
 from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
@@ -182,7 +182,7 @@ def _round(
     assert report.exit_code == 0
     started = time.perf_counter()
     entry = LedgerEntry("bench", table.topic, {}, {})
-    write(rows, table, str(lake / "upserted"), keys, entry, first=True)
+    HudiTable(rows.sparkSession, str(lake / "upserted")).commit(rows, table, keys, "load", entry)
     upsert_s = time.perf_counter() - started
     print(f"  run {run_s:.1f} s, upsert {upsert_s:.1f} s", flush=True)
     return run_s, upsert_s

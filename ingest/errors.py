@@ -369,6 +369,37 @@ class JvmMemoryError(RetryableError):
 
 
 @attrs.frozen
+class TableChangedError(PermanentError):
+    """A table file that contradicts its table: the value of `key` is fixed when the table is created."""
+
+    path: str
+    key: str
+    value: str
+    fixed: str
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"{self.path}: {self.key}: found {self.value}, but the table was created with {self.fixed}",
+            "Set it back, or load a new table: change `table`, or move the table's folder away",
+        )
+
+
+@attrs.frozen
+class ClockError(RetryableError):
+    """A clock behind the newest instant: readers would never see a commit made now."""
+
+    table: str
+    instant: str
+    ahead_s: int
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"table {self.table}: instant {self.instant} (UTC) is {self.ahead_s} s ahead of the clock here",
+            "Nothing was committed. Correct the clock, or try again when that time is over",
+        )
+
+
+@attrs.frozen
 class LakeError(PermanentError):
     """A path in the lake with content that this version cannot use."""
 

@@ -1,6 +1,5 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
-import sys
 import uuid
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest.hudi import catalog, ledger
-    from ingest.hudi import present as hudi_present
+    from ingest.hudi import catalog, lake
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.onboard.onboard import Onboarded
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
-    catalog, ledger = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.ledger")
-    hudi_present, kafka_signal = LazyModule("ingest.hudi.present"), LazyModule("ingest.kafka.signal")
+    catalog, lake = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.lake")
+    kafka_signal = LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
@@ -175,8 +173,8 @@ class Session:
         """Return the versions of a table's value subject, and the commits that read them."""
         (table,) = self.tables([name])
         subject = versions.value_subject(table)
-        path = self.settings.lake.table_path(table.name)
-        return versions.history(self.registry, subject, ledger.history(self.spark, path, sys.maxsize))
+        stored = lake.Lake(self.spark, self.settings.lake).table(table)
+        return versions.history(self.registry, subject, stored.history())
 
     def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "CompatibilityReport":
         """Check whether a schema could be the next version of a table's value subject.
@@ -186,7 +184,7 @@ class Session:
         (table,) = self.tables([name])
         present = None
         if not registry_only:
-            present = hudi_present.present_types(self.spark, self.settings.lake.table_path(table.name))
+            present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
         return versions.check(self.registry, table, Path(file), present)
 
     def _find_table(self, name: str) -> TableConfig | None:

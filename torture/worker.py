@@ -12,7 +12,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
-from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.table import HudiTable
 from ingest.session import Session
 from ingest.spark.session import start_session
 
@@ -56,7 +56,7 @@ def main(pipe: int) -> None:
 def look(session: Session, table: str) -> dict[str, Any]:
     """Return what a table holds, read as its users read it."""
     lake = session.settings.lake
-    last = read_ledger(session.spark, lake.table_path(table))
+    last = HudiTable(session.spark, lake.table_path(table)).checkpoint()
     if last is None:
         return {"offsets": {}, "rows": [], "rejects": []}
     rows = _frame(session.spark, lake.table_path(table)).select("id", "*")

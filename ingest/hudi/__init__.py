@@ -1,1 +1,1 @@
-"""The sink: one Hudi commit a batch, with the rows, the deletes and the offsets that they came from."""
+"""The sink: one Hudi commit per batch, with the rows, the deletes and the offsets that they came from."""

@@ -1,4 +1,4 @@
-"""The reason under a Java exception, which Hudi, Spark and py4j wrap several times over."""
+"""The cause under a Java exception, which Hudi, Spark and py4j wrap several times."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-MOST_CHARS: Final = 500
+MAX_CHARS: Final = 500
 
 UNREACHABLE: Final = frozenset(
     {
@@ -18,31 +18,54 @@ UNREACHABLE: Final = frozenset(
     }
 )
 NO_ROOM: Final = ("No space left on device", "Disk quota exceeded", "File too large")
-"""What the operating system says of ENOSPC, EDQUOT and EFBIG; Java passes it on."""
+"""The operating system's texts for ENOSPC, EDQUOT and EFBIG; Java passes them on."""
 LOCKED: Final = frozenset({"HoodieLockException", "HoodieWriteConflictException"})
+DAMAGED: Final = frozenset(
+    {
+        "AvroRuntimeException",
+        "ChecksumException",
+        "EOFException",
+        "IllegalArgumentException",
+        "IllegalStateException",
+        "InvalidAvroMagicException",
+        "JsonParseException",
+        "NullPointerException",
+        "NumberFormatException",
+        "TableNotFoundException",
+    }
+)
+"""Exceptions of a file with the wrong content, or without any: another try reads the same bytes."""
 
 
 def root_cause(error: Exception) -> str:
-    """Give class and first line of the deepest exception; one without a message borrows the one above it."""
+    """Return class and text of the deepest exception; one without a text borrows the one above it.
+
+    The first line counts, and those that follow a line that ends with a colon: Hudi lists its culprits there.
+    """
     silent: list[str] = []
     for java in reversed(list(chain(error))):
         name = java.getClass().getSimpleName()
         message = (java.getMessage() or "").strip()
         if message:
-            line = message.splitlines()[0][:MOST_CHARS]
-            return f"{name}: {line}" + "".join(f" ({one})" for one in silent)
+            return f"{name}: {_text(message)}" + "".join(f" ({wrapper})" for wrapper in silent)
         silent.append(name)
     return ", ".join(silent) or f"{type(error).__name__}: {error}"
 
 
 def class_names(error: Exception) -> frozenset[str]:
-    """Give the simple class names of all exceptions in the chain."""
+    """Return the simple class names of all exceptions in the chain."""
     return frozenset(java.getClass().getSimpleName() for java in chain(error))
 
 
 def has_no_room(error: Exception) -> bool:
-    """Tell whether a write failed for want of room."""
-    return any(words in (java.getMessage() or "") for java in chain(error) for words in NO_ROOM)
+    """Tell whether a write failed because the storage is full."""
+    return any(text in (java.getMessage() or "") for java in chain(error) for text in NO_ROOM)
+
+
+def is_damage(error: Exception) -> bool:
+    """Tell whether a file's content is at fault, not the way to it."""
+    names = class_names(error)
+    return bool(names & DAMAGED) and not names & UNREACHABLE
 
 
 def chain(error: Exception) -> Iterator[Any]:
@@ -53,8 +76,16 @@ def chain(error: Exception) -> Iterator[Any]:
         java = java.getCause()
 
 
+def _text(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    text = lines[0]
+    if text.endswith(":"):
+        text = f"{text} {'; '.join(' '.join(line.split()) for line in lines[1:])}"
+    return text[:MAX_CHARS]
+
+
 def _java(error: Exception) -> Any | None:
-    """Take the Java exception out of what pyspark raised; its own classes keep it as `_origin`."""
+    """Return the Java exception inside the one that pyspark raised; its own classes keep it as `_origin`."""
     if isinstance(error, Py4JJavaError):
         return error.java_exception
     return getattr(error, "_origin", None) if isinstance(error, PySparkException) else None

@@ -1,4 +1,4 @@
-"""What a record key and a partition path can hold: Hudi writes both as text.
+"""Values that a record key and a partition path can hold: Hudi writes both as text.
 
 Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare text, several give
 `a:<text>,b:<text>`; a partition column is read back from its folder's name.
@@ -15,7 +15,7 @@ KEY_TYPES: Final = frozenset(
 )
 PARTITION_TYPES: Final = frozenset({"int", "bigint", "string", "boolean", "date"})
 UNSAFE_PARTITIONS: Final = ("", ".", "..", "__HIVE_DEFAULT_PARTITION__")
-"""Texts that name no folder of their own: the row would be lost or its column read back as null."""
+"""Texts without a folder of their own: the row would be lost, or its column read back as null."""
 
 
 def unsafe_key_type(ddl: str) -> str | None:
@@ -68,7 +68,7 @@ def unsafe_folders(
     partition_by: Sequence[str], kinds: Mapping[str, str], sql: Callable[[str], str]
 ) -> tuple[tuple[str, str], ...]:
     """Give the same for texts that name no folder of their own; null is one (deletes have it)."""
-    texts = ", ".join(literal(one) for one in UNSAFE_PARTITIONS)
+    texts = ", ".join(literal(text) for text in UNSAFE_PARTITIONS)
     return tuple(
         (f"{sql(name)} in ({texts})", f"partition column {name} holds a text that cannot name a folder")
         for name in partition_by

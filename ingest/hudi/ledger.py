@@ -1,4 +1,4 @@
-"""What a table's commits say of themselves: the consumed offsets lie in the commit that holds their rows.
+"""The ledger: each commit's account of itself, with the offsets that its rows come from.
 
 Every value is a string under a key with our prefix in the commit's metadata, so rows and offsets appear
 together or not at all, and a restore to a savepoint takes both back.
@@ -6,16 +6,11 @@ together or not at all, and a restore to a savepoint takes both back.
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any, Final, Literal, get_args
 
 import attrs
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
 
-from ingest.errors import LakeError, LakeUnreachableError
-from ingest.hudi.java_errors import root_cause
-from ingest.hudi.metaclient import open_table
+from ingest.errors import LakeError
 from ingest.names import Instant, Partition, SchemaId, Topic
 
 PREFIX: Final = "ingest."
@@ -23,17 +18,17 @@ FORMAT: Final = "1"
 TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
 """Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
 
-Kind = Literal["run", "set-offsets", "replay", "purge"]
-"""What made a commit; `purge` stands in the tables of rejects alone."""
+CommitKind = Literal["run", "set-offsets", "replay", "purge"]
+"""The command behind a commit; only tables of rejects have a `purge`."""
 
 
 @attrs.frozen
 class LedgerEntry:
-    """One commit's account of itself.
+    """One commit's account of itself: a checkpoint.
 
-    `next_offsets` is where to read on, `high_offsets` the end of what was ever applied: when a person moves
-    `next_offsets` back, what lies between is a replay.  Both are exclusive ends.  `schema_ids` and `counters`
-    are those of this commit.  `instant` is None until it is committed.
+    The next run reads from `next_offsets`; `high_offsets` ends the offsets ever applied: after a person moves
+    `next_offsets` back, the range between them is a replay.  Both are exclusive ends.  `schema_ids` and
+    `counters` are those of this commit.  `instant` is None until it is committed.
     """
 
     run_id: str
@@ -42,36 +37,19 @@ class LedgerEntry:
     high_offsets: Mapping[Partition, int]
     schema_ids: tuple[SchemaId, ...] = ()
     counters: Mapping[str, int] = attrs.Factory(dict)
-    kind: Kind = "run"
+    kind: CommitKind = "run"
     note: str = ""
     max_source_ms: int | None = None
     """The newest source time of any change applied so far, in ms since 1970 (UTC)."""
     known_ids: tuple[SchemaId, ...] = ()
-    """The schemas that any commit so far met: what a later one changes is told against them."""
+    """The schemas of all commits so far: the changes of a later schema are computed against these."""
     topic_id: str = ""
-    """The broker's id of the topic, another one when it is created anew; empty where nobody told it."""
+    """The broker's id of the topic, which changes when the topic is created again; empty if unknown."""
+    table_file: Mapping[str, str] = attrs.Factory(dict)
+    """The parts of the table file that are fixed at creation; empty in commits of older versions."""
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
-    """When the commit was made, in ms since 1970 (UTC): the instant is in the time zone of who wrote it."""
-
-
-def read(spark: SparkSession, path: str) -> LedgerEntry | None:
-    """Read the newest entry; None when there is no table, or no commit of ours in it."""
-    return next(iter(history(spark, path, 1)), None)
-
-
-def history(spark: SparkSession, path: str, limit: int) -> tuple[LedgerEntry, ...]:
-    """Read up to `limit` entries, newest first.
-
-    Commits without one (other writers, compaction) are passed over.
-    """
-    table = open_table(spark, path)
-    if table is None:
-        return ()
-    try:
-        return tuple(islice(_all_entries(path, table), limit))
-    except Py4JJavaError as error:
-        raise LakeUnreachableError(path, root_cause(error)) from error
+    """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
 
 
 def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
@@ -89,21 +67,26 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "note": entry.note,
         "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
         "known_ids": json.dumps(entry.known_ids),
+        "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
     }
     return {PREFIX + key: value for key, value in values.items()}
 
 
-def _all_entries(path: str, table: Any) -> Iterator[LedgerEntry]:
-    """Give the entries of the active timeline, then, if still asked, those that Hudi has archived."""
-    yield from _entries(path, table.getActiveTimeline().getCommitsTimeline())
-    archived = table.getArchivedTimeline()
-    archived.loadCompletedInstantDetailsInMemory()
-    yield from _entries(path, archived.getCommitsTimeline())
+def entries(path: str, client: Any, *, archived: bool = True) -> Iterator[LedgerEntry]:
+    """Yield the accounts of the active timeline, newest first, then those that Hudi has archived.
+
+    Commits without one (of other writers, compaction) are passed over.  Java's exceptions pass through.
+    """
+    yield from _entries(path, client.getActiveTimeline().getCommitsTimeline())
+    if archived:
+        timeline = client.getArchivedTimeline()
+        timeline.loadCompletedInstantDetailsInMemory()
+        yield from _entries(path, timeline.getCommitsTimeline())
 
 
 def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
-    """Walk back over the completed commits and give the entries in them."""
+    """Walk back over the completed commits and yield the entries in them."""
     commits = timeline.filterCompletedInstants()
     instants = commits.getReverseOrderedInstants().iterator()
     while instants.hasNext():
@@ -112,35 +95,43 @@ def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
         if metadata.getOperationType().toString() in TABLE_SERVICES:
             continue
         values = dict(metadata.getExtraMetadata())
+        if not values and metadata.getPartitionToWriteStats().isEmpty():
+            # Hudi reads an empty file as a commit of nothing (1.2.0); it never writes one.
+            problem = "its file in the timeline is empty"
+            raise LakeError(f"{path}, commit {instant.requestedTime()}", problem, "Restore the lake's files")
         if PREFIX + "format" in values:
             yield _entry(path, Instant(instant.requestedTime()), values)
 
 
 def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
-    """Read one entry; a format that a newer `ingest` wrote is refused, never guessed."""
-    found = values[PREFIX + "format"]
-    if found != FORMAT:
+    """Read one entry; a newer format is refused."""
+    version = values[PREFIX + "format"]
+    if version != FORMAT:
         raise LakeError(
             f"{path}, commit {instant}",
-            f"its ledger has format '{found}', this version reads '{FORMAT}'",
+            f"its ledger has format '{version}', this version reads '{FORMAT}'",
             "Run the version of ingest that wrote it, or a newer one",
         )
-    said = values[PREFIX + "kind"]
     return LedgerEntry(
         run_id=values[PREFIX + "run_id"],
         topic=Topic(values[PREFIX + "topic"]),
         next_offsets=_offsets(values[PREFIX + "next_offsets"]),
         high_offsets=_offsets(values[PREFIX + "high_offsets"]),
-        schema_ids=tuple(SchemaId(one) for one in json.loads(values[PREFIX + "schema_ids"])),
+        schema_ids=_ids(values[PREFIX + "schema_ids"]),
         counters=json.loads(values[PREFIX + "counters"]),
-        kind=next((kind for kind in get_args(Kind) if kind == said), "run"),
+        kind=next((kind for kind in get_args(CommitKind) if kind == values[PREFIX + "kind"]), "run"),
         note=values[PREFIX + "note"],
         max_source_ms=_millis(values.get(PREFIX + "max_source_ms")),
-        known_ids=tuple(SchemaId(one) for one in json.loads(values.get(PREFIX + "known_ids") or "[]")),
+        known_ids=_ids(values.get(PREFIX + "known_ids") or "[]"),
         topic_id=values.get(PREFIX + "topic_id", ""),
+        table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
     )
+
+
+def _ids(text: str) -> tuple[SchemaId, ...]:
+    return tuple(SchemaId(schema_id) for schema_id in json.loads(text))
 
 
 def _millis(text: str | None) -> int | None:

@@ -1,8 +1,8 @@
-"""One writer a table: its lock, beside the tables of the lake, held from the ledger to the commit.
+"""One writer per table: its lock, in a folder of the lake, held from the ledger to the commit.
 
-Two Hudi writers without a lock take each other's unfinished commits back.  What guards a table depends on
-what the storage can do (`docs/locks.md`): Hudi's providers where they are safe, the operating
-system on a local path, where creating a file is no atomic step in Hadoop.
+Two Hudi writers without a lock roll back each other's inflight commits.  The kind of lock depends on the
+storage (`docs/locks.md`): Hudi's providers where they are safe, the operating system on a local path, where
+Hadoop does not create a file in one atomic step.
 """
 
 import json
@@ -27,22 +27,22 @@ from ingest.settings import LakeSettings
 
 _RETRY_S: Final = 0.2
 _HELD: Final[dict[str, str]] = {}
-"""The notes of the locks that this process holds, by their folder."""
+"""The holder's notes of the locks that this process holds, by folder."""
 _GUARD: Final = threading.Lock()
 
 
 @attrs.frozen
 class LockHandle:
-    """A lock that is held; `way` is None where the settings want none."""
+    """A lock that is held; `provider` is None where the settings turn locks off."""
 
     table: str
     note: str
-    way: LockProvider | None
+    provider: LockProvider | None
 
     def check(self) -> None:
-        """Raise TableLockedError where somebody else holds it by now: a commit must not follow."""
-        if self.way is not None and not self.way.is_mine(self.note):
-            holder = told(self.way.note())
+        """Raise TableLockedError if another writer has taken the lock over: a commit must not follow."""
+        if self.provider is not None and not self.provider.is_mine(self.note):
+            holder = describe_holder(self.provider.note())
             raise TableLockedError(self.table, f"this run's lock was taken over, by {holder}")
 
 
@@ -50,52 +50,52 @@ class LockHandle:
 def locked(
     spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wait_s: float
 ) -> Iterator[LockHandle]:
-    """Hold a table's lock; wait for it at most so long.
+    """Hold a table's lock; wait for it at most `wait_s`.
 
-    Raise TableLockedError, which names the holder, LakeUnreachableError, or SettingsError for a storage that
-    can guard nothing.
+    Raises TableLockedError, which names the holder, LakeUnreachableError, or SettingsError for a storage
+    without a lock.
     """
     note = _note(run_id)
     if lake.lock == "none":
         yield LockHandle(table, note, None)
         return
     folder = lake.lock_path(table)
-    with _alone(folder, table, note, wait_s) as until:
+    with _one_per_process(folder, table, note, wait_s) as until:
         try:
-            way = way_of(spark, folder)
-            _take(way, table, note, until)
+            provider = provider_of(spark, folder)
+            _take(provider, table, note, until)
         except (Py4JJavaError, OSError) as error:
             raise _failure(folder, table, error) from error
         try:
-            yield LockHandle(table, note, way)
+            yield LockHandle(table, note, provider)
         finally:
-            way.release(note)
+            provider.release(note)
 
 
-def way_of(spark: SparkSession, folder: str) -> LockProvider:
-    """Choose what guards a table by what Hudi says of the storage.  Takes nothing yet."""
+def provider_of(spark: SparkSession, folder: str) -> LockProvider:
+    """Choose the lock by the storage, as Hudi classifies it.  The lock is not taken yet."""
     jvm = jvm_of(spark)
     hadoop = hadoop_of(spark)
-    place = jvm.org.apache.hadoop.fs.Path(folder)
-    files = place.getFileSystem(hadoop)
+    path = jvm.org.apache.hadoop.fs.Path(folder)
+    files = path.getFileSystem(hadoop)
     scheme, schemes = files.getUri().getScheme(), jvm.org.apache.hudi.storage.StorageSchemes
     if scheme == "file":
-        return OsLock(jvm, place.toUri().getPath())
+        return OsLock(jvm, path.toUri().getPath())
     if schemes.isAtomicCreationSupported(scheme):
         return ProviderLock(jvm, hadoop, folder)
-    found = schemes.getStorageLockImplementationIfExists(scheme)
-    if not found.isPresent():
-        raise _no_way(scheme, "Hudi knows no lock for it")
+    storage_lock = schemes.getStorageLockImplementationIfExists(scheme)
+    if not storage_lock.isPresent():
+        raise _no_lock(scheme, "Hudi does not have a lock for it")
     try:
         return StorageLock(jvm, hadoop, folder)
     except Py4JJavaError as error:
-        missing = f"{found.get().getStorageLockClass()}: {root_cause(error)}"
-        raise _no_way(scheme, f"Hudi's lock does not start ({missing}). Add Hudi's bundle for it") from error
+        missing = f"{storage_lock.get().getStorageLockClass()}: {root_cause(error)}"
+        raise _no_lock(scheme, f"Hudi's lock does not start ({missing}). Add Hudi's bundle for it") from error
 
 
 @contextmanager
-def _alone(folder: str, table: str, note: str, wait_s: float) -> Iterator[float]:
-    """Be the only one of this process at a lock; give the moment (monotonic, in s) until which to wait."""
+def _one_per_process(folder: str, table: str, note: str, wait_s: float) -> Iterator[float]:
+    """Keep other threads of this process out; yield the end of the wait (monotonic, in s)."""
     until = time.monotonic() + wait_s
     while True:
         with _GUARD:
@@ -110,46 +110,46 @@ def _alone(folder: str, table: str, note: str, wait_s: float) -> Iterator[float]
             del _HELD[folder]
 
 
-def _take(way: LockProvider, table: str, note: str, until: float) -> None:
-    taken = False
+def _take(provider: LockProvider, table: str, note: str, until: float) -> None:
+    is_mine = False
     try:
-        while not (taken := way.take(note)):
-            _wait(table, way.note(), until)
+        while not (is_mine := provider.take(note)):
+            _wait(table, provider.note(), until)
     finally:
-        if not taken:
-            way.release(note)
+        if not is_mine:
+            provider.release(note)
 
 
 def _wait(table: str, holder: str, until: float) -> None:
-    left_s = until - time.monotonic()
-    if left_s <= 0:
-        raise TableLockedError(table, told(holder))
-    time.sleep(min(_RETRY_S, left_s))
+    remaining_s = until - time.monotonic()
+    if remaining_s <= 0:
+        raise TableLockedError(table, describe_holder(holder))
+    time.sleep(min(_RETRY_S, remaining_s))
 
 
 def _note(run_id: str) -> str:
-    """Write who holds a lock."""
+    """Return the note of a lock's holder."""
     since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     holder = {"run_id": run_id, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
     return json.dumps(holder)
 
 
-def told(note: str) -> str:
-    """Tell who holds a lock, for an error."""
+def describe_holder(note: str) -> str:
+    """Describe the holder of a lock, for an error."""
     try:
         values = json.loads(note)
         return f"run {values['run_id']}, process {values['pid']} on {values['host']}, since {values['since']}"
     except (ValueError, KeyError, TypeError):
-        return "a run that has not yet told its name"
+        return "a run that has not written its name yet"
 
 
-def _no_way(scheme: str, problem: str) -> SettingsError:
-    todo = 'Where a scheduler lets one run of a table go at a time, set [lake] lock = "none"'
+def _no_lock(scheme: str, problem: str) -> SettingsError:
+    todo = 'Where a scheduler lets one run of a table go at a time, set [lake] lock to "none"'
     return SettingsError("settings", "lake.path", f"{scheme}: cannot lock a table: {problem}", todo)
 
 
 def _failure(folder: str, table: str, error: Exception) -> IngestError:
-    """Tell a folder that cannot be, which is final, from a storage that fails."""
+    """Tell an impossible folder, a permanent error, from a storage that fails."""
     if isinstance(error, NotADirectoryError | FileExistsError | PermissionError):
         return WriteError(table, f"its lock cannot be taken: {error}")
     problem = root_cause(error) if isinstance(error, Py4JJavaError) else str(error)

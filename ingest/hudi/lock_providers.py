@@ -1,4 +1,4 @@
-"""What guards a table: the operating system, or one of Hudi's lock providers."""
+"""The locks of a table: the operating system's, or one of Hudi's lock providers."""
 
 import threading
 import time
@@ -10,26 +10,26 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from ingest.hudi.java_errors import class_names
 
 EXPIRY_MIN: Final = 2
-"""Hudi's FileSystemBasedLockProvider counts whole minutes: so long after its last beat a holder is dead."""
+"""A holder is dead this long after its last beat; Hudi's FileSystemBasedLockProvider counts minutes."""
 BEAT_S: Final = 20.0
 SETTLE_S: Final = 1.0
-"""How long two that take over the same dead lock at once may lie apart; Hudi deletes, then creates."""
+"""How far apart two take-overs of the same dead lock may be; Hudi deletes the file, then creates it."""
 
 
 class LockProvider(Protocol):
-    """A lock in storage; one object a try.  Java's exceptions pass through."""
+    """A lock in storage; one object per attempt.  Java's exceptions pass through."""
 
     def take(self, note: str) -> bool:
         """Try once; leave the note, which names the holder."""
 
     def note(self) -> str:
-        """Read the holder's note; empty where there is none."""
+        """Read the holder's note; empty if the lock is free."""
 
     def is_mine(self, note: str) -> bool:
-        """Tell whether the lock is still that of the one who left this note."""
+        """Tell whether the writer of this note still holds the lock."""
 
     def release(self, note: str) -> None:
-        """Let go of what is still mine."""
+        """Release the lock, if this writer still holds it."""
 
 
 class OsLock:
@@ -76,7 +76,7 @@ class OsLock:
         return bool(self._lock.isValid()) and self.note() == note
 
     def release(self, note: str) -> None:
-        """Unlock; the file stays: who opened it before it is removed would lock what nobody else sees."""
+        """Unlock.  Keep the file: a process that has it open would lock an unlinked inode."""
         if self._file is None:
             return
         try:
@@ -91,11 +91,11 @@ class _Noted:
     """The holder's note in a file of its own, in Hadoop's file system."""
 
     def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
-        self._place = jvm.org.apache.hadoop.fs.Path(folder, "holder.json")
-        self._files = self._place.getFileSystem(hadoop)
+        self._lock_path = jvm.org.apache.hadoop.fs.Path(folder, "holder.json")
+        self._files = self._lock_path.getFileSystem(hadoop)
 
     def write(self, note: str) -> None:
-        stream = self._files.create(self._place, True)  # noqa: FBT003  Java's
+        stream = self._files.create(self._lock_path, True)  # noqa: FBT003  Java's
         try:
             stream.write(bytearray(note.encode()))
         finally:
@@ -103,7 +103,7 @@ class _Noted:
 
     def read(self) -> str:
         try:
-            stream = self._files.open(self._place)
+            stream = self._files.open(self._lock_path)
         except Py4JJavaError as error:
             if "FileNotFoundException" in class_names(error):
                 return ""
@@ -114,14 +114,14 @@ class _Noted:
             stream.close()
 
     def remove(self) -> None:
-        self._files.delete(self._place, False)  # noqa: FBT003  Java's
+        self._files.delete(self._lock_path, False)  # noqa: FBT003  Java's
 
 
 class ProviderLock:
     """Hudi's FileSystemBasedLockProvider, where a file can be created by one alone (HDFS).
 
-    It has neither heartbeat nor holder, and its take-over deletes a file that may be another's by then.  Here
-    a thread beats by setting the file's time, and of two that take over at once the last note wins.
+    It has neither heartbeat nor holder, and its take-over deletes a file that another writer may own already.
+    Here a thread beats by setting the file's time, and of two concurrent take-overs the last note wins.
     """
 
     def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
@@ -138,13 +138,13 @@ class ProviderLock:
         self._provider = lock.FileSystemBasedLockProvider(config, conf)
         self._now = jvm.java.util.concurrent.TimeUnit.SECONDS
         self._noted = _Noted(jvm, hadoop, folder)
-        self._place = jvm.org.apache.hadoop.fs.Path(self._provider.getLock())
-        self._files = self._place.getFileSystem(hadoop)
+        self._lock_path = jvm.org.apache.hadoop.fs.Path(self._provider.getLock())
+        self._files = self._lock_path.getFileSystem(hadoop)
         self._over = threading.Event()
 
     def take(self, note: str) -> bool:
-        """Try once; a take-over waits until another at the same moment would show."""
-        is_there = self._files.exists(self._place)
+        """Try once; a take-over waits until a concurrent one would show."""
+        is_there = self._files.exists(self._lock_path)
         if not self._provider.tryLock(0, self._now):
             return False
         self._noted.write(note)
@@ -156,19 +156,19 @@ class ProviderLock:
         return True
 
     def note(self) -> str:
-        """Read who holds it."""
+        """Read the holder's note."""
         return self._noted.read()
 
     def is_mine(self, note: str) -> bool:
         """Tell whether the lock is there, beaten in time, and names us."""
         try:
-            last_ms = self._files.getFileStatus(self._place).getModificationTime()
+            last_ms = self._files.getFileStatus(self._lock_path).getModificationTime()
         except Py4JJavaError:
             return False
         return time.time() - last_ms / 1000 < EXPIRY_MIN * 60 and self._noted.read() == note
 
     def release(self, note: str) -> None:
-        """Stop beating, and remove what is ours: Hudi's own `unlock` removes anybody's."""
+        """Stop beating, and remove the lock if it is ours: Hudi's own `unlock` removes any."""
         self._over.set()
         try:
             if self.is_mine(note):
@@ -180,7 +180,7 @@ class ProviderLock:
     def _beat(self) -> None:
         while not self._over.wait(BEAT_S):
             try:
-                self._files.setTimes(self._place, int(time.time() * 1000), -1)
+                self._files.setTimes(self._lock_path, int(time.time() * 1000), -1)
             except Py4JError:
                 return  # gone, or the JVM is: `is_mine` says so before a commit
 
@@ -188,7 +188,7 @@ class ProviderLock:
 class StorageLock:
     """Hudi's StorageBasedLockProvider: conditional writes to an object store, with heartbeat and expiry.
 
-    It names its holder by a random id alone: the note is ours.
+    It names its holder only by a random id: the note is ours.
     """
 
     def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
@@ -205,7 +205,7 @@ class StorageLock:
         return True
 
     def note(self) -> str:
-        """Read who holds it."""
+        """Read the holder's note."""
         return self._noted.read()
 
     def is_mine(self, note: str) -> bool:
@@ -216,7 +216,7 @@ class StorageLock:
         return self._noted.read() == note
 
     def release(self, note: str) -> None:
-        """Let Hudi stop its heartbeat and write that the lock is over."""
+        """Let Hudi stop its heartbeat and mark the lock as expired."""
         try:
             if self.is_mine(note):
                 self._noted.remove()
@@ -226,7 +226,7 @@ class StorageLock:
 
 
 def _configured(jvm: Any, hadoop: Any, values: dict[str, str]) -> tuple[Any, Any]:
-    """Make what Hudi's providers are made of."""
+    """Return the configurations that Hudi's providers take."""
     properties = jvm.org.apache.hudi.common.config.TypedProperties()
     for key, value in values.items():
         properties.setProperty(key, value)

@@ -1,32 +1,33 @@
-"""What a Hudi table takes for a delete: kept in its own properties since it was created."""
+"""Properties of a table that later commits update: Hudi ignores the options of a write there."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from ingest.errors import LakeUnreachableError
-from ingest.hudi.java_errors import root_cause
-from ingest.hudi.metaclient import open_table
+from ingest.hudi.clock import TIMELINE_ZONE
 from ingest.hudi.options import MARKER
 from ingest.java import jvm_of
 
-PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
-"""Hudi goes by this one, and passes over the option of a write that says otherwise."""
+MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
+"""The text in the column of operations that makes a row a delete."""
 
 
-def agree_on_deletes(spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
-    """Bring the table's properties to what the table file says now: whether a delete is a row."""
-    table = open_table(spark, path)
-    if table is None or table.getTableConfig().getProps().getProperty(PROPERTY) == options[MARKER]:
+def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, str]) -> None:
+    """Set the table's marker of deletes and its timeline's zone as a write's options have them.
+
+    The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
+    """
+    properties_of_write = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
+    current = client.getTableConfig().getProps()
+    changed = {key: value for key, value in properties_of_write.items() if current.getProperty(key) != value}
+    if not changed:
         return
     jvm = jvm_of(spark)
     properties = jvm.java.util.Properties()
-    properties.setProperty(PROPERTY, options[MARKER])
-    try:
-        jvm.org.apache.hudi.common.table.HoodieTableConfig.update(
-            table.getStorage(), table.getMetaPath(), properties
-        )
-    except Py4JJavaError as error:
-        raise LakeUnreachableError(path, root_cause(error)) from error
+    for key, value in changed.items():
+        properties.setProperty(key, value)
+    jvm.org.apache.hudi.common.table.HoodieTableConfig.update(
+        client.getStorage(), client.getMetaPath(), properties
+    )
+    client.reload()

@@ -1,79 +1,106 @@
 """Hudi's own view of a table, opened on the driver: no Spark job, no catalog."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from ingest.errors import LakeError, LakeUnreachableError, SettingsError
-from ingest.hudi.java_errors import root_cause
+from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
+from ingest.hudi.java_errors import is_damage, root_cause
 from ingest.java import hadoop_of, jvm_of
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
-"""Where Hudi keeps a table's properties; the backup stands alone while they are written anew."""
+"""The files of a table's properties; only the backup is there while Hudi rewrites them."""
+RESTORE: Final = "Restore the lake's files, or move the folder away to load the table again"
 
 
-def open_table(spark: SparkSession, path: str) -> Any | None:
-    """Open the table at a path, fresh from storage; None when nothing is there yet.
+def open_client(spark: SparkSession, path: str) -> Any | None:
+    """Open the table at a path; None where there is not a table yet.
 
-    Raise LakeError for a folder that holds something else, LakeUnreachableError when storage does not answer.
+    Raises LakeError for a folder with something else or a damaged table, LakeUnreachableError for a storage
+    that does not answer.
     """
-    jvm = jvm_of(spark)
-    hadoop = hadoop_of(spark)
-    try:
+    jvm, hadoop = jvm_of(spark), hadoop_of(spark)
+    with lake_errors(path):
         if not _is_table(jvm.org.apache.hadoop.fs.Path(path), hadoop):
             return None
         conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
-        return builder.setConf(conf).setBasePath(path).build()
+        client = builder.setConf(conf).setBasePath(path).build()
+        _check_timeline(jvm.org.apache.hadoop.fs.Path(path), hadoop, client)
+        return client
+
+
+def remove_incomplete_table(spark: SparkSession, path: str) -> None:
+    """Remove the rest of a killed creation of a table: Hudi would neither read it nor create the table.
+
+    Call only as the writer: for a reader the table may be in the middle of creation.
+    """
+    with lake_errors(path):
+        home = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie")
+        storage = home.getFileSystem(hadoop_of(spark))
+        if storage.exists(home) and _is_incomplete(storage, home):
+            storage.delete(home, True)  # noqa: FBT003  Java's: with its content
+
+
+@contextmanager
+def lake_errors(path: str) -> Iterator[None]:
+    """Raise Java's exceptions as errors of the lake at a path."""
+    try:
+        yield
     except Py4JJavaError as error:
-        raise _unreachable(path, error) from error
+        raise _lake_error(path, error) from error
 
 
 def _is_table(folder: Any, hadoop: Any) -> bool:
-    """Look for the table's properties: Hudi itself waits 5 s for them before it says that there are none.
+    """Look for the table's properties: Hudi itself waits 5 s for them before it reports them missing.
 
-    A folder with nothing but an empty `.hoodie`, or one with empty properties, is a table whose creation was
-    killed: there is none yet.
+    A folder with only an empty `.hoodie`, or one with empty properties, is the rest of a killed creation:
+    there is not a table yet.
     """
     storage = folder.getFileSystem(hadoop)
     if not storage.exists(folder):
         return False
     home = folder.suffix("/.hoodie")
     if any(storage.exists(home.suffix(f"/{name}")) for name in PROPERTIES):
-        return not _is_unborn(storage, home)
-    if any(status.getPath().getName() != home.getName() for status in storage.listStatus(folder)):
-        raise LakeError(folder.toString(), "the folder holds files, but is no Hudi table", "Move them away")
+        return not _is_incomplete(storage, home)
+    if _has_data(storage, folder):
+        raise LakeError(folder.toString(), "the folder holds files, but not a Hudi table", "Move them away")
     return False
 
 
-def remove_incomplete_table(spark: SparkSession, path: str) -> None:
-    """Take away what a killed creation of a table has left: Hudi would neither read it nor create the table.
-
-    For who is about to write; to a reader it may be a table that another process creates just now.
-    """
-    hadoop = hadoop_of(spark)
-    try:
-        home = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie")
-        storage = home.getFileSystem(hadoop)
-        if storage.exists(home) and _is_unborn(storage, home):
-            storage.delete(home, True)  # noqa: FBT003  (Java: with all in it)
-    except Py4JJavaError as error:
-        raise _unreachable(path, error) from error
-
-
-def _is_unborn(storage: Any, home: Any) -> bool:
+def _is_incomplete(storage: Any, home: Any) -> bool:
     """Tell whether properties were never written, though maybe created: that comes before any commit."""
     properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
     if storage.exists(backup) or (storage.exists(properties) and storage.getFileStatus(properties).getLen()):
         return False
+    if _has_data(storage, home.getParent()):
+        return False  # damaged: opening it says how
     timeline = home.suffix("/timeline")
-    return not storage.exists(timeline) or not any(one.isFile() for one in storage.listStatus(timeline))
+    return not storage.exists(timeline) or not any(file.isFile() for file in storage.listStatus(timeline))
 
 
-def _unreachable(path: str, error: Py4JJavaError) -> LakeUnreachableError | SettingsError:
-    """Tell a storage that does not answer from a path that Hadoop has no file system for."""
+def _check_timeline(folder: Any, hadoop: Any, client: Any) -> None:
+    """Refuse a table with data and an empty timeline: it would be loaded again, next to its old files.
+
+    Any write begins with an instant, and archiving leaves the newest ones.
+    """
+    if client.getActiveTimeline().empty() and _has_data(folder.getFileSystem(hadoop), folder):
+        problem = "the folder holds data files, but its timeline (.hoodie/timeline) is empty"
+        raise LakeError(folder.toString(), problem, RESTORE)
+
+
+def _has_data(storage: Any, folder: Any) -> bool:
+    return any(status.getPath().getName() != ".hoodie" for status in storage.listStatus(folder))
+
+
+def _lake_error(path: str, error: Py4JJavaError) -> IngestError:
+    """Tell a damaged table and a path without a file system from a storage that does not answer."""
     problem = root_cause(error)
     if "No FileSystem for scheme" in problem:
         return SettingsError("settings", "lake.path", f"'{path}': {problem}", "Add its jar")
+    if is_damage(error) or problem.endswith("/.hoodie/timeline does not exist"):
+        return LakeError(path, f"the table is damaged: {problem}", RESTORE)
     return LakeUnreachableError(path, problem)

@@ -1,9 +1,10 @@
-"""The Hudi options of one write: what ingest decides, what is tuned by rule, what the table file adds."""
+"""The Hudi options of one write: those that ingest decides, tunes by rule, or takes from the table file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from ingest.errors import TableFileError
+from ingest.hudi.clock import TIMELINE_ZONE
 from ingest.hudi.ledger import PREFIX
 from ingest.tables import TableConfig, Target
 
@@ -11,6 +12,9 @@ OP: Final = "_cdc_op"
 POSITION: Final = "_cdc_position"
 DELETE: Final = "d"
 
+Operation = Literal["load", "upsert", "overwrite"]
+"""The first commit of a table; a batch; rows in place of all that the table holds."""
+OPERATION: Final = "hoodie.datasource.write.operation"
 KEYGEN: Final = "org.apache.hudi.keygen"
 SMALL_BUCKETS: Final = 4
 
@@ -26,6 +30,8 @@ OWNED: Final[Mapping[str, str]] = {
     # Columns that the events no longer bring become null; without it such a batch is refused.
     "hoodie.write.set.null.for.missing.columns": "true",
     "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
+    # Instants in UTC; `LOCAL`, the default, is the zone of the JVM.
+    TIMELINE_ZONE: "UTC",
     "hoodie.allow.empty.commit": "true",  # offsets advance over batches without rows
     # A failed row fails the write with its cause; true says only "Failed to write to Hudi".
     "hoodie.write.ignore.failed": "false",
@@ -42,7 +48,7 @@ MARKER: Final = "hoodie.payload.delete.marker"
 KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}
 """A table that keeps every change, or marks deleted rows, keeps deletes as rows."""
 REWRITE: Final[Mapping[str, str]] = {
-    "hoodie.datasource.write.operation": "insert_overwrite_table",
+    OPERATION: "insert_overwrite_table",
     # Else the older schema has to fit the newer one, as for files that stay.
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
 }
@@ -84,14 +90,10 @@ ALLOWED: Final = frozenset(
 """Options that begin like owned ones, and only add to a table: files for Hudi's CDC queries, services."""
 
 
-def hudi_options(
-    table: TableConfig, key_columns: Sequence[str], *, first: bool, rewrites: bool = False
-) -> dict[str, str]:
-    """Give the options of one write; `first` says that the table has no commit yet.
+def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Operation) -> dict[str, str]:
+    """Return the options of one write; `overwrite` also allows types that Hudi would refuse in an upsert.
 
-    With `rewrites` the batch takes the place of the whole table, in types that Hudi would else refuse.
-
-    Raise TableFileError for an option of the table file that ingest decides itself.
+    Raises TableFileError for an option of the table file that ingest decides itself.
     """
     check_hudi(table)
     return {
@@ -101,8 +103,8 @@ def hudi_options(
         **(KEEPS_DELETES if keeps_deletes(table.target) else {}),
         **_identity(table, key_columns),
         **_index(table, key_columns),
-        "hoodie.datasource.write.operation": table.target.first_load if first else "upsert",
-        **(REWRITE if rewrites else {}),
+        OPERATION: table.target.first_load if operation == "load" else "upsert",
+        **(REWRITE if operation == "overwrite" else {}),
     }
 
 
@@ -112,7 +114,7 @@ def keeps_deletes(target: Target) -> bool:
 
 
 def check_hudi(table: TableConfig) -> None:
-    """Refuse what the [hudi] part of a table file must not set."""
+    """Refuse the options that the [hudi] part of a table file must not set."""
     for key in table.hudi:
         if key not in ALLOWED and (key in OWNED or key.startswith(OWNED_PREFIXES)):
             problem = "ingest decides this option itself, from [key], [target] and the order of events"
@@ -120,7 +122,7 @@ def check_hudi(table: TableConfig) -> None:
 
 
 def _identity(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
-    """Give what Hudi refuses to change later: name, type, key, partitions."""
+    """Return the options that Hudi refuses to change later: name, type, key, partitions."""
     kind = "MERGE_ON_READ" if table.target.type == "mor" else "COPY_ON_WRITE"
     return {
         "hoodie.table.name": table.name,
@@ -165,7 +167,7 @@ def check_partitions(table: TableConfig, key_columns: Sequence[str]) -> None:
 
 
 def tuned(target: Target) -> dict[str, str]:
-    """Give what a table file may change: fewer Spark jobs a commit (3 instead of 9 for a small table)."""
+    """Return the options that a table file may change: 3 Spark jobs per commit of a small table, not 9."""
     buckets = target.buckets
     wide = str(max(2, buckets))
     housekeeping = "1" if buckets <= SMALL_BUCKETS else wide  # defaults are 100 to 200 tasks each

@@ -1,24 +1,24 @@
-"""The table of a table's rejects: one row a record that was set aside, by its place in Kafka.
+"""The rejects table of a table: one row per rejected record, with its coordinates in Kafka.
 
-It is written before the commit that accounts for the offsets, and a row counts only from that commit on: what
-lies at or behind the next offset to read was left by a run that died in between.  The next run reads those
-offsets again, and takes such rows out.
+It is written before the commit that accounts for the offsets, and a row counts only from that commit on: rows
+at or behind the next offset to read were left by a run that crashed in between.  The next run reads those
+offsets again, and deletes such rows.  Likewise a row is resolved only while the commit of the run that
+resolved it is in the table's history: a rollback or a restore takes both back.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import attrs
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.lake import Lake
+from ingest.hudi.ledger import CommitKind, LedgerEntry
 from ingest.hudi.options import KEYGEN, OWNED, tuned
-from ingest.hudi.upsert import commit
-from ingest.names import Instant, Partition
-from ingest.settings import Settings
+from ingest.hudi.table import HudiTable
+from ingest.names import Partition
 from ingest.tables import TableConfig, Target
 
 KEY: Final = ("topic", "partition", "offset")
@@ -37,9 +37,10 @@ COLUMNS: Final[Mapping[str, str]] = {
     "rejected_at": "timestamp",
     "resolved": "string",
     "resolved_at": "timestamp",
+    "resolved_by": "string",
 }
 GONE: Final = "gone"
-"""What `resolved` says of a row that is to be deleted."""
+"""The value of `resolved` in a row to delete."""
 
 _OPTIONS: Final[Mapping[str, str]] = {
     **tuned(Target(buckets=1)),
@@ -59,30 +60,39 @@ _OPTIONS: Final[Mapping[str, str]] = {
 }
 
 
-def commit_rejects(rows: DataFrame, table: TableConfig, path: str, entry: LedgerEntry) -> Instant:
-    """Put rows of `COLUMNS` in; one at a place that has one replaces it, one that is `GONE` takes it out."""
-    typed = rows.selectExpr(*(f"cast(`{name}` as {kind}) as `{name}`" for name, kind in COLUMNS.items()))
-    name = {"hoodie.table.name": f"{table.name}_rejects"}
-    return commit(typed, {**_OPTIONS, **name}, table, path, entry)
+def commit_rejects(rejects: HudiTable, rows: DataFrame, table: TableConfig, entry: LedgerEntry) -> None:
+    """Commit rows of `COLUMNS`; one replaces the row with its coordinates, or deletes it if it is `GONE`."""
+    typed = rows.selectExpr(*(f"cast(`{name}` as {ddl}) as `{name}`" for name, ddl in COLUMNS.items()))
+    name = f"{table.name}_rejects"
+    rejects.save(typed, {**_OPTIONS, "hoodie.table.name": name}, name, entry)
 
 
-def read_rejects(spark: SparkSession, path: str) -> DataFrame:
-    """Read all rows, those too that do not count."""
-    return spark.read.format("hudi").load(path).select(*COLUMNS)
+def read_rejects(rejects: HudiTable, data: HudiTable) -> DataFrame:
+    """Read all rows, also those that do not count; reopened where their resolution was rolled back."""
+    rows = rejects.rows()
+    if "resolved_by" not in rows.columns:  # a table of an older version
+        return rows.withColumn("resolved_by", F.lit(None).cast("string")).select(*COLUMNS)
+    by = {row[0] for row in rows.select("resolved_by").distinct().collect() if row[0]}
+    lost = by - data.find_runs(by)
+    if lost:
+        is_resolved = F.col("resolved_by").isNull() | ~F.col("resolved_by").isin(*lost)
+        names = ("resolved_by", "resolved", "resolved_at")
+        rows = rows.withColumns({name: F.when(is_resolved, F.col(name)) for name in names})
+    return rows.select(*COLUMNS)
 
 
 def counting(rejects: DataFrame, next_offsets: Mapping[Partition, int]) -> DataFrame:
-    """Keep the rows that count: before the next offsets that the data's last commit names."""
+    """Keep the rows that count: those before the next offsets of the data's last commit."""
     branches = " ".join(f"when {partition} then {offset}" for partition, offset in next_offsets.items())
     return rejects.where(f"offset < case partition {branches} else 0 end") if branches else rejects.limit(0)
 
 
 def outdated(
-    rejects: DataFrame, starts: Mapping[Partition, int], high_offsets: Mapping[Partition, int]
+    rejects: DataFrame, starts: Mapping[Partition, int], high_offsets: Mapping[Partition, int], run_id: str
 ) -> DataFrame:
-    """Return the rows that a run from `starts` on makes void, as they are to be written.
+    """Return the rows that a run from `starts` makes void, as that run writes them.
 
-    Those that never counted, at or behind `high_offsets`, go; open ones that did are resolved as `reread`.
+    Rows that never counted, at or behind `high_offsets`, are deleted; open ones are resolved as `reread`.
     """
     again = " ".join(f"when {partition} then offset >= {offset}" for partition, offset in starts.items())
     branches = " ".join(
@@ -90,37 +100,39 @@ def outdated(
     )
     counted = f"case partition {branches} else false end" if branches else "false"
     void = rejects.where(f"case partition {again} else false end and (resolved is null or not {counted})")
-    others = [name for name in COLUMNS if name not in ("resolved", "resolved_at")]
-    return void.selectExpr(
-        *others, f"if({counted}, 'reread', '{GONE}') as resolved", "current_timestamp() as resolved_at"
-    )
+    resolution = {
+        "resolved": F.expr(f"if({counted}, 'reread', '{GONE}')"),
+        "resolved_at": F.current_timestamp(),
+        "resolved_by": F.lit(run_id),
+    }
+    return void.withColumns(resolution).select(*COLUMNS)
 
 
-def counting_rows(settings: Settings, spark: SparkSession, table: TableConfig) -> DataFrame | None:
-    """Return the rejects that count, open or resolved; None where a table never had any."""
-    path = settings.lake.rejects_path(table.name)
-    if read_ledger(spark, path) is None:
+def counting_rows(lake: Lake, table: TableConfig) -> DataFrame | None:
+    """Return the rejects that count, open or resolved; None for a table that never had any."""
+    rejects, data = lake.rejects(table), lake.table(table)
+    if rejects.checkpoint() is None:
         return None
-    last = read_ledger(spark, settings.lake.table_path(table.name))
-    return counting(read_rejects(spark, path), last.next_offsets if last else {})
+    last = data.checkpoint()
+    return counting(read_rejects(rejects, data), last.next_offsets if last else {})
 
 
-def count_open(settings: Settings, spark: SparkSession, table: TableConfig) -> int:
+def count_open(lake: Lake, table: TableConfig) -> int:
     """Count the open rejects of a table."""
-    rows = counting_rows(settings, spark, table)
+    rows = counting_rows(lake, table)
     return 0 if rows is None else rows.where("resolved is null").count()
 
 
 def at(rows: DataFrame, partition: int | None, offset: int | None) -> DataFrame:
-    """Keep the rows of a partition, or the one at an offset of it, if one is named."""
+    """Keep the rows of a partition, or the one with an offset of it, if given."""
     if partition is not None:
         rows = rows.where(F.col("partition") == partition)
     return rows if offset is None else rows.where(F.col("offset") == offset)
 
 
-def next_entry(spark: SparkSession, path: str, run_id: str, kind: Any, note: str) -> LedgerEntry:
-    """Return the account of a write to rejects that are there, without new ones."""
-    before = read_ledger(spark, path)
+def next_entry(rejects: HudiTable, run_id: str, kind: CommitKind, note: str) -> LedgerEntry:
+    """Return the account of a commit that only changes rejects.  Raises UsageError without rejects."""
+    before = rejects.checkpoint()
     if before is None:
-        raise UsageError(f"there are no rejects at {path}")
+        raise UsageError(f"no rejects at {rejects.path}")
     return attrs.evolve(before, run_id=run_id, kind=kind, note=note, counters={}, instant=None)

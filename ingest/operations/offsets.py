@@ -7,9 +7,6 @@ import attrs
 
 from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
-from ingest.hudi.present import record_keys
-from ingest.hudi.upsert import record
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
 from ingest.names import Partition
 from ingest.operations.status import TableStatus, table_status
@@ -29,12 +26,12 @@ def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
     """
     with run.locked(table):
         marks = fetch_ends(run.settings, [table]).of(table.topic)
-        last = read_ledger(run.spark, run.path(table))
+        stored = run.lake.table(table)
+        last = stored.checkpoint()
         if last is None:
-            raise UsageError(f"table {table.name} has no commit yet", "Run it once first")
-        path = run.path(table)
+            raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
         check_topic(table.topic, consumed(table, last))
-        record(run.spark, table, path, record_keys(run.spark, path), _moved(run, last, to, marks))
+        stored.move(table, _moved(run, last, to, marks))
         return table_status(run, table, marks)
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
+from ingest.hudi.lake import Lake
 from ingest.hudi.lock import locked
 from ingest.hudi.rejects import (
     COLUMNS,
@@ -46,6 +47,8 @@ class Reject:
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    resolved_by: str | None = None
+    """The run that resolved it."""
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
         """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
@@ -86,7 +89,7 @@ def list_rejects(
 ) -> Rejects:
     """Return the first rejects by their place, open ones or (`resolved`) all, and how many there are."""
     path = settings.lake.rejects_path(table.name)
-    rows = counting_rows(settings, spark, table)
+    rows = counting_rows(Lake(spark, settings.lake), table)
     if rows is None:
         return Rejects(table.name, path)
     groups = rows.groupBy(F.expr("if(resolved is null, reason, null)").alias("reason")).count().collect()
@@ -108,7 +111,7 @@ def show_reject(
     settings: Settings, spark: SparkSession, table: TableConfig, partition: int, offset: int
 ) -> Reject:
     """Return one reject with its bytes.  Raises `UsageError` where there is none at this place."""
-    rows = counting_rows(settings, spark, table)
+    rows = counting_rows(Lake(spark, settings.lake), table)
     found = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
     if not found:
         place = f"{table.topic}-{partition}-{offset}"
@@ -132,10 +135,10 @@ def purge(
         chosen = _old_enough(settings, spark, table, older_than_days, resolved=resolved)
         count = 0 if chosen is None else chosen.count()
         if chosen is not None and count and not dry_run:
-            path = settings.lake.rejects_path(table.name)
+            rejects = Lake(spark, settings.lake).rejects(table)
             gone = chosen.withColumn("resolved", F.lit(GONE))
-            entry = next_entry(spark, path, run_id, "purge", f"purged {count} rejects")
-            commit_rejects(gone, table, path, entry)
+            entry = next_entry(rejects, run_id, "purge", f"purged {count} rejects")
+            commit_rejects(rejects, gone, table, entry)
     return count
 
 
@@ -143,7 +146,7 @@ def _old_enough(
     settings: Settings, spark: SparkSession, table: TableConfig, older_than_days: float, *, resolved: bool
 ) -> DataFrame | None:
     """Return the rejects, all or the resolved ones, of a certain age."""
-    rows = counting_rows(settings, spark, table)
+    rows = counting_rows(Lake(spark, settings.lake), table)
     if rows is None:
         return None
     before = datetime.now(UTC) - timedelta(days=older_than_days)

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from ingest.compile.diff import SchemaChange
 from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
 from ingest.kafka.breaks import check_topic
@@ -74,8 +73,9 @@ def replay(run: Run, table: TableConfig, partition: int | None = None, offset: i
 def _replay_all(
     run: Run, table: TableConfig, held: LockHandle, partition: int | None, offset: int | None
 ) -> Replayed:
-    rows = counting_rows(run.settings, run.spark, table)
-    last = read_ledger(run.spark, run.path(table))
+    stored = run.lake.table(table)
+    stored.check_file(table)
+    rows, last = counting_rows(run.lake, table), stored.checkpoint()
     if rows is None or last is None:
         return Replayed(table.name)
     check_topic(table.topic, consumed(table, last))
@@ -104,7 +104,7 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
             rows, _ = rows_to_write(run, result)
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
-            instant = commit_rows(run, result, rows, entry)
+            instant = commit_rows(run, result, rows, entry).instant
         _mark(run, table, chosen, result)
         return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
 
@@ -121,7 +121,11 @@ def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
 
 def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
     """Mark what was applied; what stays rejected gets the reason that it has now."""
-    done = {"resolved": F.lit("replayed"), "resolved_at": F.current_timestamp()}
+    done = {
+        "resolved": F.lit("replayed"),
+        "resolved_at": F.current_timestamp(),
+        "resolved_by": F.lit(run.run_id),
+    }
     marked = chosen
     if result.rejects is not None:
         now = ("schema_id", "reason", "error")
@@ -130,6 +134,6 @@ def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch
         marked = chosen.join(told, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
     else:
         marked = chosen.withColumns(done)
-    path = run.rejects_path(table)
+    rejects = run.lake.rejects(table)
     note = f"{result.counts.read - result.counts.rejected} replayed"
-    commit_rejects(marked, table, path, next_entry(run.spark, path, run.run_id, "replay", note))
+    commit_rejects(rejects, marked, table, next_entry(rejects, run.run_id, "replay", note))

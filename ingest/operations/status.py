@@ -7,11 +7,10 @@ from typing import Any
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.errors import IngestError, OffsetError
+from ingest.errors import IngestError, LakeError, OffsetError
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
-from ingest.hudi.present import count_rows
 from ingest.hudi.rejects import count_open
+from ingest.hudi.table import HudiTable
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.moments import iso_or_none, moment_or_none
@@ -94,7 +93,7 @@ class StatusTask:
         """Make a status of an error, too."""
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
-            return TableStatus(table.name, table.topic, run.path(table), error=result)
+            return TableStatus(table.name, table.topic, run.lake.table(table).path, error=result)
         return result
 
 
@@ -122,25 +121,36 @@ def table_status(
     error: IngestError | None = None,
 ) -> TableStatus:
     """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
-    path = run.path(table)
-    last = read_ledger(run.spark, path)
+    stored = run.lake.table(table)
+    stored.check_file(table)
+    last = stored.checkpoint()
     lag = None
     if marks is not None:
         try:
             lag = pending(table, last, marks, None).span
         except OffsetError as broken:
             error = broken
+    error = error or _damage(stored)
     return TableStatus(
         table.name,
         table.topic,
-        path,
+        stored.path,
         last,
         lag,
-        rows=count_rows(run.spark, path) if last else None,
-        rejects=count_open(run.settings, run.spark, table) if last else 0,
+        rows=None if last is None or isinstance(error, LakeError) else stored.live_rows().count(),
+        rejects=count_open(run.lake, table) if last else 0,
         source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
         error=error,
     )
+
+
+def _damage(stored: HudiTable) -> IngestError | None:
+    """Return the error of files that the newest commits wrote and storage lacks."""
+    try:
+        stored.check_files()
+    except IngestError as error:
+        return error
+    return None
 
 
 def exit_code(statuses: Sequence[TableStatus]) -> int:

@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame
 
 from ingest.dialects import DIALECTS
 from ingest.hudi.catalog import register
+from ingest.hudi.class_path import check_class_path
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.present import present_types, read_all, read_columns
-from ingest.hudi.upsert import write
+from ingest.hudi.options import Operation
 from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
-from ingest.names import Instant, Partition, SchemaId
+from ingest.names import Partition, SchemaId
 from ingest.order.counts import PARTIALS
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
@@ -23,6 +23,7 @@ from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
+from ingest.typemap.sparktype import quote
 
 
 def pending(
@@ -58,6 +59,7 @@ def prepared(
     run: Run, table: TableConfig, last: LedgerEntry | None, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
+    run.lake.table(table).check_storage(table.name)
     run.enter(table, f"reading {ranges.span:,} offsets")
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
     with decoded_batch(batch, run.registry, schemas) as result:
@@ -80,7 +82,7 @@ def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> Table
     """Return the table's current columns and schemas."""
     often = table.target.delete == "soft" or DIALECTS[table.dialect].sends_partial_updates
     partial = often or bool(last and last.counters.get(PARTIALS))
-    return TableState(present_types(run.spark, run.path(table)), known_ids(last), partial)
+    return TableState(run.lake.table(table).columns(), known_ids(last), partial)
 
 
 def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
@@ -94,8 +96,11 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[DataFrame, int]:
     Raises `EvolutionError` and others for rows that must not be written.
     """
     table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns
+    run.lake.table(table).check_key(table, batch.key_names)
     evolution.check()
     check_keys(table, evolution.keys, evolution.columns, columns or {})
+    types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
+    check_class_path(run.spark, table, {**(columns or {}), **types})
     stored = _stored(run, batch) if columns else None
     lost = count_lost(batch.changes, stored, evolution, batch.counts)
     rows = build_rows(batch.changes, batch.compiled, evolution, batch.counts, stored)
@@ -107,27 +112,34 @@ def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
     """Return the stored rows if the batch depends on them: partial rows, soft deletes, a truncate."""
     if not batch.counts.looks_back:
         return None
-    path = run.path(batch.compiled.table)
+    table = run.lake.table(batch.compiled.table)
     if batch.compiled.marks_deleted:  # a soft-deleted row keeps all its values
-        return read_all(run.spark, path)
-    return read_columns(run.spark, path, stored_columns(batch.compiled, batch.evolution))
+        return table.rows()
+    rows = table.live_rows()
+    names = stored_columns(batch.compiled, batch.evolution)
+    return rows.select(*(quote(name) for name in names if name in rows.columns))
 
 
-def commit_rows(run: Run, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> Instant:
+def commit_rows(run: Run, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:
     """Commit rows with their ledger entry; rewrite the table where a column cannot be widened in place.
 
     Registers the table in the catalog, if there is one.
     """
     table = batch.compiled.table
-    path, first = run.path(table), batch.state.columns is None
+    stored = run.lake.table(table)
     if batch.rewrites:
         run.enter(table, f"rewriting the table, for {', '.join(batch.rewrites)}")
-        rows = merge(read_all(run.spark, path), rows, batch.compiled)
-    rewrites = bool(batch.rewrites)
-    instant = write(rows, table, path, batch.key_names, entry, first=first, rewrites=rewrites)
+        rows = merge(stored.rows(), rows, batch.compiled)
+    committed = stored.commit(rows, table, batch.key_names, _operation(batch), entry)
     if run.settings.lake.database:
-        register(run.spark, run.settings.lake.database, table.name, path)
-    return instant
+        register(stored, run.settings.lake.database, table.name)
+    return committed
+
+
+def _operation(batch: PreparedBatch) -> Operation:
+    if batch.rewrites:
+        return "overwrite"
+    return "load" if batch.state.columns is None else "upsert"
 
 
 def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:

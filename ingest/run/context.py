@@ -6,7 +6,7 @@ from typing import Protocol
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.lake import Lake
 from ingest.hudi.lock import LockHandle, locked
 from ingest.registry import Registry
 from ingest.settings import Settings
@@ -45,21 +45,17 @@ class Run:
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
-    last: dict[str, LedgerEntry | None] = attrs.Factory(dict)
-    """The newest commit of each table read so far."""
+    lake: Lake = attrs.field(init=False)
+    """The tables, each opened once."""
+
+    @lake.default
+    def _open_lake(self) -> Lake:
+        return Lake(self.spark, self.settings.lake)
 
     def enter(self, table: TableConfig, step: str) -> None:
         """Enter a table's next step, unless the table has to stop: then raise the reason."""
         self.stop.enter(table.name, step)
         self.progress(table.name, step)
-
-    def path(self, table: TableConfig) -> str:
-        """Return the table's path."""
-        return self.settings.lake.table_path(table.name)
-
-    def rejects_path(self, table: TableConfig) -> str:
-        """Return the path of its rejects table."""
-        return self.settings.lake.rejects_path(table.name)
 
     def locked(self, table: TableConfig) -> AbstractContextManager[LockHandle]:
         """Hold the table's lock."""

@@ -27,7 +27,7 @@ from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
 from ingest.registry import Registry
 from ingest.run.context import Jvm, Progress, Run
-from ingest.run.measure import log_run, log_table, look_after, measured
+from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.supervisor import Shift, Supervisor
 from ingest.run.table import run_table
@@ -153,14 +153,14 @@ class RunTask:
     """Brings tables up to date (a `TableTask`)."""
 
     watermarks: Watermarks
-    open_rejects: dict[str, int | None] = attrs.Factory(dict)
+    aftermaths: dict[str, Aftermath | None] = attrs.Factory(dict)
 
     def work(self, run: Run, table: TableConfig) -> TableOutcome:
         """Run one table, then measure it."""
         try:
             return run_table(run, table, self.watermarks.of(table.topic))
         finally:
-            self.open_rejects[table.name] = look_after(run, table)
+            self.aftermaths[table.name] = look_after(run, table)
 
     def finish(
         self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
@@ -169,7 +169,7 @@ class RunTask:
         if isinstance(result, IngestError):
             result = failed(table.name, table.topic, result, seconds)
         ends = self.watermarks.found.get(table.topic)
-        outcome = measured(run, table, result, ends, self.open_rejects.get(table.name))
+        outcome = measured(table, result, ends, self.aftermaths.get(table.name))
         run.progress(table.name, outcome.outcome)
         log_table(run.run_id, outcome)
         return outcome

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from ingest.errors import OffsetError
-from ingest.hudi.ledger import read as read_ledger
+from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark
 from ingest.log import logger
@@ -19,34 +19,35 @@ from ingest.run.report import RunReport, TableOutcome
 from ingest.tables import TableConfig
 
 
-def look_after(run: Run, table: TableConfig) -> int | None:
-    """Look at what a run did not see of a table: its newest commit, if that is its own, and its open rejects.
+@attrs.frozen
+class Aftermath:
+    """A table after its run: the newest commit, and the number of open rejects if metrics are on."""
 
-    For the table's own thread.  Rejects are counted where metrics are asked for: that reads their table, if
-    there is one.  What cannot be known must not fail a table.
-    """
+    last: LedgerEntry | None
+    open_rejects: int | None
+
+
+def look_after(run: Run, table: TableConfig) -> Aftermath | None:
+    """Look at a table after its run, in the table's own thread; None if that fails, which fails no table."""
     try:
-        if table.name not in run.last:
-            run.last[table.name] = read_ledger(run.spark, run.path(table))
-        return count_open(run.settings, run.spark, table) if run.settings.run.metrics else None
-    except Exception as error:  # noqa: BLE001  the table may have its commit by now
+        open_rejects = count_open(run.lake, table) if run.settings.run.metrics else None
+        return Aftermath(run.lake.table(table).checkpoint(), open_rejects)
+    except Exception as error:  # noqa: BLE001  the table may have its commit already
         logger(__name__).debug("measure.failed", table=table.name, exc_info=error)
         return None
 
 
 def measured(
-    run: Run,
     table: TableConfig,
     found: TableOutcome,
     marks: Mapping[Partition, Watermark] | None,
-    open_rejects: int | None,
+    aftermath: Aftermath | None,
 ) -> TableOutcome:
     """Add to an outcome how far its table is; `marks` is None where the topic has none."""
-    is_known = table.name in run.last
-    last = run.last.get(table.name)
+    last = aftermath.last if aftermath else None
     newest = moment_or_none(last.max_source_ms) if last else None
     lag = None
-    if is_known and marks is not None:
+    if aftermath is not None and marks is not None:
         try:
             lag = pending(table, last, marks, None).span
         except OffsetError:
@@ -57,7 +58,7 @@ def measured(
         lag_s=source_lag_s(newest, lag),
         committed_at=moment_or_none(last.committed_ms) if last else None,
         newest_source_at=newest,
-        open_rejects=open_rejects,
+        open_rejects=aftermath.open_rejects if aftermath else None,
     )
     return attrs.evolve(found, measures=measures)
 

@@ -6,45 +6,43 @@ Rejects are what other systems call dead letters.
 from datetime import UTC, datetime
 
 import attrs
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
 from ingest.kafka.ranges import TopicRanges
 from ingest.run.batch import PreparedBatch
+from ingest.run.context import Run
 from ingest.tables import TableConfig
 
 
-def write_rejects(
-    spark: SparkSession,
-    path: str,
-    batch: PreparedBatch,
-    ranges: TopicRanges,
-    *,
-    last: LedgerEntry | None,
-    run_id: str,
-) -> None:
-    """Replace the rows of a range in the rejects table at `path` by the rejects of this batch.
+def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: LedgerEntry | None) -> None:
+    """Replace the rows of a range in the rejects table by the rejects of this batch.
 
     Rows take effect with the data commit that holds their offsets (`last` is the commit before).  Rows left
     by a crashed run are deleted; rows of offsets that are read again become `reread`.  A table that never had
     rejects costs one look at storage.
     """
-    before = read_ledger(spark, path)
+    table, run_id = batch.compiled.table, run.run_id
+    stored = run.lake.rejects(table)
+    before = stored.checkpoint()
     high = before.high_offsets if before else {}
     is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
     if batch.rejects is None and not is_behind:
         return
-    table = batch.compiled.table
-    rows = spark.createDataFrame([], _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
+    rows = (
+        run.spark.createDataFrame([], _DDL)
+        if batch.rejects is None
+        else to_rows(batch.rejects, batch, run_id)
+    )
     if is_behind:
         applied = last.high_offsets if last else {}
-        void = outdated(read_rejects(spark, path), ranges.start_offsets(), applied)
+        rejects = read_rejects(stored, run.lake.table(table))
+        void = outdated(rejects, ranges.start_offsets(), applied, run_id)
         rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
-    commit_rejects(rows, table, path, _entry(table, batch, ranges, before, run_id))
+    commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))
 
 
 _DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
@@ -61,6 +59,7 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
         "rejected_at": F.lit(datetime.now(UTC)),
         "resolved": F.lit(None).cast("string"),
         "resolved_at": F.lit(None).cast("timestamp"),
+        "resolved_by": F.lit(None).cast("string"),
     }
     return explain(rejects, batch.compiled).withColumns(columns).select(*COLUMNS)
 

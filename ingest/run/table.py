@@ -12,7 +12,6 @@ import attrs
 
 from ingest.errors import OffsetError
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.ledger import read as read_ledger
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.option_values import check_values
 from ingest.hudi.options import check_hudi
@@ -47,7 +46,8 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
     start = find_start(run, table, watermarks)
     if not start.ranges.is_empty:
         with run.locked(table) as lock:
-            start = find_start(run, table, watermarks)  # another run may have committed
+            run.lake.table(table).refresh()  # another run may have committed
+            start = find_start(run, table, watermarks)
             if not start.ranges.is_empty:
                 outcome = _run_locked(run, table, start, lock)
                 return attrs.evolve(outcome, seconds=time.monotonic() - started)
@@ -56,10 +56,15 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
-    """Compare the table's last commit with the topic, after a check of the table file's `[hudi]` options."""
+    """Compare the table's last commit with the topic, after the checks of the table file.
+
+    Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
+    """
     check_hudi(table)
     check_values(run.spark, table)
-    last = run.last[table.name] = read_ledger(run.spark, run.path(table))
+    stored = run.lake.table(table)
+    stored.check_file(table)
+    last = stored.checkpoint()
     try:
         return Start(last, pending(table, last, watermarks, run.max_offsets), watermarks)
     except OffsetError:
@@ -78,14 +83,12 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
         with run.stop.committing(table.name):
             committing = time.monotonic()
             lock.check()
-            path = run.rejects_path(table)
-            write_rejects(run.spark, path, batch, start.ranges, last=start.last, run_id=run.run_id)
+            write_rejects(run, batch, start.ranges, start.last)
             lock.check()
-            instant = commit_rows(run, batch, rows, _ledger_entry(run, start, batch))
+            committed = commit_rows(run, batch, rows, _ledger_entry(run, start, batch))
             measures = Measures(commit_s=time.monotonic() - committing)
-            del run.last[table.name]  # outdated by this commit
         return TableOutcome(
-            table.name, table.topic, "committed", instant, start.ranges, batch.counts,
+            table.name, table.topic, "committed", committed.instant, start.ranges, batch.counts,
             batch.evolution.changes, lost=lost, measures=measures,
         )  # fmt: skip
 

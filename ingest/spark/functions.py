@@ -1,4 +1,4 @@
-"""Our own functions on the JVM, by the names that our SQL calls them by; their sources are in `jvm/`."""
+"""Our own functions on the JVM, by their names in SQL; their sources are in `jvm/`."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_json_member": "io.hudicdc.ingest.JsonMember",
     "ingest_numeric_decimals": "io.hudicdc.ingest.NumericDecimals",
 }
-"""Name in SQL -> Java class.  All give text; what they take is said by the classes."""
+"""Name in SQL -> Java class.  All return text; the classes document their arguments."""
 
 
 def register_functions(spark: SparkSession) -> None:

@@ -1,7 +1,7 @@
-"""The Spark session that Hudi needs: started here, or taken from a caller who owns one.
+"""The Spark session that Hudi needs: started here, or taken from a caller.
 
-Driver's stdout: Hudi's memory estimator (JOL) prints `# WARNING: Unable to get Instrumentation` and the like
-there, whatever the log level.  Machine-readable output therefore never shares stdout with a running session.
+Hudi's memory estimator (JOL) prints `# WARNING: Unable to get Instrumentation` and the like to the driver's
+stdout, at any log level.  Machine-readable output therefore never shares stdout with a running session.
 """
 
 import os
@@ -41,7 +41,7 @@ MUST_HOLD: Final[Mapping[str, str]] = {
     f"spark.hadoop.{LIST_STRUCTURE}": "false",
     **MUST_HOLD_SQL,
 }
-"""Settings that a user's own must not contradict: the tables would be wrong, or could not be written."""
+"""Settings that the user's must not contradict: the tables would be wrong, or could not be written."""
 
 JOINED: Final[Mapping[str, str]] = {
     "spark.sql.extensions": EXTENSION,
@@ -60,10 +60,10 @@ END_WITHOUT_MEMORY: Final = "-XX:+ExitOnOutOfMemoryError"
 executors in the same way (YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
 HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
 """HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
-interpreted, they are four times slower.  A JVM that we start is told to compile them."""
+interpreted, they are four times slower.  A JVM that is started here compiles them."""
 
 SPLIT_METHODS: Final[Mapping[str, str]] = {
-    # Where the JVM was not told so: above this size Spark takes a slower way with smaller methods.
+    # For a JVM without that option: above this size Spark takes a slower way with smaller methods.
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 TUNED_SQL: Final[Mapping[str, str]] = {
@@ -137,20 +137,20 @@ def class_path(jars: Sequence[Path]) -> Iterator[None]:
 
 @contextmanager
 def _without_interruption() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back until the JVM has started, and keep them from it for good.
+    """Hold Ctrl-C and SIGTERM back until the JVM has started, and let it ignore both.
 
-    pyspark's `launch_gateway` removes, when interrupted, the folder that the starting JVM writes its port to;
-    the JVM then never reads the pipe whose end would end it, and stays for ever.
+    An interrupted `launch_gateway` of pyspark removes the folder to which the starting JVM writes its port;
+    the JVM then never sees EOF on its stdin, and is orphaned.
 
-    A scheduler that stops a run signals all its processes: a JVM that ended at once would take a commit with
-    it.  One that is started while SIGTERM is ignored ignores it, and ends with us, when that pipe does.
+    A scheduler that stops a run signals all its processes: a JVM that ended at once would interrupt a commit.
+    A JVM that is started while SIGTERM is ignored ignores it too, and ends with this process, at that EOF.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    held: list[int] = []
+    interrupts: list[int] = []
     term = {signal.SIGTERM}
-    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     # Linux keeps a blocked signal even if it is ignored; it comes when it is let through again.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, term)
     before_term = signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -160,14 +160,14 @@ def _without_interruption() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before_term)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
-    if held:
+    if interrupts:
         signal.raise_signal(signal.SIGINT)
 
 
 def session_of(spark: SparkSession) -> SparkSession:
-    """Open a session of our own beside one that the caller owns, whose SQL settings stay as they are.
+    """Open a session of our own next to the caller's, which keeps its SQL settings.
 
-    One Hadoop setting can only lie in the shared context, and is set there; Spark's own Parquet ignores it.
+    One Hadoop setting exists only in the shared context, and is set there; Spark's own Parquet ignores it.
     """
     _check(spark)
     hadoop_of(spark).set(LIST_STRUCTURE, "false")
@@ -245,12 +245,12 @@ def _ending(options: str) -> str:
 
 
 def _compiled(options: str) -> str:
-    """Let the JVM compile huge methods, unless the user says something of them."""
+    """Let the JVM compile huge methods, unless the user sets that option."""
     return options if "CompileHugeMethods" in options else f"{HUGE_METHODS} {options}".strip()
 
 
 def _split_methods(spark: SparkSession) -> Mapping[str, str]:
-    """Give what a session needs whose JVMs, driver's or executors', were not told to compile huge methods."""
+    """Return the settings of a session with JVMs, driver's or executors', that skip huge methods."""
     local = str(spark.sparkContext.master).startswith("local")
     options = spark.conf.get(DRIVER_OPTIONS if local else EXECUTOR_OPTIONS, "") or ""
     return {} if HUGE_METHODS in options else SPLIT_METHODS
@@ -263,13 +263,13 @@ def _joined(*values: str) -> str:
 
 def _check(spark: SparkSession) -> None:
     """Refuse a session that Hudi could not write with: its static settings can no longer be changed."""
-    wanted = {"spark.serializer": SERIALIZER, "spark.sql.extensions": EXTENSION}
-    for key, value in wanted.items():
-        found = spark.conf.get(key, "") or ""
-        if value not in found.split(","):
+    required = {"spark.serializer": SERIALIZER, "spark.sql.extensions": EXTENSION}
+    for key, value in required.items():
+        current = spark.conf.get(key, "") or ""
+        if value not in current.split(","):
             raise SettingsError(
                 "Spark session",
                 key,
-                f"found '{found}', and Hudi needs '{value}'",
+                f"found '{current}', and Hudi needs '{value}'",
                 "Set it before the session starts",
             )

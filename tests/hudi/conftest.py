@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.present import present
-from ingest.hudi.upsert import write
+from ingest.hudi.options import Operation
+from ingest.hudi.table import HudiTable
 from ingest.names import Instant, Partition, Subject, Topic
 from ingest.tables import Subjects, TableConfig, Target
 
@@ -53,9 +53,18 @@ class Lake:
     def commit(self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
         """Write a frame as the next run does."""
         self.runs += 1
-        path = self.path(table)
-        first = present(self.spark, path) is None
-        return write(frame, table, path, keys, entry_of(self.runs), first=first)
+        stored = self.open(table)
+        instant = stored.commit(frame, table, keys, self.operation(table), entry_of(self.runs)).instant
+        assert instant is not None
+        return instant
+
+    def operation(self, table: TableConfig) -> Operation:
+        """Return the operation of the table's next commit."""
+        return "load" if self.open(table).columns() is None else "upsert"
+
+    def open(self, table: TableConfig) -> HudiTable:
+        """Open the table, as a run does."""
+        return HudiTable(self.spark, self.path(table))
 
     def changes(self, ddl: str, *rows: tuple[Any, ...]) -> DataFrame:
         """Make a folded batch: op, position, then the columns of `ddl`."""

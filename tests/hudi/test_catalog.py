@@ -37,11 +37,11 @@ def test_an_entry_follows_its_table(lake: "Lake", database: str, kind: str, part
     second = "id int not null, p string, v bigint, s struct<a: int, b: string>, n timestamp_ntz, w date"
 
     lake.commit(table, lake.changes(first, ("c", "1", 1, "x", 1, (1,), NOON)))
-    register(lake.spark, database, "testDB_Orders", lake.path(table))
+    register(lake.open(table), database, "testDB_Orders")
     by_name = lake.spark.table(f"{database}.testDB_Orders")
     assert by_name.selectExpr("id", "p", "v", "s.a", "n").collect() == [(1, "x", 1, 1, NOON)]
     lake.commit(table, lake.changes(second, ("c", "2", 2, "y", 1 << 40, (2, "b"), NOON, None)))
-    register(lake.spark, database, "testDB_Orders", lake.path(table))
+    register(lake.open(table), database, "testDB_Orders")
 
     by_name = lake.spark.table(f"{database}.testDB_Orders")
     found = by_name.selectExpr("id", "p", "v", "s.b", "w").orderBy("id").collect()
@@ -57,10 +57,10 @@ def test_a_name_that_is_taken_stays_as_it_is_and_is_told(lake: "Lake", database:
     old, new = lake.table("old"), lake.table("new")
     for table in (old, new):
         lake.commit(table, lake.changes("id int not null", ("c", "1", 1)))
-    register(lake.spark, database, "t", lake.path(old))
+    register(lake.open(old), database, "t")
 
     with capture_logs() as logged:
-        register(lake.spark, database, "t", lake.path(new))
+        register(lake.open(new), database, "t")
 
     assert [one["event"] for one in logged] == ["committed, but not in the catalog"]
     assert lake.path(old) in logged[0]["problem"]
@@ -74,7 +74,7 @@ def test_what_a_catalog_refuses_is_told(lake: "Lake", database: str) -> None:
     lake.spark.sql(f"create view {database}.seen as select 1 as one")
 
     with capture_logs() as logged:
-        register(lake.spark, database, "seen", lake.path(table))
+        register(lake.open(table), database, "seen")
 
     assert [one["entry"] for one in logged] == [f"{database}.seen"]
 

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ingest.hudi.present import present
-
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
 
@@ -29,7 +27,7 @@ def test_widened_and_added_columns_read_back_right(lake: "Lake", kind: str) -> N
     kept = (7, 0.1, 7.0, Decimal("1.2500"), "z", None)
     changed = (2**40, 0.1, 0.5, Decimal("12345678901234.1234"), "y", [1])
     assert lake.rows(table, "id", "i", "f", "d", "s", "z", "n") == [(1, *kept), (2, *changed), (3, *kept)]
-    assert present(lake.spark, lake.path(table)) == (
+    assert lake.open(table).fields() == (
         ("_cdc_op", "string", True),
         ("_cdc_position", "string", False),
         ("id", "int", False),

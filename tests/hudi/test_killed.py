@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ingest.errors import IngestError
-from ingest.hudi import ledger
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -24,7 +23,7 @@ def test_a_table_whose_creation_was_killed_is_created(lake: "Lake", left: list[s
     for name in left:
         (home / name).touch()
 
-    assert ledger.read(lake.spark, lake.path(table)) is None
+    assert lake.open(table).checkpoint() is None
     lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
 
     assert lake.rows(table, "id", "v") == [(1, 1)]
@@ -39,4 +38,4 @@ def test_empty_properties_of_a_table_with_commits_stop(lake: "Lake") -> None:
     (home / "hoodie.properties").write_bytes(b"")
 
     with pytest.raises(IngestError):
-        ledger.read(lake.spark, lake.path(table))
+        lake.open(table).checkpoint()

@@ -43,14 +43,14 @@ def table_of(hudi: dict[str, str] | None = None, **target: object) -> TableConfi
 def test_an_option_that_ingest_decides_is_refused_by_name(key: str) -> None:
     """The table file's reader learns which key to remove."""
     with pytest.raises(TableFileError, match=re.escape(f'hudi."{key}"')) as refused:
-        hudi_options(table_of({key: "x"}), ["id"], first=False)
+        hudi_options(table_of({key: "x"}), ["id"], "upsert")
 
     assert refused.value.exit_code == 2
 
 
 def test_a_tuning_option_of_the_user_wins() -> None:
     """What ingest only tunes, the table file may tune otherwise."""
-    options = hudi_options(table_of({"hoodie.metadata.enable": "true"}), ["id"], first=False)
+    options = hudi_options(table_of({"hoodie.metadata.enable": "true"}), ["id"], "upsert")
 
     assert options["hoodie.metadata.enable"] == "true"
 
@@ -60,14 +60,14 @@ def test_only_the_first_write_is_a_bulk_insert() -> None:
     table = table_of(first_load="bulk_insert", index="global_simple", partition_by=("p",))
     operation = "hoodie.datasource.write.operation"
 
-    assert hudi_options(table, ["id"], first=True)[operation] == "bulk_insert"
-    assert hudi_options(table, ["id"], first=False)[operation] == "upsert"
+    assert hudi_options(table, ["id"], "load")[operation] == "bulk_insert"
+    assert hudi_options(table, ["id"], "upsert")[operation] == "upsert"
 
 
 def test_a_bucket_index_with_a_partition_outside_the_key_is_refused() -> None:
     """A row that moves to another partition would stay in the old one too."""
     with pytest.raises(TableFileError, match=r"target\.index"):
-        hudi_options(table_of(partition_by=("p",)), ["id"], first=False)
+        hudi_options(table_of(partition_by=("p",)), ["id"], "upsert")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_key_generator_follows_the_columns(
     keys: tuple[str, ...], partition_by: tuple[str, ...], generator: str
 ) -> None:
     """The key generator is fixed with the table, so the rule may never change."""
-    options = hudi_options(table_of(partition_by=partition_by), keys, first=True)
+    options = hudi_options(table_of(partition_by=partition_by), keys, "load")
 
     assert options["hoodie.datasource.write.keygenerator.class"].endswith("." + generator)
 

@@ -10,9 +10,7 @@ from pyspark.sql import functions as F
 from structlog.testing import capture_logs
 
 from ingest.errors import WriteError
-from ingest.hudi import ledger
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.upsert import write
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -81,10 +79,10 @@ def test_composite_keys_partitioned_by_a_part_of_the_key(lake: "Lake", kind: str
 def test_an_empty_frame_commits_its_entry(lake: "Lake", entry: Callable[[int], LedgerEntry]) -> None:
     """Offsets advance over a range without rows, as a table's very first commit too."""
     table = lake.table("empty")
-    path = lake.path(table)
     for run in (1, 2):
-        instant = write(lake.changes(DDL), table, path, ["id"], entry(run), first=run == 1)
-        newest = ledger.read(lake.spark, path)
+        empty, operation = lake.changes(DDL), lake.operation(table)
+        instant = lake.open(table).commit(empty, table, ["id"], operation, entry(run)).instant
+        newest = lake.open(table).checkpoint()
         assert newest is not None
         assert (newest.run_id, newest.instant) == (f"run-{run}", instant)
     lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
@@ -97,13 +95,12 @@ def test_a_row_that_cannot_be_written_commits_nothing_and_its_cause_is_named(
 ) -> None:
     """The deepest Java exception reaches the message, and offsets stay where they were."""
     table = lake.table("failing")
-    path = lake.path(table)
     lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
     bad = lake.changes(DDL, ("u", "2", 1, 1)).withColumn("v", F.raise_error(F.lit("boom")).cast("int"))
 
     with pytest.raises(WriteError, match="boom"):
-        write(bad, table, path, ["id"], entry(2), first=False)
-    newest = ledger.read(lake.spark, path)
+        lake.open(table).commit(bad, table, ["id"], "upsert", entry(2))
+    newest = lake.open(table).checkpoint()
     assert newest is not None
     assert newest.run_id == "run-1"
     assert lake.rows(table, "id", "v") == [(1, 1)]
@@ -121,12 +118,16 @@ def test_a_failure_after_the_commit_counts_as_committed(
         base.write_bytes(b"broken")
 
     with capture_logs() as logged:
-        instant = write(lake.changes(DDL, ("u", "6", 1, 6)), table, path, ["id"], entry(6), first=False)
+        instant = (
+            lake.open(table)
+            .commit(lake.changes(DDL, ("u", "6", 1, 6)), table, ["id"], "upsert", entry(6))
+            .instant
+        )
 
-    newest = ledger.read(lake.spark, path)
+    newest = lake.open(table).checkpoint()
     assert newest is not None
     assert (newest.run_id, newest.instant) == ("run-6", instant)
-    assert [line["event"] for line in logged] == ["committed, but upkeep failed"]
+    assert [line["event"] for line in logged] == ["commit succeeded; table services failed"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Instants against the clock: Hudi names a commit after the time, and readers order commits by name.
+
+A commit behind the newest one is never read.  Inside one process Hudi waits, in a busy loop, until the clock
+is past the last instant (HoodieInstantTimeGenerator.createNewInstantTime, Hudi 1.2.0).
+"""
+
+import math
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from ingest.errors import ClockError
+from ingest.java import jvm_of
+
+TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
+"""`LOCAL` by default: instants in the zone of the JVM that writes, so that two hosts may disagree."""
+PATIENCE_S: Final = 5.0
+"""How far the clocks of two hosts may differ without an error: a writer waits until its own has caught up."""
+_FORMAT: Final = "%Y%m%d%H%M%S%f"
+_DIGITS: Final = 17
+
+
+def check_clock(spark: SparkSession, table: str, client: Any | None) -> None:
+    """Wait until the clock is past the newest instant, of the table and of this JVM, if that is soon.
+
+    Raises ClockError otherwise.
+    """
+    newest = max((*_instants(client), _last_of_jvm(spark)), default="")
+    ahead_s = seconds_ahead(newest)
+    if ahead_s > PATIENCE_S:
+        raise ClockError(table, newest, math.ceil(ahead_s))
+    if ahead_s > 0:
+        time.sleep(ahead_s)
+
+
+def seconds_ahead(instant: str) -> float:
+    """Return the seconds from this machine's clock to an instant in UTC; negative if it is past."""
+    digits = instant[:_DIGITS]
+    if not digits.isdigit():
+        return float("-inf")
+    moment = datetime.strptime(digits.ljust(_DIGITS, "0"), _FORMAT).replace(tzinfo=UTC)
+    return (moment - datetime.now(UTC)) / timedelta(seconds=1)
+
+
+def _instants(client: Any | None) -> tuple[str, ...]:
+    """Return the newest instant of any action, and the time of its completion."""
+    last = client.getActiveTimeline().lastInstant() if client is not None else None
+    if last is None or not last.isPresent():
+        return ()
+    instant = last.get()
+    return tuple(filter(None, (instant.requestedTime(), instant.getCompletionTime())))
+
+
+def _last_of_jvm(spark: SparkSession) -> str:
+    """Return the last instant that this JVM made for any table; a number below zero before the first."""
+    last = jvm_of(spark).org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator.getLastInstantTime()
+    return str(last) if str(last).isdigit() else ""

@@ -1,0 +1,261 @@
+"""One Hudi table, opened once: its checkpoint, columns, rows and commits."""
+
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import attrs
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.compile.event import DELETED
+from ingest.errors import (
+    IngestError,
+    LakeError,
+    LakeUnreachableError,
+    TableLockedError,
+    UsageError,
+    WriteError,
+)
+from ingest.hudi import fixed
+from ingest.hudi.clock import check_clock
+from ingest.hudi.damage import check_files, live_files
+from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
+from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
+from ingest.hudi.marker import agree_on_properties
+from ingest.hudi.metaclient import lake_errors, open_client, remove_incomplete_table
+from ingest.hudi.options import DELETE, OP, OPERATION, Operation, hudi_options, keeps_deletes
+from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
+from ingest.java import jvm_of
+from ingest.log import logger
+from ingest.tables import TableConfig
+from ingest.typemap.sparktype import SparkType, parse_ddl
+
+Field = tuple[str, str, bool]
+"""Name, Spark type and nullability of a column; the type is DDL, in lower case except for field names."""
+
+
+@attrs.define(eq=False)
+class HudiTable:
+    """A handle on the table at a path.
+
+    Reads storage at first use, and again after `refresh`.  The table may not exist yet: then it has neither
+    checkpoint nor columns, and the first commit creates it.
+    """
+
+    spark: SparkSession
+    path: str
+    _client: Any = attrs.field(default=None, init=False)
+    _is_open: bool = attrs.field(default=False, init=False)
+    _newest: tuple[LedgerEntry, ...] | None = attrs.field(default=None, init=False)
+
+    def refresh(self) -> None:
+        """Forget the state: another writer may have committed."""
+        if self._client is None:
+            self._is_open = False
+        else:
+            with lake_errors(self.path):
+                self._client.reload()
+        self._newest = None
+
+    def checkpoint(self) -> LedgerEntry | None:
+        """Return the newest commit's account of itself; None before the first commit."""
+        if self._newest is None:
+            self._newest = self.history(1)
+        return self._newest[0] if self._newest else None
+
+    def history(self, limit: int = sys.maxsize) -> tuple[LedgerEntry, ...]:
+        """Return up to `limit` accounts, newest first; commits of other writers lack one."""
+        client = self._open()
+        if client is None:
+            return ()
+        with lake_errors(self.path):
+            return tuple(islice(entries(self.path, client), limit))
+
+    def find_runs(self, run_ids: Collection[str]) -> frozenset[str]:
+        """Return the runs among the given ones with a commit in the history, archived commits included."""
+        client, missing = self._open(), set(run_ids)
+        if client is None or not missing:
+            return frozenset()
+        with lake_errors(self.path):
+            for entry in entries(self.path, client):
+                missing.discard(entry.run_id)
+                if not missing:
+                    break
+        return frozenset(run_ids) - missing
+
+    def fields(self) -> tuple[Field, ...] | None:
+        """Return the table's columns in their order, without Hudi's own; None before the first commit."""
+        client = self._open()
+        if client is None:
+            return None
+        jvm = jvm_of(self.spark)
+        with_hoodie_columns = False
+        with lake_errors(self.path):
+            resolver = jvm.org.apache.hudi.common.table.TableSchemaResolver(client)
+            schema = resolver.getTableSchemaIfPresent(with_hoodie_columns)
+            if not schema.isPresent():
+                return None
+            convert = jvm.org.apache.hudi.HoodieSchemaConversionUtils.convertHoodieSchemaToStructType
+            columns = convert(schema.get()).fields()
+        return tuple((field.name(), field.dataType().catalogString(), field.nullable()) for field in columns)
+
+    def columns(self) -> dict[str, SparkType] | None:
+        """Return the type of each column, in the table's order; None before the first commit."""
+        fields = self.fields()
+        return None if fields is None else {name: parse_ddl(ddl) for name, ddl, _ in fields}
+
+    def rows(self) -> DataFrame:
+        """Read the table, without Hudi's own columns."""
+        rows = self.spark.read.format("hudi").load(self.path)
+        return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
+
+    def live_rows(self) -> DataFrame:
+        """Read the table without its soft-deleted rows."""
+        rows = self.rows()
+        return rows.where(f"not {DELETED}") if DELETED in rows.columns else rows
+
+    def check_file(self, table: TableConfig) -> None:
+        """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
+        client, checkpoint = self._open(), self.checkpoint()
+        if client is None or checkpoint is None:
+            return
+        fixed.check_properties(table, client)
+        fixed.check_recorded(table, checkpoint.table_file, lambda: self.columns() or {})
+
+    def check_key(self, table: TableConfig, key_columns: Sequence[str]) -> None:
+        """Compare the compiled key, and for a table of an older version the buckets, with this table."""
+        client, checkpoint = self._open(), self.checkpoint()
+        if client is None or checkpoint is None:
+            return
+        fixed.check_key(table, key_columns, client)
+        if "target.index" not in checkpoint.table_file:
+            groups = {file.file_group for file in live_files(client)}
+            fixed.check_buckets(table, self.spark, self.path, key_columns, groups)
+
+    def check_storage(self, name: str) -> None:
+        """Check that the newest commits' files are there, and that the next commit would be the newest.
+
+        Raises LakeError and ClockError.
+        """
+        client = self._open()
+        if client is None:
+            return
+        with lake_errors(self.path):
+            check_clock(self.spark, name, client)
+        self.check_files()
+
+    def check_files(self) -> None:
+        """Check that storage has the newest commits' files, in full size.  Raises LakeError."""
+        client = self._open()
+        if client is not None:
+            with lake_errors(self.path):
+                check_files(self.spark, self.path, client)
+
+    def commit(
+        self,
+        rows: DataFrame,
+        table: TableConfig,
+        key_columns: Sequence[str],
+        operation: Operation,
+        checkpoint: LedgerEntry,
+    ) -> LedgerEntry:
+        """Commit a batch with its account; with `overwrite` the rows replace the whole table.
+
+        The rows have one row per key, `_cdc_position` never null, key columns not nullable, all others
+        nullable.  A row with `_cdc_op` 'd' deletes, and needs only key and position, unless the table file
+        keeps deleted rows.  Spark evaluates the rows once; without rows only the account is committed.
+
+        Raises WriteError, or a RetryableError, when nothing was committed.
+        """
+        if operation != "load":
+            self.check_file(table)
+        options = hudi_options(table, key_columns, operation)
+        if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
+            rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
+        parts = fixed.recorded_parts(table, key_columns)
+        return self.save(rows, options, table.name, attrs.evolve(checkpoint, table_file=parts))
+
+    def move(self, table: TableConfig, checkpoint: LedgerEntry) -> LedgerEntry:
+        """Commit an account without rows."""
+        client, fields = self._open(), self.fields()
+        if client is None or fields is None:
+            raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
+        columns = ", ".join(
+            f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in fields
+        )
+        keys = client.getTableConfig().getRecordKeyFields().get()
+        empty = self.spark.createDataFrame([], columns)
+        return self.commit(empty, table, tuple(keys), "upsert", checkpoint)
+
+    def save(
+        self, rows: DataFrame, options: Mapping[str, str], name: str, checkpoint: LedgerEntry
+    ) -> LedgerEntry:
+        """Commit rows with an account, by the given options.  Raises as `commit` does."""
+        checkpoint = attrs.evolve(checkpoint, committed_ms=time.time_ns() // 1_000_000, instant=None)
+        client = self._prepare(options, name)
+        before = timeline_files(self.path)
+        problem = ""
+        try:
+            metadata = commit_metadata(checkpoint)
+            rows.write.format("hudi").options(**options, **metadata).mode("append").save(self.path)
+        except (Py4JJavaError, PySparkException) as error:
+            remove_corrupt_instants(self.spark, self.path, before)
+            # Cleaning, archiving and compaction follow the commit, and can fail after it.
+            committed = self._find(client, checkpoint)
+            if committed is None:
+                raise _failure(name, self.path, error) from error
+            problem = root_cause(error)
+            logger(__name__).warning("commit succeeded; table services failed", table=name, problem=problem)
+        else:
+            committed = self._find(client, checkpoint)
+        if committed is None:
+            problem = (
+                f"Hudi reported success, but the commit of run {checkpoint.run_id} is not in the timeline"
+            )
+            raise LakeError(self.path, problem, "Check the newest commits before the next run")
+        self._newest = (committed,)
+        return committed
+
+    def _open(self) -> Any | None:
+        if not self._is_open:
+            self._client = open_client(self.spark, self.path)
+            self._is_open = True
+        return self._client
+
+    def _prepare(self, options: Mapping[str, str], name: str) -> Any | None:
+        """Make the table ready for a commit, and return its client, if it exists."""
+        client = self._open()
+        if client is None:
+            remove_incomplete_table(self.spark, self.path)
+        with lake_errors(self.path):
+            check_clock(self.spark, name, client)
+            if client is not None:
+                agree_on_properties(self.spark, client, options)
+        return client
+
+    def _find(self, client: Any | None, checkpoint: LedgerEntry) -> LedgerEntry | None:
+        """Find a commit by its account, which names run and time, wherever it is in the timeline."""
+        self.refresh()
+        client = client or self._open()
+        if client is None:
+            return None
+        account = commit_metadata(checkpoint)
+        with lake_errors(self.path):
+            active = entries(self.path, client, archived=False)
+            return next((entry for entry in active if commit_metadata(entry) == account), None)
+
+
+def _failure(name: str, path: str, error: Exception) -> IngestError:
+    """Tell a temporary failure from a permanent one by the classes in its chain."""
+    names, problem = class_names(error), root_cause(error)
+    if names & LOCKED:
+        return TableLockedError(name, problem)
+    if names & UNREACHABLE:
+        return LakeUnreachableError(path, problem)
+    if has_no_room(error):
+        return LakeUnreachableError(path, f"{problem}. Nothing was committed: free some space, and run again")
+    return WriteError(name, problem)

@@ -1,0 +1,95 @@
+"""A table file that contradicts its table is refused, with the key and both values."""
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+
+from ingest.errors import TableChangedError
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.options import hudi_options
+from ingest.names import Partition, Topic
+from ingest.tables import Column, Key, TableConfig, Types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.hudi.conftest import Lake
+
+pytestmark = pytest.mark.spark
+DDL = "id int not null, p int not null, v int"
+CHANGES = {
+    "target.type": ({"type": "mor"}, "mor", "cow"),
+    "target.buckets": ({"buckets": 8}, "8", "2"),
+    "target.index": ({"index": "global_simple"}, "global_simple", "bucket"),
+    "target.partition_by": ({"partition_by": ("p",)}, "p", "unset"),
+    "target.mode": ({"mode": "append"}, "append", "upsert"),
+}
+FREE: list[dict[str, Any]] = [{"delete": "soft"}, {"first_load": "bulk_insert"}, {"truncate": "ignore"}]
+
+
+@pytest.fixture
+def table(lake: "Lake") -> TableConfig:
+    """Create a table with one commit."""
+    table = lake.table("orders")
+    lake.commit(table, lake.changes(DDL, *(("c", "1", key, 1, 1) for key in range(40))))
+    return table
+
+
+def test_each_fixed_part_of_the_target_is_named(lake: "Lake", table: TableConfig) -> None:
+    """Before anything is read, and again by the commit itself."""
+    for key, (change, value, fixed) in CHANGES.items():
+        changed = attrs.evolve(table, target=attrs.evolve(table.target, **change))
+        with pytest.raises(TableChangedError) as refused:
+            lake.open(table).check_file(changed)
+        assert (refused.value.key, refused.value.value, refused.value.fixed) == (key, value, fixed)
+    wider = attrs.evolve(table, target=attrs.evolve(table.target, buckets=8))
+    with pytest.raises(TableChangedError, match=r"orders.toml: target.buckets: found 8, but .* with 2"):
+        lake.commit(wider, lake.changes(DDL, ("u", "2", 1, 1, 1)))
+    for change in FREE:
+        lake.open(table).check_file(attrs.evolve(table, target=attrs.evolve(table.target, **change)))
+
+
+def test_key_types_and_columns_are_compared(lake: "Lake", table: TableConfig) -> None:
+    """Policies of columns that the table does not have are free."""
+    stored = lake.open(table)
+    columns: dict[str, Callable[[], dict[str, Column]]] = {
+        "columns.v.rename": lambda: {"v": Column(rename="w")},
+        "columns.v.nanos": lambda: {"v": Column(nanos="string")},
+    }
+    for key, column in columns.items():
+        with pytest.raises(TableChangedError) as refused:
+            stored.check_file(attrs.evolve(table, columns=column()))
+        assert refused.value.key == key
+    with pytest.raises(TableChangedError, match=r"types.time: found micros, but .* with string"):
+        stored.check_file(attrs.evolve(table, types=Types(time="micros")))
+    with pytest.raises(TableChangedError, match=r"key.columns: found id,p, but .* with id"):
+        stored.check_key(attrs.evolve(table, key=Key(("id", "p"))), ("id", "p"))
+
+    stored.check_file(attrs.evolve(table, columns={"new": Column(rename="w"), "v": Column(type="bigint")}))
+    stored.check_key(table, ("id",))
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_the_rows_of_a_table_without_a_record_show_its_buckets(lake: "Lake", kind: str) -> None:
+    """A table of an older version: its file groups are named after their buckets."""
+    offsets = {Partition(0): 1}
+    entry = LedgerEntry("old", Topic("s.dbo.t"), offsets, offsets)
+    old = lake.table(f"old_{kind}", type=kind)
+    keys = lake.changes(
+        "id string not null, b int not null", *(("c", "1", f"k{n}", n // 2) for n in range(40))
+    )
+    for key_columns in (["id"], ["id", "b"]):
+        table = attrs.evolve(old, name=f"{old.name}_{len(key_columns)}")
+        options = hudi_options(table, key_columns, "load")
+        lake.open(table).save(keys, options, table.name, entry)
+        wider = attrs.evolve(table, target=attrs.evolve(table.target, buckets=8))
+        by_scan = attrs.evolve(table, target=attrs.evolve(table.target, index="global_simple"))
+        stored = lake.open(table)
+
+        stored.check_file(wider)
+        stored.check_key(table, key_columns)
+        with pytest.raises(TableChangedError, match=r"target.buckets: found 8, but .* with 2"):
+            stored.check_key(wider, key_columns)
+        with pytest.raises(TableChangedError, match=r"target.index: found global_simple, but .* with bucket"):
+            stored.check_key(by_scan, key_columns)
