@@ -1,10 +1,10 @@
-"""How Sphinx makes the pages: `make docs`.  No network, no JVM, no database of other projects' objects."""
+"""Sphinx configuration for `make docs`: without network, JVM or inventories of other projects."""
 
 from importlib.metadata import version as version_of
 
 project = "ingest"
 author = "the authors of ingest"
-copyright = "the authors of ingest, Apache License 2.0"  # noqa: A001  Sphinx's name for it
+copyright = "the authors of ingest, Apache License 2.0"  # noqa: A001  Sphinx's name
 release = version = version_of("hudi-cdc-ingest")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
@@ -22,5 +22,5 @@ default_role = "code"  # our docstrings mark code with one backtick
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-# What type hints name is not linked: the pages of pyspark, Python and our inner rooms are not here.
+# Type hints are not linked: pyspark, Python and internal modules have no pages here.
 nitpick_ignore_regex = [("py:class", r"(collections\.abc|datetime|ingest\.\w+)\..+|[A-Z]\w+")]
