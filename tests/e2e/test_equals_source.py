@@ -1,4 +1,4 @@
-"""Every recording becomes tables that equal the source's rows, whatever the order of arrival."""
+"""Every recording becomes tables that equal the source's rows, in any order of arrival."""
 
 from collections.abc import Callable
 from itertools import product

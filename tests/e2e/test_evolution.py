@@ -167,7 +167,7 @@ def test_only_the_first_run_with_a_version_reports_its_change(
 
 
 def test_a_first_load_reports_only_columns_for_clashing_types(followed: Followed) -> None:
-    """There was no table to change, but clashing versions do not fit into one column."""
+    """A first load changes no table, but clashing versions do not fit into one column."""
     reported = {
         table: [change.column for change in done[0].schema_changes] for table, done in followed.done.items()
     }

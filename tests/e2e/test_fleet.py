@@ -87,7 +87,7 @@ def test_of_twenty_tables_three_fail_and_one_hangs(
     """Seventeen commit their own rows, and the report covers each; idle tables start no Spark job.
 
     The failures: a schema that cannot become a table, a topic of corrupt messages, more rejects than the
-    limit; then a missing topic, and a table whose storage hangs.
+    limit; then a missing topic, and a table on hanging storage.
     """
     deployment = make_deployment()
     make_fleet(deployment)

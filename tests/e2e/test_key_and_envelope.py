@@ -27,7 +27,7 @@ TABLES: Final = [
 
 
 def change(op: str, number: int, n: int) -> Change:
-    """Return a change whose position in the log is its value."""
+    """Return a change with its value as position in the log."""
     return Change(op, {"id": number, "n": n}, at=n)
 
 

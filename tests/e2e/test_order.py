@@ -1,4 +1,4 @@
-"""Source order wins, whatever the order of arrival; reading a range again changes nothing."""
+"""Source order wins over arrival order; reading a range again changes nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final

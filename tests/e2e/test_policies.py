@@ -52,7 +52,7 @@ class Case:
 
 
 def clash(old: Any, first: Any, new: Any, second: Any, **options: Any) -> Case:
-    """Return a case of a column whose type clashes."""
+    """Return a case of a column with a clashing type."""
     return Case({"x": old}, {"x": new}, {"x": first}, {"x": second}, **options)
 
 

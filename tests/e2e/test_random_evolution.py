@@ -52,7 +52,7 @@ VERSIONS: Final = 5
 
 @attrs.define
 class Life:
-    """A source whose table changes while it is written to, and its final rows."""
+    """A source table that changes during writes, and its final rows."""
 
     choose: random.Random
     topic: Topic

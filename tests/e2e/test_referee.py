@@ -51,7 +51,7 @@ def test_a_wrong_cell_is_named(change: dict[str, object], message: str) -> None:
 
 
 def test_a_duplicate_key_is_an_error() -> None:
-    """A table with two rows of one key is wrong, whatever their values."""
+    """A table with two rows of one key is wrong, even if they are equal."""
     with pytest.raises(AssertionError, match="two rows for key"):
         by_key([{"id": 1}, {"id": 1}], ("id",), {})
 

@@ -55,7 +55,7 @@ def _make(servers: Addresses, topic: str, subject: Callable[[str], str]) -> Topi
 
 
 def _add_in_pieces(topic: Topic, columns: Columns, client: SchemaRegistryClient, subject: str) -> None:
-    """Register a version whose row is a referenced subject, and make it current."""
+    """Register a version with its row in a referenced subject, and make it current."""
     whole = topic.envelope(columns)
     before = whole["fields"][0]
     row, before["type"] = before["type"][1], ["null", "Value"]

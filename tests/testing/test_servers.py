@@ -1,4 +1,4 @@
-"""A topic name belongs to the test that uses it, whatever an earlier test left under it."""
+"""A topic name belongs to the test that uses it: leftovers of earlier tests are removed."""
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
