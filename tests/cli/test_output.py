@@ -116,3 +116,30 @@ def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.Ca
     shown = capsys.readouterr()
     assert shown.out.count("a\\x1b[2Jb\\x07\\x9b1m") == 2
     assert shown.err == "ingest: a\\x1b[2Jb\\x07\\x9b1m\n"
+
+
+def test_a_reader_that_closes_the_pipe_ends_a_command_quietly() -> None:
+    """As `ingest … | head -1` does: the exit code of SIGPIPE, and no error to report."""
+    command = [sys.executable, "-m", "ingest", "schema", "types", "postgres", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
+def test_a_table_of_types_stays_a_table_in_100_columns() -> None:
+    """Elastic columns shrink below their usual minimum before rows become blocks."""
+    row = (
+        "x" * 24,
+        "y" * 7,
+        "z" * 9,
+        "w" * 18,
+        "microseconds since midnight, UTC",
+        "digits below 1 µs, and more",
+    )
+    headings = ("meaning", "carried as", "policy", "spark", "unit", "loses")
+    lines = lay_out(headings, [row], WIDTH, elastic=("unit", "loses"))
+    assert set(lines[1]) == {"─"}
+    assert max(map(len, lines)) <= WIDTH
