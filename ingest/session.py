@@ -12,6 +12,7 @@ from ingest.compile.describe import Description, describe
 from ingest.errors import IngestError, JvmEndedError, SettingsError
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
+from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import Registered, Registry, open_registry
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ingest.hudi import catalog, lake
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
-    from ingest.onboard.onboard import Onboarded
     from ingest.operations import offsets, versions
     from ingest.operations import plan as planning
     from ingest.operations import rejects as dead_letters
@@ -210,9 +210,7 @@ class Session:
         with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
         columns that are unique, of topics without keys.
         """
-        options = onboarding.OnboardOptions(
-            name, format, None if schema is None else Path(schema), append, tuple(key)
-        )
+        options = OnboardOptions(name, format, None if schema is None else Path(schema), append, tuple(key))
         return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
 
     def plan(

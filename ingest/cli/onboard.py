@@ -12,7 +12,7 @@ from ingest.cli.output import print_error, print_json, print_table, print_text, 
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.names import first_few
-from ingest.onboard.onboard import Onboarded
+from ingest.onboard.outcome import Onboarded
 from ingest.tables import table_name
 
 app = CommandPage(name="onboard", help_format="markdown")

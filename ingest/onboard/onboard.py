@@ -8,7 +8,7 @@ person's edits are never overwritten.
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import attrs
 
@@ -32,11 +32,11 @@ from ingest.onboard.discover import (
     registered_topics,
 )
 from ingest.onboard.layout import choose_target
+from ingest.onboard.outcome import Onboarded, OnboardOptions
+from ingest.onboard.write import write_table
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
-from ingest.tables import Format, Key, TableConfig, Target, Types, clashes, merge, read, render, table_name
-
-State = Literal["new", "unchanged", "completed", "left out", "failed"]
+from ingest.tables import Key, TableConfig, Target, Types, clashes, read, table_name
 
 _LEFT_OUT: Final = {
     "heartbeat": "the connector's heartbeats, no table's changes",
@@ -49,39 +49,6 @@ _HEARTBEATS: Final = "cdc_heartbeat"
 """CDL's heartbeats are changes of a table of that name, in any case."""
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
-
-
-@attrs.frozen
-class Onboarded:
-    """The result for one topic; `reason` says why it was left out or failed."""
-
-    topic: Topic
-    state: State
-    reason: str = ""
-    path: Path | None = None
-    table: TableConfig | None = None
-    key_columns: tuple[str, ...] = ()
-    columns: int = 0
-    layout: str = ""
-    """The reason for the layout of the Hudi table."""
-    caveats: tuple[str, ...] = ()
-    guessed: str = ""
-    """The text of a guessed schema's file, which the table file names."""
-
-
-@attrs.frozen
-class OnboardOptions:
-    """A person's choices in addition to the topics.
-
-    A template of names, the messages' format, a schema for messages without one, whether every change is to
-    be kept, and the key columns.
-    """
-
-    name: str | None = None
-    format: Format = "avro"
-    schema: Path | None = None
-    append: bool = False
-    key: tuple[str, ...] = ()
 
 
 def onboard(
@@ -110,7 +77,7 @@ def onboard(
             f"the topics {', '.join(twins)} would all become table {name}",
             "Give them names that differ, with --name",
         )
-    return (*(_write(settings, result, dry_run=dry_run) for result in results), *absent)
+    return (*(write_table(settings, result, dry_run=dry_run) for result in results), *absent)
 
 
 def _onboard_topics(
@@ -308,36 +275,3 @@ def _describe(
         caveats=(*schemas.caveats, *caveats(compiled, dialect, envelope)),
         guessed=schemas.guess.text if schemas.guess else "",
     )
-
-
-def _comments(result: Onboarded) -> dict[str, str]:
-    """Return the remarks of a new file, by dotted key."""
-    remarks = {"target.buckets": result.layout}
-    if result.table and result.table.subjects.key:
-        remarks["key.columns"] = "from the key subject"
-    if result.caveats:
-        remarks["dialect"] = "\n".join(["Known of this source:", *(f"- {line}" for line in result.caveats)])
-    return remarks
-
-
-def _write(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onboarded:
-    """Write a new table file, or add to an existing one the keys that it cannot be read without."""
-    table = result.table
-    if table is None:
-        return result
-    path = settings.tables_dir / f"{table.name}.toml"
-    before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = render(table, _comments(result)) if before is None else merge(before, table)
-    state: State = "new" if before is None else "unchanged" if after == before else "completed"
-    if not dry_run and state != "unchanged":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(after, encoding="utf-8")
-    if not dry_run and result.guessed and table.schema:
-        _write_once(path.parent / table.schema, result.guessed)
-    return attrs.evolve(result, state="failed" if result.state == "failed" else state, path=path)
-
-
-def _write_once(path: Path, text: str) -> None:
-    """Write a file, unless it exists."""
-    if not path.exists():
-        path.write_text(text, encoding="utf-8")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ingest.config.rules import WrongValueError
 from ingest.errors import UsageError
 from ingest.names import Topic
-from ingest.onboard.onboard import Onboarded, OnboardOptions, onboard
+from ingest.onboard.onboard import onboard
+from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
 from ingest.settings import LakeSettings, Settings
 from ingest.tables import TableConfig, read, table_name

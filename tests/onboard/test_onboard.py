@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ingest.errors import UsageError
-from ingest.onboard.onboard import Onboarded, OnboardOptions, onboard
+from ingest.onboard.onboard import onboard
+from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
 from ingest.settings import Settings
 from ingest.tables import read

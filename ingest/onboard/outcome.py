@@ -1,0 +1,44 @@
+"""The options of onboarding, and its result for each topic, as values."""
+
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from ingest.names import Topic
+from ingest.tables import Format, TableConfig
+
+State = Literal["new", "unchanged", "completed", "left out", "failed"]
+
+
+@attrs.frozen
+class Onboarded:
+    """The result for one topic; `reason` says why it was left out or failed."""
+
+    topic: Topic
+    state: State
+    reason: str = ""
+    path: Path | None = None
+    table: TableConfig | None = None
+    key_columns: tuple[str, ...] = ()
+    columns: int = 0
+    layout: str = ""
+    """The reason for the layout of the Hudi table."""
+    caveats: tuple[str, ...] = ()
+    guessed: str = ""
+    """The text of a guessed schema's file, which the table file names."""
+
+
+@attrs.frozen
+class OnboardOptions:
+    """A person's choices in addition to the topics.
+
+    A template of names, the messages' format, a schema for messages without one, whether every change is to
+    be kept, and the key columns.
+    """
+
+    name: str | None = None
+    format: Format = "avro"
+    schema: Path | None = None
+    append: bool = False
+    key: tuple[str, ...] = ()
