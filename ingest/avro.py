@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, assert_never
+from unicodedata import category
 
 import attrs
 
@@ -139,6 +140,39 @@ class Union:
 Schema = Scalar | Enum | Fixed | Array | MapOf | Record | Nullable | Union
 
 
+_LETTERS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo"))
+
+
+def is_name(name: str) -> bool:
+    """Tell whether Java's Avro library accepts a name (org.apache.avro.Schema.validateName).
+
+    It accepts letters of all scripts, digits and `_`, and not a digit first; no character beyond 16 bits.
+    """
+    return bool(name) and not _is_digit(name[0]) and all(_is_letter(c) or _is_digit(c) for c in name)
+
+
+def _is_letter(character: str) -> bool:
+    return character == "_" or (character <= "\uffff" and category(character) in _LETTERS)
+
+
+def _is_digit(character: str) -> bool:
+    return character <= "\uffff" and category(character) == "Nd"
+
+
+def find_ambiguous(names: Sequence[str]) -> str:
+    """Return the problem of fields that cannot be told apart or named in any text; empty without one."""
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            return "has a field with an empty name"
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            return f"has a field with half a surrogate pair in its name: {name[:80]!r}"
+        if name in seen:
+            return f"has two fields called {name[:80]!r}"
+        seen.add(name)
+    return ""
+
+
 def not_null(schema: Schema) -> Schema:
     """Return the schema without a null branch around it."""
     return schema.of if isinstance(schema, Nullable) else schema
@@ -196,7 +230,7 @@ class _Parser:
                 return self.record(node, namespace, path, depth)
             case {"type": "enum", "symbols": list(symbols)}:
                 name = self.open(node, namespace, path)
-                return self.close(name, Enum(name, tuple(map(str, symbols)), _notes(node)))
+                return self.close(name, Enum(name, self.symbols(symbols, path), _notes(node)))
             case {"type": "fixed", "size": int(size)}:
                 name = self.open(node, namespace, path)
                 if not 1 <= size <= MAX_FIXED:
@@ -242,10 +276,24 @@ class _Parser:
         if not isinstance(fields, list):
             raise self.error(path, "is a record without fields")
         parsed = tuple(self.field(field, inner, path, depth) for field in fields)
+        self.check_names(parsed, path)
         record = Record(name, parsed, _notes(node))
         self.extents[name] = self.check_extent(record, path)
         self.known[name] = record
         return record
+
+    def symbols(self, symbols: list[Any], path: str) -> tuple[str, ...]:
+        """Check the symbols of an enum, as every Avro library does before it writes one."""
+        for symbol in symbols:
+            if not isinstance(symbol, str) or not is_name(symbol):
+                raise self.error(path, f"has the symbol {str(symbol)[:80]!r}, which Avro does not allow")
+        return tuple(symbols)
+
+    def check_names(self, fields: Sequence[Field], path: str) -> None:
+        """Refuse a record in which a name would mean two fields, or that no text can carry."""
+        problem = find_ambiguous([field.name for field in fields])
+        if problem:
+            raise self.error(path, problem)
 
     def check_extent(self, schema: Schema, path: str) -> tuple[int, int]:
         """Count types and levels, named records as counted before; refuse what is beyond any table."""
@@ -358,11 +406,17 @@ def _render(schema: Schema, rename: Mapping[str, Mapping[str, str]], seen: set[s
             seen.add(wire_name(schema))
             others = rename.get(name, {})
             rendered = [
-                {"name": others.get(f.name, f.name), "type": _render(f.type, rename, seen)} for f in fields
+                {"name": others.get(f.name, _legal(f.name, index)), "type": _render(f.type, rename, seen)}
+                for index, f in enumerate(fields)
             ]
             return {"type": "record", "name": wire_name(schema), "fields": rendered}
         case _:
             assert_never(schema)
+
+
+def _legal(name: str, index: int) -> str:
+    """Return a field's name; its number for one that a decoder refuses, and that no reader asks for."""
+    return name if is_name(name) else f"_{index}_is_not_a_name"
 
 
 def wire_name(schema: Enum | Fixed | Record) -> str:
@@ -372,6 +426,8 @@ def wire_name(schema: Enum | Fixed | Record) -> str:
     under two names.
     """
     flat = schema.name.replace(".", "__")
+    if not is_name(flat):
+        flat = f"x_{zlib.crc32(flat.encode(errors='backslashreplace')):08x}"
     match schema:
         case Enum(symbols=symbols):
             return f"{flat}_{zlib.crc32(' '.join(symbols).encode()):08x}"

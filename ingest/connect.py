@@ -82,6 +82,9 @@ class _Parser:
         """Parse a struct; one that equals an earlier one is that one, as Avro names it a second time."""
         name = self.text(node, "name", path) or self.generated()
         parsed = tuple(self.field(field, path, depth) for field in fields)
+        problem = avro.find_ambiguous([field.name for field in parsed])
+        if problem:
+            raise self.error(path, problem)
         return self.named(Record(name, parsed, self.notes(node, path)))
 
     def entries(self, node: Mapping[str, Any], keys: Any, values: Any, path: str, depth: int) -> Array:

@@ -164,3 +164,34 @@ def test_a_fixed_of_hostile_size_is_refused(size: int) -> None:
     """Of no bytes, too: an array could hold any number of them in a few bytes."""
     with pytest.raises(SchemaError, match="is a fixed of"):
         avro.parse(json.dumps({"type": "fixed", "name": "F", "size": size}))
+
+
+NAMES = ["it's", "{c}", "a`b", "a.b", "a\nb", "${env:HOME}", "名", "x" * 10_000, "9", "²", "😀"]
+NO_NAME = "has (two fields|a field with)"
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_decoder_gets_only_names_that_it_accepts(name: str) -> None:
+    """Names are not on the wire: those of records, and of fields that no table has, are replaced."""
+    field = {"name": name, "type": {"type": "record", "name": name, "fields": []}}
+    schema = avro.parse(json.dumps({"type": "record", "name": "Top", "fields": [field]}))
+    rendered = avro.render(schema)["fields"][0]
+    assert avro.is_name(rendered["name"])
+    assert avro.is_name(rendered["type"]["name"])
+
+
+@pytest.mark.parametrize("names", [["a", "a"], [""], ["\ud800"]], ids=ascii)
+def test_fields_without_a_name_of_their_own_are_refused(names: list[str]) -> None:
+    """In Avro and in Connect's JSON: a value would be read as another's."""
+    fields = [{"name": name, "field": name, "type": "string"} for name in names]
+    with pytest.raises(SchemaError, match=NO_NAME):
+        avro.parse(json.dumps({"type": "record", "name": "Top", "fields": fields}))
+    with pytest.raises(SchemaError, match=NO_NAME):
+        connect.parse({"type": "struct", "fields": fields}, where="values of t")
+
+
+@pytest.mark.parametrize("symbol", ["it's", "a b", "", "\ud800", "${x}"])
+def test_a_symbol_that_avro_does_not_allow_is_refused(symbol: str) -> None:
+    """As Java's library does, which would refuse the whole table later on."""
+    with pytest.raises(SchemaError, match="symbol"):
+        avro.parse(json.dumps({"type": "enum", "name": "E", "symbols": [symbol]}))

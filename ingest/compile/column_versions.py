@@ -1,9 +1,9 @@
-"""The ways in which columns were written, each with a field of its own.
+"""The versions of columns, each with a field of its own.
 
 Every record is decoded with the schema that wrote it, projected by name onto one reader.  A column that was
-written in several ways (int, then long; scale 2, then 4; milliseconds, then nanoseconds) has one *variant*
+written in several ways (int, then long; scale 2, then 4; milliseconds, then nanoseconds) has one *version*
 for each: a field of its own in the reader, so that no value is ever read as another's type.  Names are not on
-the wire, so a writer's schema may call its fields by their variants' names (`c0`, `c1`, …).
+the wire, so a writer's schema may call its fields by the names of these versions (`c0`, `c1`, …).
 """
 
 import json
@@ -21,6 +21,7 @@ from ingest.tables import Column, TableConfig
 from ingest.tables.rules import RESERVED
 from ingest.typemap import sparktype
 from ingest.typemap.column import Mapped, Mapper, reader_record
+from ingest.typemap.names import RULE, folded, shown
 from ingest.typemap.sparktype import SparkType
 
 
@@ -52,12 +53,13 @@ class ColumnVersion:
 def compile_columns(
     table: TableConfig, dialect: Dialect, images: Sequence[Image], root: str
 ) -> tuple[ColumnVersion, ...]:
-    """Compile every column of every image, and join what was written in the same way.
+    """Compile every column of every image, and join the versions that were written in the same way.
 
-    `root` is the images' path in their schemas.  A column whose Avro alias names one of an older version is
-    that one.  Raises `SchemaError` or `UnmappedTypeError`.
+    `root` is the images' path in their schemas.  A column with an Avro alias that names one of an older
+    schema is that one.  Raises `SchemaError` or `UnmappedTypeError`.
     """
-    found: dict[str, list[ColumnVersion]] = {}
+    by_column: dict[str, list[ColumnVersion]] = {}
+    by_folded: dict[str, str] = {}
     named = _column_names(table, images)
     for image in images:
         mapper = Mapper(
@@ -71,13 +73,13 @@ def compile_columns(
         for field in image.record.fields:
             if table.columns.get(field.name, Column()).exclude:
                 continue
-            path = f"{root}.{field.name}"
+            path = f"{root}.{shown(field.name)}"
             mapped = mapper.column(field.name, field.type, path)
-            name = _check_name(named[field.name], found, image.label, path)
+            name = _check_name(named[field.name], by_folded, image.label, path)
             new = ColumnVersion(name, field.name, "", mapped, (image.schema_id,))
-            _check_origin(new, found.setdefault(name, []), image.label, path)
-            _add(found[name], new)
-    flat = (column_version for column_versions in found.values() for column_version in column_versions)
+            _check_origin(new, by_column.setdefault(name, []), image.label, path)
+            _add(by_column[name], new)
+    flat = (column_version for column_versions in by_column.values() for column_version in column_versions)
     return tuple(attrs.evolve(column_version, field=f"c{index}") for index, column_version in enumerate(flat))
 
 
@@ -91,7 +93,7 @@ def _column_names(table: TableConfig, images: Sequence[Image]) -> dict[str, str]
 
 
 def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:
-    """Return what a column is called: as the table file says, or as the column that it was before.
+    """Return the name of a column: the table file's, or that of the column that it was before.
 
     `known` has the columns of all names so far.
     """
@@ -110,16 +112,22 @@ def _add(column_versions: list[ColumnVersion], new: ColumnVersion) -> None:
     column_versions.append(new)
 
 
-def _check_name(name: str, found: Mapping[str, object], label: str, path: str) -> str:
+def _check_name(name: str, by_folded: dict[str, str], label: str, path: str) -> str:
+    """Refuse a column's name that no table can hold; `by_folded` has the names so far, folded."""
+    if not avro.is_name(name):
+        raise SchemaError(
+            label, path, f"'{shown(name)}' is not a name that Hudi accepts: {RULE}",
+            f'Give it another: [columns.{json.dumps(shown(name))}] rename = "..."',
+        )  # fmt: skip
     if name.lower().startswith(RESERVED):
         raise SchemaError(
-            label, path, "is a name that ingest and Hudi keep for themselves",
+            label, path, "is a name that ingest and Hudi reserve",
             f'Give it another: [columns.{name}] rename = "..."',
         )  # fmt: skip
-    twin = next((other for other in found if other != name and other.lower() == name.lower()), None)
-    if twin:
+    twin = by_folded.setdefault(folded(name), name)
+    if twin != name:
         raise SchemaError(
-            label, path, f"differs from '{twin}' in letter case alone; Spark cannot tell them apart",
+            label, path, f"differs from '{twin}' only in letter case; Spark cannot tell them apart",
             f'Give one another name: [columns.{name}] rename = "..."',
         )  # fmt: skip
     return name
@@ -139,12 +147,12 @@ def _check_origin(
 
 
 def target_name(table: TableConfig, field: str) -> str:
-    """Return what a column of the source is called in the table."""
+    """Return the name of a source column in the table."""
     return table.columns.get(field, Column()).rename or field
 
 
 def merged_type(column_versions: Sequence[ColumnVersion], where: str) -> SparkType:
-    """Return the narrowest type that holds every variant.  Raises `SchemaError` where none does."""
+    """Return the narrowest type that holds every version.  Raises `SchemaError` for lack of one."""
     merged, units = column_versions[0].mapped.spark, column_versions[0].mapped.units
     for column_version in column_versions[1:]:
         if column_version.mapped.clash(units):
@@ -167,7 +175,7 @@ def merged_type(column_versions: Sequence[ColumnVersion], where: str) -> SparkTy
 
 
 def readers(column_versions: Iterable[ColumnVersion]) -> dict[str, Any]:
-    """Return what to read each variant as, by its field."""
+    """Return the type to read each version as, by its field."""
     return {column_version.field: column_version.mapped.reader for column_version in column_versions}
 
 
@@ -177,7 +185,7 @@ def reader_json(name: str, fields: Mapping[str, Any]) -> str:
 
 
 def wire_json(schema: avro.Schema, image: Image, column_versions: Sequence[ColumnVersion]) -> str:
-    """Return a writer's JSON in which every column is called as its variant; others get no reader's name."""
+    """Return a writer's JSON: every column has its version's name, other fields have no reader's name."""
     mine = image.fields(column_versions)
     names = {f.name: mine.get(f.name, f"x{index}") for index, f in enumerate(image.record.fields)}
     return _json(avro.render(schema, {image.record.name: names}))
@@ -186,7 +194,7 @@ def wire_json(schema: avro.Schema, image: Image, column_versions: Sequence[Colum
 def _defined_once(node: Any, names: set[str]) -> Any:
     """Return a reader's JSON in which no name is defined twice, as Avro demands.
 
-    A struct gets a new name; an enum or a fixed, whose name must be its writer's, is only named.
+    A struct gets a new name; an enum or a fixed must have its writer's name, and is only named.
     """
     match node:
         case {"type": "enum" | "fixed", "name": name} if name in names:

@@ -12,7 +12,7 @@ from ingest.typemap.column import Mapper
 
 @attrs.frozen
 class ColumnLine:
-    """One column: how it is carried, what it means, what it becomes; `problem` where it becomes nothing."""
+    """One column: its physical type, meaning and Spark type; `problem` where it has no Spark type."""
 
     name: str
     avro: str
@@ -26,7 +26,7 @@ class ColumnLine:
 
 @attrs.frozen
 class Description:
-    """What a schema is, and its columns: those of the row image, or of a key."""
+    """The kind of a schema, and its columns: those of the row image, or of a key."""
 
     kind: str
     dialect: str

@@ -1,6 +1,6 @@
-"""What a new version of a schema changes, column by column and all the way down.
+"""The changes that a new version of a schema brings, column by column and all the way down.
 
-Two views of one change.  Between two versions, everything that differs, what the table never notices included
+Two views of one change.  Between two versions, every difference, also those that the table never notices
 (a default, an enum's symbols): `differences`.  Between a type that a table holds and a wider one: `growth`.
 """
 
@@ -18,7 +18,7 @@ from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, SparkType, Struct,
 
 @attrs.frozen
 class SchemaChange:
-    """One difference: `column` is dotted for what is nested (`address.city`, `tags[].name`, `prices{}`)."""
+    """One difference: `column` is dotted for nested fields (`address.city`, `tags[].name`, `prices{}`)."""
 
     kind: Kind
     column: str
@@ -26,12 +26,12 @@ class SchemaChange:
     was: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return the change as JSON, without what is empty."""
+        """Return the change as JSON, without empty values."""
         return attrs.asdict(self, filter=lambda _, value: value != "")
 
 
 def differences(payload: Payload, old: SchemaId, new: SchemaId) -> tuple[SchemaChange, ...]:
-    """Return what a newer version of a side changes about an older one, in the newer one's order."""
+    """Return the changes from an older version to a newer one, in the newer one's order."""
     before, after = _columns(payload, old), _columns(payload, new)
     changes = [change for name, now in after.items() for change in _column(name, before.get(name), now)]
     gone = [
@@ -43,7 +43,7 @@ def differences(payload: Payload, old: SchemaId, new: SchemaId) -> tuple[SchemaC
 
 
 def growth(path: str, was: SparkType, wider: SparkType) -> Iterator[SchemaChange]:
-    """Give what has to change about a type so that it becomes a wider one."""
+    """Yield the changes that make a type a wider one."""
     match was, wider:
         case _ if was == wider:
             return
@@ -68,7 +68,7 @@ _Column = tuple[ColumnVersion, avro.Field | None]
 
 
 def _columns(payload: Payload, schema_id: SchemaId) -> dict[str, _Column]:
-    """Return what a version has of each column: how it is written, and its field."""
+    """Return each column of a schema: how it is written, and its field."""
     writer = payload.writer(schema_id)
     record = writer.record if writer else None
     written = [
@@ -137,7 +137,7 @@ def _kind(was: SparkType, now: SparkType) -> Kind:
     return "decimal-widened" if decimals else "column-widened"
 
 
-# --- what the type does not tell -----------------------------------------------------------------
+# --- changes that the type does not show -----------------------------------------------------------------
 
 
 def _nullability(path: str, old: avro.Schema, new: avro.Schema) -> Iterator[SchemaChange]:
@@ -147,14 +147,14 @@ def _nullability(path: str, old: avro.Schema, new: avro.Schema) -> Iterator[Sche
 
 
 def _defaults(path: str, old: avro.Field, new: avro.Field) -> Iterator[SchemaChange]:
-    """Give a change of the default; none and null are the same, which is nothing."""
+    """Yield a change of the default; a missing default and null are the same."""
     was, now = ("" if field.default == "null" else field.default or "" for field in (old, new))
     if was != now:
         yield SchemaChange("default-changed", path, now or "none", was or "none")
 
 
 def _meaning(path: str, old: avro.Schema, new: avro.Schema) -> Iterator[SchemaChange]:
-    """Give what differs between two schemas of one type: symbols, the precision of a time, the meaning."""
+    """Yield the difference between two schemas of one type: symbols, the precision of a time, the meaning."""
     symbols = tuple(map(_symbols, (old, new)))
     if any(symbols):
         if symbols[0] != symbols[1]:

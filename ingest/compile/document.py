@@ -1,4 +1,4 @@
-"""Documents: a row that is one JSON text, and the columns that a table file takes out of it."""
+"""Documents: a row that is one JSON text, and the columns that a table file cuts out of it."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,9 @@ from ingest.compile.column_versions import ColumnVersion
 from ingest.names import SchemaId
 from ingest.tables import TableConfig
 from ingest.typemap.column import Mapped
-from ingest.typemap.sparktype import Simple, SparkType, literal, parse_ddl
+from ingest.typemap.names import check_fields
+from ingest.typemap.sparktype import Simple, SparkType, parse_ddl, type_sql
+from ingest.typemap.sql import Sql, literal, sql
 
 DOCUMENT = "doc"
 """The column that holds the whole document, as Extended JSON."""
@@ -16,12 +18,12 @@ DOCUMENT = "doc"
 
 @attrs.frozen
 class Derived:
-    """A column made of the document, `{doc}`; `fault` is SQL that is true where it cannot be made."""
+    """A column cut out of the document, `{doc}`; `fault` is true where that fails, None where it cannot."""
 
     name: str
     spark: SparkType
-    sql: str
-    fault: str
+    sql: Sql
+    fault: Sql | None
 
 
 def compile_document(schema_ids: Sequence[SchemaId]) -> tuple[ColumnVersion, ...]:
@@ -31,22 +33,25 @@ def compile_document(schema_ids: Sequence[SchemaId]) -> tuple[ColumnVersion, ...
 
 
 def document_key(column_versions: Sequence[ColumnVersion]) -> tuple[ColumnVersion, ...]:
-    """Read key columns as JSON text whose spelling differs between connector versions."""
-    sql, fault = "ingest_document_key({c})", "{c} is not null and {out} is null"
+    """Read key columns as JSON text: its spelling differs between connector versions."""
+    key, fault = sql("ingest_document_key({c})"), sql("{c} is not null and {out} is null")
     return tuple(
-        attrs.evolve(v, mapped=attrs.evolve(v.mapped, sql=sql, fault=fault)) for v in column_versions
+        attrs.evolve(v, mapped=attrs.evolve(v.mapped, sql=key, fault=fault)) for v in column_versions
     )
 
 
 def derived_columns(table: TableConfig) -> tuple[Derived, ...]:
-    """Return the columns that the table file declares over the document."""
-    return tuple(_derive(name, column.path, column.type) for name, column in table.document.columns.items())
+    """Return the columns that the table file declares over the document.  Raises `SchemaError`."""
+    columns = table.document.columns
+    check_fields([DOCUMENT, *columns], f"table {table.name}", "document.columns")
+    return tuple(_derive(name, column.path, column.type) for name, column in columns.items())
 
 
 def _derive(name: str, path: str, ddl: str) -> Derived:
-    text = f"ingest_document_value({{doc}}, {literal(path)})"
-    kind = parse_ddl(ddl)
-    if kind == Simple("string"):
-        return Derived(name, kind, text, "")
-    value = f"try_cast({text} as {kind})"
-    return Derived(name, kind, value, f"{text} is not null and {value} is null")
+    text = sql("ingest_document_value({doc}, {path})", path=literal(path))
+    spark_type = parse_ddl(ddl)
+    if spark_type == Simple("string"):
+        return Derived(name, spark_type, text, None)
+    value = sql("try_cast({text} as {type})", text=text, type=type_sql(spark_type))
+    fault = sql("{text} is not null and {value} is null", text=text, value=value)
+    return Derived(name, spark_type, value, fault)

@@ -1,4 +1,4 @@
-"""What a value schema is: change events in one of four forms, or one of the other records of a connector."""
+"""The kind of a value schema: change events in one of four forms, or another record of a connector."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,17 +10,17 @@ from ingest.dialects import CDL, RECORD, Dialect, dialect_of, dialect_of_flat
 from ingest.errors import SchemaError
 
 Kind = Literal["data", "heartbeat", "transaction", "schema-change", "message", "notification", "foreign"]
-"""What a value schema is; `foreign` is neither a change event nor anything known beside one."""
+"""The kind of a value schema; `foreign` is neither a change event nor any other known record."""
 
 Form = Literal["debezium", "document", "flattened", "cdl", "record"]
 """How a change event is laid out.
 
 `debezium`: records before and after, source, op · `document`: the same with documents as JSON text ·
-`flattened`: the row itself, what is left of the rest in fields with `__` (ExtractNewRecordState) · `cdl`:
+`flattened`: the row itself, the rest of the envelope in fields with `__` (ExtractNewRecordState) · `cdl`:
 CDL's own JSON, with data, before and unique · `record`: any record, as it is.
 """
 
-# Full names of the records that share a broker with data but are none
+# Full names of the records that share a broker with data and are not data
 # (debezium: common/…/HeartbeatImpl, pipeline/txmetadata, HistorizedRelationalDatabaseSchema, notification).
 _OTHER_RECORDS: tuple[tuple[str, Kind], ...] = (
     (".Heartbeat", "heartbeat"),
@@ -56,14 +56,14 @@ _ADDED = frozenset(
 
 @attrs.frozen
 class Envelope:
-    """The parts of a change event; `row` holds the columns (none for documents)."""
+    """The parts of a change event; `row` holds the columns (zero for documents)."""
 
     form: Form
     record: avro.Record
     row: avro.Record
     dialect: Dialect | None
     source_record: str = ""
-    """Full name of the source block's record; empty where there is none."""
+    """Full name of the source block's record; empty without one."""
     fields: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     """Where source fields are: name in the source block, name of the root's field; of a flattened row."""
     unique: avro.Record | None = None
@@ -79,7 +79,7 @@ class Envelope:
 
 
 def classify(schema: avro.Schema) -> Kind:
-    """Return what a value schema is, by its name and its parts."""
+    """Return the kind of a value schema, by its name and its parts."""
     if not isinstance(schema, avro.Record):
         return "foreign"
     if all(schema.field(part) for part in _PARTS) or all(schema.field(part) for part in _CDL_PARTS):
@@ -90,7 +90,7 @@ def classify(schema: avro.Schema) -> Kind:
 
 
 def find_envelope(schema: avro.Schema, where: str) -> Envelope:
-    """Find the parts of a change event, by name.  Raises `SchemaError` naming what is missing."""
+    """Find the parts of a change event, by name.  Raises `SchemaError` that names the missing parts."""
     if not isinstance(schema, avro.Record) or classify(schema) != "data":
         raise SchemaError(where, "$", why_foreign(schema), "Onboard topics of change events")
     unique = _record(schema, "unique", where) if schema.field("unique") else None
@@ -108,7 +108,7 @@ def find_envelope(schema: avro.Schema, where: str) -> Envelope:
 
 
 def _check_meaning(schema: avro.Record, source: avro.Record, where: str) -> None:
-    """Refuse schemas without the names that tell what their types mean: every one has some in `source`."""
+    """Refuse schemas without the names that give types their meaning: every schema has some in `source`."""
     field = source.field("snapshot")
     snapshot = avro.not_null(field.type) if field else None
     bare = isinstance(snapshot, avro.Scalar) and snapshot.physical == "string" and not snapshot.notes.semantic
@@ -117,12 +117,12 @@ def _check_meaning(schema: avro.Record, source: avro.Record, where: str) -> None
             where,
             "$.source.snapshot",
             "has no connect.name: connect.meta.data=false in the converter takes the meaning from all types",
-            "Let the converter keep it (connect.meta.data=true), and register the schemas anew",
+            "Let the converter keep it (connect.meta.data=true), and register the schemas again",
         )
 
 
 def plain_record(schema: avro.Schema, where: str) -> Envelope:
-    """Take any record as a row.  Raises `SchemaError` for what is none."""
+    """Take any record as a row.  Raises `SchemaError` for another schema."""
     if not isinstance(schema, avro.Record):
         raise SchemaError(where, "$", "is no record, so it has no columns")
     return Envelope("record", schema, schema, RECORD)
@@ -163,7 +163,7 @@ def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
 
 
 def why_foreign(schema: avro.Schema) -> str:
-    """Say what a schema lacks to be that of change events."""
+    """Name the parts that a schema lacks to be that of change events."""
     if not isinstance(schema, avro.Record):
         return "is no record, so no change event"
     names = [field.name for field in schema.fields]

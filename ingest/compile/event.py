@@ -1,10 +1,9 @@
 """Where a decoded event holds its parts, as SQL, for each form that events come in.
 
-The decoded event is a struct at `EVENT`.  What a reader takes beside the row's columns is here too, so that a
-field that is named in SQL is a field that was read.
+The decoded event is a struct at `EVENT`.  The fields to read besides the row's columns are here too, so that
+SQL names only fields that were read.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +12,10 @@ import attrs
 from ingest.compile.envelope import Envelope
 from ingest.dialects import Dialect
 from ingest.typemap.column import reader_record
+from ingest.typemap.sparktype import Simple, null_of
+from ingest.typemap.sql import Sql, join, literal, sql
 
-EVENT = "event.value"
+EVENT = sql("event.value")
 
 CHANGE = "change"
 TOMBSTONE = "tombstone"
@@ -32,30 +33,30 @@ _OPERATIONS = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 class EventForm:
     """The SQL of an event's parts, and the reader's fields that it needs (Avro JSON by name)."""
 
-    op: str
-    source: Mapping[str, str] = attrs.field(hash=False)
-    """SQL of each source field that the connector's position is made of; null where this form has none."""
-    source_ms: str
+    op: Sql
+    source: Mapping[str, Sql] = attrs.field(hash=False)
+    """The source fields that the connector's position is made of; null where this form lacks one."""
+    source_ms: Sql
     parts: Mapping[str, Any] = attrs.field(hash=False)
     row_field: str = "after"
     """The field that holds the row image; empty where the event itself is the row."""
     before_field: str = "before"
-    """The field that holds the row before; empty where there is none."""
+    """The field that holds the row before; empty where the form has no such field."""
     unique_field: str = ""
     """The field that holds the key columns, where the value has one."""
-    heartbeat: str = ""
-    """SQL that is true for a heartbeat that looks like a change."""
+    heartbeat: Sql | None = None
+    """A condition that is true for a heartbeat that looks like a change."""
     tombstone_deletes: bool = False
-    """Whether a delete is told by a tombstone alone, without a position."""
+    """Whether only a tombstone reports a delete, without a position."""
 
-    def at(self, field: str) -> str:
-        """Return SQL of one of the event's own fields; of the event, for an empty name."""
-        return f"{EVENT}.{field}" if field else EVENT
+    def at(self, field: str) -> Sql:
+        """Return one of the event's own fields; the event, for an empty name."""
+        return EVENT.field(field) if field else EVENT
 
-    def resolve(self, sql: str) -> str:
-        """Put the SQL of the event's parts into a dialect's: `{op}` and `{s.<field>}`."""
-        filled = re.sub(r"\{s\.(\w+)\}", lambda match: self.source[match[1]], sql)
-        return filled.replace("{op}", self.op)
+    def resolve(self, template: str) -> Sql:
+        """Fill a dialect's template with the event's parts: `{op}` and `{s.<field>}`."""
+        source = {f"s.{field}": value for field, value in self.source.items()}
+        return sql(template, op=self.op, **source)
 
 
 def form_of(envelope: Envelope, dialect: Dialect) -> EventForm:
@@ -76,10 +77,11 @@ def _debezium(envelope: Envelope, dialect: Dialect) -> EventForm:
     parts: dict[str, Any] = {"source": source, "op": "string"}
     if envelope.form == "document":
         parts |= {"after": "string", "before": "string", "updateDescription": _update_reader()}
+    block = EVENT.field("source")
     return EventForm(
-        op=f"{EVENT}.op",
-        source={field: f"{EVENT}.source.{field}" for field in dialect.source},
-        source_ms=f"{EVENT}.source.ts_ms",
+        op=EVENT.field("op"),
+        source={field: block.field(field) for field in dialect.source},
+        source_ms=block.field("ts_ms"),
         parts=parts,
         unique_field="unique" if envelope.unique else "",
     )
@@ -94,62 +96,74 @@ def _update_reader() -> dict[str, Any]:
 
 
 def _flattened(envelope: Envelope, dialect: Dialect) -> EventForm:
-    """Find in the root what `add.fields` took over from the envelope."""
-    found = envelope.fields
-    held = {field: found[field] for field in dialect.source if field in found}
-    read = {held[field]: kind for field, kind in dialect.source.items() if field in held}
-    flags = {found[name]: "string" for name in ("op", "deleted") if name in found}
-    moment = found.get("ts_ms")
+    """Find in the root the fields that `add.fields` copied from the envelope."""
+    fields = envelope.fields
+    source_types = {fields[name]: avro_type for name, avro_type in dialect.source.items() if name in fields}
+    flags = {fields[name]: "string" for name in ("op", "deleted") if name in fields}
+    source_ms = fields.get("ts_ms")
     return EventForm(
-        op=_flat_op(found),
-        source={f: f"{EVENT}.{held[f]}" if f in held else _NULL[kind] for f, kind in dialect.source.items()},
-        source_ms=f"{EVENT}.{moment}" if moment else "cast(null as bigint)",
-        parts={**read, **flags, **({moment: "long"} if moment else {})},
+        op=_flat_op(fields),
+        source={
+            name: EVENT.field(fields[name]) if name in fields else null_of(_SPARK_TYPES[avro_type])
+            for name, avro_type in dialect.source.items()
+        },
+        source_ms=EVENT.field(source_ms) if source_ms else null_of(Simple("bigint")),
+        parts={**source_types, **flags, **({source_ms: "long"} if source_ms else {})},
         row_field="",
         before_field="",
-        tombstone_deletes="deleted" not in found,
+        tombstone_deletes="deleted" not in fields,
     )
 
 
-_NULL = {"string": "cast(null as string)", "long": "cast(null as bigint)", "int": "cast(null as int)"}
+_SPARK_TYPES = {"string": Simple("string"), "long": Simple("bigint"), "int": Simple("int")}
 
 
-def _flat_op(found: Mapping[str, str]) -> str:
-    op = f"{EVENT}.{found['op']}" if "op" in found else "'u'"
-    return f"if({EVENT}.{found['deleted']} = 'true', 'd', {op})" if "deleted" in found else op
+def _flat_op(fields: Mapping[str, str]) -> Sql:
+    op = EVENT.field(fields["op"]) if "op" in fields else literal("u")
+    if "deleted" not in fields:
+        return op
+    return sql("if({deleted} = 'true', 'd', {op})", deleted=EVENT.field(fields["deleted"]), op=op)
 
 
 def _record() -> EventForm:
-    """Return the form of a plain record: every one is created, and says no source's time."""
-    nothing = "cast(null as bigint)"
-    return EventForm(op="'c'", source={}, source_ms=nothing, parts={}, row_field="", before_field="")
+    """Return the form of a plain record: each creates a row and has no source time."""
+    source_ms = null_of(Simple("bigint"))
+    return EventForm(op=literal("c"), source={}, source_ms=source_ms, parts={}, row_field="", before_field="")
 
 
 def _cdl() -> EventForm:
     """Return the form of CDL's own JSON: operations as words, the LSN among the transaction's properties."""
-    words = " ".join(f"when '{word}' then '{op}'" for word, op in _OPERATIONS.items())
+    words = (
+        sql("when {word} then {op}", word=literal(name), op=literal(op)) for name, op in _OPERATIONS.items()
+    )
     named = reader_record("Property", {"name": "string", "value": "long"})
     properties = {"type": "array", "items": ["null", named]}
-    lsn = f"element_at(filter({EVENT}.transaction.properties, p -> lower(p.name) = 'lsn'), 1).value"
-    empty = f"{EVENT}.unique is null and {EVENT}.data is null and {EVENT}.before is null"
     return EventForm(
-        op=f"case upper({EVENT}.OPERATION) {words} else {EVENT}.OPERATION end",
-        source={"lsn": lsn},
-        source_ms=f"{EVENT}.TIMESTAMP",
+        op=sql(
+            "case upper({event}.OPERATION) {words} else {event}.OPERATION end",
+            event=EVENT,
+            words=join(" ", words),
+        ),
+        source={"lsn": sql(_CDL_LSN, event=EVENT)},
+        source_ms=EVENT.field("TIMESTAMP"),
         parts={
             "OPERATION": "string",
             "TIMESTAMP": "long",
             "TABLE_NAME": "string",
             "HEARTBEAT_IDENTIFIER": "string",
-            # Read as text where no key is taken from them: only whether they are there counts then.
+            # Read as text where they give no key: then only their presence counts.
             "unique": "string",
             "before": "string",
             "transaction": reader_record("Transaction", {"properties": properties}),
         },
         row_field="data",
         unique_field="unique",
-        heartbeat=(
-            f"lower({EVENT}.TABLE_NAME) = 'cdc_heartbeat' "
-            f"or ({EVENT}.HEARTBEAT_IDENTIFIER is not null and {empty})"
-        ),
+        heartbeat=sql(_CDL_HEARTBEAT, event=EVENT),
     )
+
+
+_CDL_LSN = "element_at(filter({event}.transaction.properties, p -> lower(p.name) = 'lsn'), 1).value"
+_CDL_HEARTBEAT = (
+    "lower({event}.TABLE_NAME) = 'cdc_heartbeat' or ({event}.HEARTBEAT_IDENTIFIER is not null "
+    "and {event}.unique is null and {event}.data is null and {event}.before is null)"
+)

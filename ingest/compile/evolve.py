@@ -1,12 +1,12 @@
-"""What a batch brings against what the table holds: the columns to write, and what changes.
+"""Fit the columns of a batch to those of the table: the columns to write, and the changes they make.
 
-By default only changes that lose nothing pass: a new column, a wider type.  A column that the batch lacks
-stays, and is null in its rows.  Everything else stops here, since Hudi would take some of it silently (int to
-string, for ever) and die of the rest inside a task.  The table file's `[evolution]` says otherwise, by kind.
+By default only lossless changes pass: a new column, a wider type.  A column that the batch lacks stays, and
+is null in its rows.  All other changes stop here: Hudi would accept some of them silently (int to string,
+permanently) and fail inside a task for the rest.  The table file's `[evolution]` sets other policies.
 
-Two things are looked at.  The *types* that the batch brings must fit the table, whichever version they come
-from: an old version that arrives late is no change.  And a version that the table meets for the first time is
-compared with the one before it, for what types do not tell.
+There are two comparisons.  The *types* of the batch must fit the table, whichever version they come from: an
+old version that arrives late is not a change.  And a version new to the table is compared with the one before
+it, for changes that types do not show.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,38 +20,39 @@ from ingest.compile.policy import PolicyDecision, failures, new_versions, refusa
 from ingest.compile.table import CompiledTable
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
-from ingest.typemap.sparktype import SparkType, in_place, reshape, widest
+from ingest.typemap.sparktype import SparkType, in_place, null_of, reshape, widest
+from ingest.typemap.sql import Sql, join, sql
 
 __all__ = ["Evolution", "Present", "TargetColumn", "evolve"]
 
 
 @attrs.frozen
 class TargetColumn:
-    """A column as it will be written: `sources` are the variants that carry it in this batch."""
+    """A column to write: `sources` are the column versions that carry it in this batch."""
 
     name: str
     spark: SparkType
     sources: tuple[ColumnVersion, ...] = ()
 
-    def value(self, image: str) -> str:
-        """Return SQL for the column's value, from a struct of variants."""
-        values = [reshape(f"{image}.{v.field}", v.mapped.spark, self.spark) for v in self.sources]
+    def value(self, image: Sql) -> Sql:
+        """Return the column's value, from a struct of column versions."""
+        values = [reshape(image.field(v.field), v.mapped.spark, self.spark) for v in self.sources]
         match values:
             case []:
-                return f"cast(null as {self.spark})"
-            case [one]:
-                return one
-            case _:  # a record has a value in the one variant that its writer knows
-                return f"coalesce({', '.join(values)})"
+                return null_of(self.spark)
+            case [value]:
+                return value
+            case _:  # a record has a value in the one version that its writer has
+                return sql("coalesce({values})", values=join(", ", values))
 
 
 @attrs.frozen
 class Evolution:
     """The row's columns to write, key columns first among those that are new, and the changes they make.
 
-    `refused` are schemas whose changes are to be set aside, and why.  `rewrites` are the stored columns that
-    Hudi cannot widen in place: the whole table is written anew.  `failing` are the changes that must not be
-    written at all, see `check`.
+    `refused` are schemas with changes to reject, and why.  `rewrites` are the stored columns that Hudi cannot
+    widen in place: the whole table is rewritten.  `failing` are the changes that must not be written at all,
+    see `check`.
     """
 
     keys: tuple[TargetColumn, ...]

@@ -1,4 +1,4 @@
-"""The keys or the values of a topic: the schemas that wrote them, and what they are read as."""
+"""The keys or the values of a topic: the schemas that wrote them, and the reader."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,8 +15,8 @@ from ingest.names import SchemaId
 class WriterSchema:
     """A schema that records were written with: `label` names it in messages.
 
-    `frame` is what stands before a record that it wrote, where the bytes themselves hold the schema;
-    `version` is its number in its subject, 0 where it has none.
+    `frame` is the text before a record that it wrote, where the bytes themselves hold the schema;
+    `version` is its number in its subject, 0 without a subject.
     """
 
     schema_id: SchemaId
@@ -30,8 +30,8 @@ class WriterSchema:
 class CompiledWriter:
     """How to decode what one schema wrote.
 
-    `wire` is its Avro JSON, empty for what is not decoded; `names` gives the reader's field of each column,
-    for bytes that name their fields; `record` is what holds the columns, None where that is not known.
+    `wire` is its Avro JSON, empty for schemas that are not decoded; `names` gives the reader's field of each
+    column, for bytes that name their fields; `record` holds the columns, None where it is unknown.
     """
 
     schema_id: SchemaId
@@ -55,7 +55,7 @@ class Payload:
 
     def writer(self, schema_id: SchemaId) -> CompiledWriter | None:
         """Return the writer of an id, if it is one of these."""
-        return next((one for one in self.writers if one.schema_id == schema_id), None)
+        return next((writer for writer in self.writers if writer.schema_id == schema_id), None)
 
     def in_version_order(self, ids: Iterable[SchemaId]) -> tuple[SchemaId, ...]:
         """Return schema ids by the number of their version; those without one come last."""

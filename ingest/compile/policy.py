@@ -1,4 +1,4 @@
-"""What a table file says about each change that a batch brings, and what versions change beside types."""
+"""The policies for each change that a batch brings, and the changes of versions besides those of types."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -16,12 +16,12 @@ from ingest.tables.evolution import RULES
 BY_TYPE: Final[frozenset[Kind]] = frozenset(
     ("column-added", "column-widened", "column-changed", "decimal-widened", "field-added")
 )
-"""Kinds that the types tell, against the table; the others are told by two versions."""
+"""Kinds that the types show, against the table; two versions show the others."""
 
 
 @attrs.frozen
 class PolicyDecision:
-    """A change that a batch brings: the schemas that bring it, and what is to be done about it."""
+    """A change that a batch brings: the schemas that bring it, and its policy."""
 
     change: SchemaChange
     policy: Policy
@@ -31,7 +31,7 @@ class PolicyDecision:
 def new_versions(
     compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId], *, exists: bool
 ) -> Iterator[PolicyDecision]:
-    """Give what the versions that a table meets for the first time change, beside what the types tell."""
+    """Yield the changes of versions new to a table, besides those that the types show."""
     yield from _misfits(compiled, seen)
     yield from _key_drift(compiled)
     if exists:
@@ -41,7 +41,7 @@ def new_versions(
 def _of_versions(
     compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId]
 ) -> Iterator[PolicyDecision]:
-    """Give what new versions change beside types; one older than all that the table met changes nothing."""
+    """Yield the changes of new versions besides types; one older than all others changes nothing."""
     met = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in {*seen, *known}]
     in_order = [w.schema_id for w in sorted(met, key=lambda writer: writer.version)]
     for old, new in pairwise(in_order):
@@ -53,7 +53,7 @@ def _of_versions(
 
 
 def _misfits(compiled: CompiledTable, seen: Sequence[SchemaId]) -> Iterator[PolicyDecision]:
-    """Give the versions that are no events of this table at all."""
+    """Yield the versions that are not events of this table."""
     for schema_id, reason in compiled.misfits.items():
         if schema_id in seen:
             change = SchemaChange("envelope-changed", "", reason)
@@ -61,7 +61,7 @@ def _misfits(compiled: CompiledTable, seen: Sequence[SchemaId]) -> Iterator[Poli
 
 
 def _key_drift(compiled: CompiledTable) -> Iterator[PolicyDecision]:
-    """Give the change of a key that the table file has from an older version of the key subject."""
+    """Yield the change of a key that the table file has from an older version of the key subject."""
     change = key_drift(compiled)
     if change:
         yield PolicyDecision(change, compiled.table.policy(change.kind))
@@ -81,7 +81,7 @@ def key_drift(compiled: CompiledTable) -> SchemaChange | None:
 
 
 def refusals(met: Sequence[PolicyDecision]) -> dict[SchemaId, str]:
-    """Return the schemas that a policy sets aside, with the first reason for each."""
+    """Return the schemas that a policy rejects, with the first reason for each."""
     reasons: dict[SchemaId, str] = {}
     for one in met:
         if one.policy == "reject":
@@ -91,9 +91,9 @@ def refusals(met: Sequence[PolicyDecision]) -> dict[SchemaId, str]:
 
 
 def failures(compiled: CompiledTable, met: Sequence[PolicyDecision]) -> tuple[EvolutionError, ...]:
-    """Return what must not be written, as errors that name the version and the other policies.
+    """Return the changes that must not be written, as errors that name the version and the other policies.
 
-    A change that no version brings alone (of a key's type) cannot be set aside: it fails instead.
+    A change that no single version brings (of a key's type) cannot be rejected: it fails instead.
     """
     return tuple(
         _failure(compiled, one)

@@ -1,90 +1,103 @@
-"""The row of an event as SQL, and what to do where it lacks values.
+"""The row of an event as SQL, and the way to complete it where it lacks values.
 
-An update may come without values that it did not touch: as a placeholder in a column (PostgreSQL's TOAST,
-large objects of Oracle and SQL Server), or as a description of the update in place of the document (MongoDB).
-Such an event is *partial*: an older row gives what it lacks.
+An update may lack values that it did not touch: a column holds a placeholder (PostgreSQL's TOAST, large
+objects of Oracle and SQL Server), or a description of the update replaces the document (MongoDB).  Such an
+event is *partial*: an older row gives the missing values.
 """
 
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.document import DOCUMENT
 from ingest.compile.table import CompiledTable
+from ingest.typemap.sql import Sql, any_true, join, sql
 
 _UPDATE_FIELDS = ("updatedFields", "removedFields", "truncatedArrays")
 
 
-def place_of(compiled: CompiledTable, version: ColumnVersion) -> str:
-    """Return SQL for the decoded value of a row's variant."""
+def decoded_value(compiled: CompiledTable, version: ColumnVersion) -> Sql:
+    """Return the decoded value of one version of a row's column."""
     form = compiled.form
     image = form.at(form.row_field)
     if compiled.dialect.is_document:
         return image
-    if compiled.keeps_all and form.before_field:  # a delete's row is the one before
-        return f"if({form.op} = 'd', {form.at(form.before_field)}.{version.field}, {image}.{version.field})"
-    return f"{image}.{version.field}"
+    after = image.field(version.field)
+    if not (compiled.keeps_all and form.before_field):
+        return after
+    before = form.at(form.before_field).field(version.field)
+    return sql("if({op} = 'd', {before}, {after})", op=form.op, before=before, after=after)
 
 
-def row_fields(compiled: CompiledTable) -> list[tuple[str, str]]:
-    """Return the fields of an event's row, by name, and their SQL over the decoded event."""
+def row_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
+    """Return the fields of an event's row, by name, over the decoded event."""
     if compiled.dialect.is_document:
         return _document_fields(compiled)
     return [(v.field, _field(compiled, v)) for v in compiled.row_variants]
 
 
-def _field(compiled: CompiledTable, version: ColumnVersion) -> str:
-    """Return SQL for a field; a value that is not there is null in a row that no older one completes."""
-    value = version.mapped.convert(place_of(compiled, version))
-    if not compiled.keeps_all or not version.mapped.unavailable:
+def _field(compiled: CompiledTable, version: ColumnVersion) -> Sql:
+    """Return a field; a value that the source did not send is null in a row that no older one completes."""
+    value = version.mapped.convert(decoded_value(compiled, version))
+    unavailable = version.mapped.is_unavailable(value)
+    if not compiled.keeps_all or unavailable is None:
         return value
-    return f"if({version.mapped.unavailable.replace('{c}', value)}, null, {value})"
+    return sql("if({unavailable}, null, {value})", unavailable=unavailable, value=value)
 
 
-def _document_fields(compiled: CompiledTable) -> list[tuple[str, str]]:
-    """Return the document, or, where it is not there, what is to be done to an older one.
+def _document_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
+    """Return the document, or else the changes to make to an older one.
 
     A pre-image is as good as the document.
     """
     update = compiled.form.at("updateDescription")
-    parts = {field: f"{update}.{field}" for field in _UPDATE_FIELDS}
-    before = compiled.form.at("before")
-    updated = f"ingest_document_update({before}, {', '.join(parts.values())})"
-    document = f"coalesce({compiled.form.at('after')}, if({update} is null, null, {updated}))"
-    return [(DOCUMENT, document), *parts.items()]
+    parts = [(field, update.field(field)) for field in _UPDATE_FIELDS]
+    document = sql(
+        "coalesce({after}, if({update} is null, null, ingest_document_update({before}, {parts})))",
+        after=compiled.form.at("after"),
+        update=update,
+        before=compiled.form.at("before"),
+        parts=join(", ", (part for _, part in parts)),
+    )
+    return [(DOCUMENT, document), *parts]
 
 
-def partial_sql(compiled: CompiledTable) -> str:
-    """Return SQL that is true for an event whose row lacks values; never null."""
+def partial_sql(compiled: CompiledTable) -> Sql:
+    """Return a condition that is true for an event whose row lacks values; never null."""
     fields = dict(row_fields(compiled))
-    op = "writer is not null and " + f"{compiled.form.op} in ('c', 'u', 'r')"
+    lacks: list[Sql] = []
+    if compiled.dialect.is_document:
+        lacks = [sql("({document}) is null", document=fields[DOCUMENT])]
+    else:
+        unavailable = (v.mapped.is_unavailable(fields[v.field]) for v in compiled.row_variants)
+        lacks = [condition for condition in unavailable if condition]
     deleted = _deleted_sql(compiled)
-    if compiled.dialect.is_document:
-        return f"({deleted} or coalesce({op} and ({fields[DOCUMENT]}) is null, false))"
-    lacking = [
-        f"int(coalesce({v.mapped.unavailable.replace('{c}', fields[v.field])}, false))"
-        for v in compiled.row_variants
-        if v.mapped.unavailable
-    ]
-    lacks = f"coalesce({op}, false) and ({' + '.join(lacking)}) > 0" if lacking else "false"
-    return f"({deleted} or {lacks})"
+    if not lacks:
+        return deleted
+    return sql(
+        "({deleted} or (coalesce(writer is not null and {op} in ('c', 'u', 'r'), false) and {lacks}))",
+        deleted=deleted,
+        op=compiled.form.op,
+        lacks=any_true(lacks),
+    )
 
 
-def _deleted_sql(compiled: CompiledTable) -> str:
-    """Return SQL that is true for a delete that lacks the row, since that is to stay; never null."""
+def _deleted_sql(compiled: CompiledTable) -> Sql:
+    """Return a condition that is true for a delete that lacks the row of a soft-delete table; never null."""
     if not compiled.marks_deleted:
-        return "false"
-    nothing = "writer is null or " if compiled.form.tombstone_deletes else ""
-    return f"({nothing}coalesce({compiled.form.op} = 'd', false))"
+        return sql("false")
+    tombstone = sql("writer is null" if compiled.form.tombstone_deletes else "false")
+    return sql("({tombstone} or coalesce({op} = 'd', false))", tombstone=tombstone, op=compiled.form.op)
 
 
-def lacks_sql(compiled: CompiledTable, version: ColumnVersion, row: str) -> str:
-    """Return SQL that is true where a row lacks the value of a variant; empty where it never does."""
-    field = f"{row}.{version.field}"
+def lacks_sql(compiled: CompiledTable, version: ColumnVersion, row: Sql) -> Sql | None:
+    """Return a condition that is true where a row lacks a version's value; None where it never does."""
+    value = row.field(version.field)
     if compiled.dialect.is_document:
-        return f"{field} is null"
-    return version.mapped.unavailable.replace("{c}", field)
+        return sql("{value} is null", value=value)
+    return version.mapped.is_unavailable(value)
 
 
-def patch_sql(compiled: CompiledTable, row: str, old: str) -> str:
-    """Return SQL for a value that a row lacks, from the old one."""
+def patch_sql(compiled: CompiledTable, row: Sql, old: Sql) -> Sql:
+    """Return the value that a row lacks, from the old one."""
     if not compiled.dialect.is_document:
         return old
-    return f"ingest_document_update({old}, {', '.join(f'{row}.{field}' for field in _UPDATE_FIELDS)})"
+    parts = join(", ", (row.field(field) for field in _UPDATE_FIELDS))
+    return sql("ingest_document_update({old}, {parts})", old=old, parts=parts)

@@ -27,10 +27,11 @@ from ingest.names import SchemaId
 from ingest.tables import TableConfig
 from ingest.typemap.column import reader_record
 from ingest.typemap.sparktype import Simple, SparkType
+from ingest.typemap.sql import Sql
 
 _NO_KEYS = Payload((), (), reader_json("K", {}))
-_PLACE = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
-"""The key of a table that keeps every change: its place in the topic."""
+_COORDINATES = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
+"""The key of a table that keeps every change: its coordinates in the topic."""
 
 
 @attrs.frozen
@@ -55,8 +56,8 @@ class CompiledTable:
     """Versions that are no events of this table (another form, another connector, none at all), and why."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()
     """Schemas of values that could not be compiled, and why; what they wrote is set aside."""
-    key_rules: tuple[tuple[str, str], ...] = ()
-    """SQL that is true of keys which cannot be stored, and why; their changes are set aside."""
+    key_rules: tuple[tuple[Sql, str], ...] = ()
+    """Conditions that are true of keys which cannot be stored, and why; their changes are rejected."""
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
@@ -129,7 +130,15 @@ def compile_table(
     if table.target.mode == "append":
         value = _compile_values(table, form, values, envelopes, ())
         return CompiledTable(
-            table, dialect, form, _NO_KEYS, value, _PLACE, key_in_row=False, derived=derived, misfits=misfits
+            table,
+            dialect,
+            form,
+            _NO_KEYS,
+            value,
+            _COORDINATES,
+            key_in_row=False,
+            derived=derived,
+            misfits=misfits,
         )
     in_message = _message_key(keys)
     key_names = table.key.columns or in_message or _unique_key(newest)

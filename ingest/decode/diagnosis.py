@@ -1,4 +1,4 @@
-"""A second look at the few records that were set aside: why, in words."""
+"""A second look at the few rejected records: why, in words."""
 
 import json
 import struct
@@ -7,26 +7,29 @@ from typing import Any
 
 import fastavro
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ingest.avro import PHYSICALS
 from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable
 from ingest.decode.embedded import frame_sql
 from ingest.decode.events import UNREADABLE, explain_rejects
-from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, written_id_sql
+from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, is_framed, written_id_sql
 from ingest.names import SchemaId
-from ingest.typemap.sparktype import literal
+from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 _MOST_SCHEMAS = 100
-"""Unknown schemas that are looked up at the most: rubbish bytes name a new one in every record."""
+"""Unknown schemas to look up at most: random bytes name a new one in every record."""
 
 _MOST_EXPLAINED = 20
-"""Messages that are looked at on the driver: enough to see what is going on."""
+"""Messages to look at on the driver: enough to recognise the problem."""
 _MOST_CHARS = 1000
 _MOST_ID = 2**31 - 1
-_ID_HEADERS = "array('__key_schema_id', '__value_schema_id')"
-"""Where Confluent's HeaderSchemaIdSerializer puts the schema's GUID; the payload is bare Avro then."""
-_NAMED = f"concat_ws(' and ', array_sort(array_intersect(transform(headers, one -> one.key), {_ID_HEADERS})))"
+_ID_HEADERS = sql(
+    "concat_ws(' and ', array_sort(array_intersect("
+    "transform(headers, h -> h.key), array('__key_schema_id', '__value_schema_id'))))"
+)
+"""The headers in which Confluent's HeaderSchemaIdSerializer puts the schema's GUID, before bare Avro."""
 
 
 def unknown_ids(
@@ -37,56 +40,78 @@ def unknown_ids(
 
 
 def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[bytes, ...]:
-    """Return, for each schema that rejected messages hold and that the side lacks, one message of its own.
+    """Return one message of each unknown schema that rejected messages hold.
 
-    A message stands for its schema: an empty payload behind the frame.
+    A message represents its schema: an empty payload behind the frame.
     """
-    known = ", ".join(literal(writer.frame.decode()) for writer in payload.writers) or "''"
-    frames = rejects.selectExpr(f"{frame_sql(column)} as frame").where(f"frame not in ({known})")
-    rows = frames.distinct().limit(_MOST_SCHEMAS).collect()
-    return tuple(f"{row.frame}null}}".encode() for row in sorted(rows))
-
-
-def explain(rejects: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Add to rejected messages `schema_id`, `reason` (one word of `Reason`) and `error` (what is wrong).
-
-    `schema_id` is the one that an Avro value names; null where it names none.  The messages have headers.
-    The first few that cannot be read with their own schema are looked at on the driver, for more words.
-    """
-    told = explain_rejects(rejects, compiled)
-    closer = f"concat(error, {_closer_sql(told, compiled)})"
-    in_header = f"{_NAMED} != '' and reason in ('unreadable', 'unknown-schema')"
-    unclear = "'rejected, and readable when looked at again'"
-    header = f"concat('value: a schema id in the header ', {_NAMED}, ' is not supported yet')"
-    return told.selectExpr(
-        *rejects.columns,
-        f"if({in_header}, null, {_schema_id_sql(compiled)}) as schema_id",
-        f"coalesce(if({in_header}, 'unreadable', reason), 'unreadable') as reason",
-        f"coalesce(if({in_header}, {header}, {closer}), {unclear}) as error",
+    known_frames = [writer.frame.decode() for writer in payload.writers]
+    frames = rejects.selectExpr(str(frame_sql(column).alias("frame")))
+    rows = frames.where(~F.col("frame").isin(known_frames))
+    return tuple(
+        f"{row.frame}null}}".encode() for row in sorted(rows.distinct().limit(_MOST_SCHEMAS).collect())
     )
 
 
-def _schema_id_sql(compiled: CompiledTable) -> str:
+def explain(rejects: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Add to rejected messages `schema_id`, `reason` (one word of `Reason`) and `error` (a sentence).
+
+    `schema_id` is the one that an Avro value names; null where it names no id.  The messages have headers.
+    The driver looks at the first few that cannot be read with their own schema, to say more of them.
+    """
+    # Spark pushes a filter on the reason below the projections that parse and convert, and copies all of them
+    # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7).  Cut the plan here.
+    explained = explain_rejects(rejects, compiled).localCheckpoint()
+    columns = [str(ident(column)) for column in rejects.columns]
+    return explained.selectExpr(*columns, *map(str, _reason_columns(explained, compiled)))
+
+
+def _reason_columns(explained: DataFrame, compiled: CompiledTable) -> list[Sql]:
+    in_header = sql("({names} != '' and reason in ('unreadable', 'unknown-schema'))", names=_ID_HEADERS)
+    parts = {"in_header": in_header, "names": _ID_HEADERS}
+    reason = sql("coalesce(if({in_header}, 'unreadable', reason), 'unreadable')", **parts)
+    error = sql(
+        "coalesce("
+        "if({in_header}, concat('value: a schema id in the header ', {names}, ' is not supported yet'), "
+        "concat(error, {details})), "
+        "'rejected, and readable when looked at again')",
+        details=_details_sql(explained, compiled),
+        **parts,
+    )
+    schema_id = sql("if({in_header}, null, {id})", id=_schema_id_sql(compiled), **parts)
+    return [schema_id.alias("schema_id"), reason.alias("reason"), error.alias("error")]
+
+
+def _schema_id_sql(compiled: CompiledTable) -> Sql:
     if compiled.table.format != "avro":
-        return "cast(null as int)"
-    framed = f"substring(value, 1, 1) = X'00' and length(value) >= {HEADER_BYTES}"
-    number = f"cast({written_id_sql('value')} as bigint)"
-    return f"if({framed} and {number} <= {_MOST_ID}, cast({number} as int), null)"
+        return sql("cast(null as int)")
+    return sql(
+        "if({framed} and cast({id} as bigint) <= {most}, cast(cast({id} as bigint) as int), null)",
+        framed=is_framed("value"),
+        id=written_id_sql("value"),
+        most=_MOST_ID,
+    )
 
 
-def _closer_sql(told: DataFrame, compiled: CompiledTable) -> str:
-    """Return SQL for what a second decoder says of the first unreadable messages, by their place."""
-    unreadable = told.where(f"contains(error, '{UNREADABLE}')")
-    in_value = "startswith(error, 'value')"
+def _details_sql(explained: DataFrame, compiled: CompiledTable) -> Sql:
+    """Return the second decoder's words on the first unreadable messages, by their coordinates."""
+    in_value = sql("startswith(error, 'value')")
+    unreadable = explained.where(F.col("error").contains(UNREADABLE))
     first = unreadable.selectExpr(
-        "partition", "offset", f"{in_value} as in_value", f"if({in_value}, value, key) as payload"
+        "partition",
+        "offset",
+        str(in_value.alias("in_value")),
+        str(sql("if({in_value}, value, key) as payload", in_value=in_value)),
     ).limit(_MOST_EXPLAINED)
     branches = [
-        f"when partition = {row.partition} and offset = {row.offset} "
-        f"then {literal(': ' + _look_closer(bytes(row.payload), compiled, in_value=row.in_value))}"
+        sql(
+            "when partition = {partition} and offset = {offset} then {text}",
+            partition=row.partition,
+            offset=row.offset,
+            text=literal(f": {_look_closer(bytes(row.payload), compiled, in_value=row.in_value)}"),
+        )
         for row in first.collect()
     ]
-    return f"case {' '.join(branches)} else '' end" if branches else "''"
+    return sql("case {branches} else '' end", branches=join(" ", branches)) if branches else literal("")
 
 
 def _look_closer(payload: bytes, compiled: CompiledTable, *, in_value: bool) -> str:
@@ -96,11 +121,16 @@ def _look_closer(payload: bytes, compiled: CompiledTable, *, in_value: bool) -> 
 
 
 def _unknown(rejects: DataFrame, column: str, payload: Payload) -> tuple[SchemaId, ...]:
-    known = ", ".join(header_literal(writer.schema_id) for writer in payload.writers) or "X''"
-    framed = f"substring({column}, 1, 1) = X'00' and length({column}) >= {HEADER_BYTES}"
+    headers = [header_literal(writer.schema_id) for writer in payload.writers] or [sql("X''")]
+    unknown = sql(
+        "{framed} and {header} not in ({headers})",
+        framed=is_framed(column),
+        header=header_sql(column),
+        headers=join(", ", headers),
+    )
     rows = (
-        rejects.where(f"{framed} and {header_sql(column)} not in ({known})")
-        .selectExpr(f"cast({written_id_sql(column)} as bigint) as id")
+        rejects.where(str(unknown))
+        .selectExpr(str(sql("cast({id} as bigint) as id", id=written_id_sql(column))))
         .distinct()
         .limit(_MOST_SCHEMAS)
         .collect()
@@ -109,21 +139,21 @@ def _unknown(rejects: DataFrame, column: str, payload: Payload) -> tuple[SchemaI
 
 
 def _explain_avro(octets: bytes, payload: Payload) -> str:
-    """Decode one payload on the driver, to hear what is wrong with it."""
+    """Decode one payload on the driver, for the decoder's own error."""
     schema_id = struct.unpack(">I", octets[1:HEADER_BYTES])[0]
     wire = next((w.wire for w in payload.writers if w.schema_id == schema_id and w.wire), "")
     if not wire:
-        return "its schema is no change event"
+        return "its schema is not that of a change event"
     schema = json.loads(wire)
     if _has_empty_items(schema):  # fastavro believes any count of elements that take no bytes
         return f"its bytes do not fit its schema ({len(octets)} bytes)"
     body = BytesIO(octets[HEADER_BYTES:])
     try:
         fastavro.schemaless_reader(body, fastavro.parse_schema(schema), None)
-    except Exception as error:  # noqa: BLE001  any failure is the answer; fastavro raises many kinds
+    except Exception as error:  # noqa: BLE001  fastavro raises many kinds, and each is an answer
         return f"{type(error).__name__} {error}".strip() + f" ({len(octets)} bytes)"
-    left = len(octets) - HEADER_BYTES - body.tell()
-    return f"{left} bytes are left over" if left else "a value is beyond what its type holds"
+    unread = len(octets) - HEADER_BYTES - body.tell()
+    return f"{unread} bytes are left over" if unread else "a value exceeds the range of its type"
 
 
 def _has_empty_items(schema: Any) -> bool:
@@ -158,4 +188,4 @@ def _explain_json(payload: bytes, _: Payload) -> str:
         return f"it is nested too deep ({len(payload)} bytes)"
     except ValueError as error:
         return f"{error} ({len(payload)} bytes)"
-    return "a field is of another type than its schema says, or beyond what the type holds"
+    return "a field is of another type than its schema says, or exceeds the range of the type"

@@ -1,75 +1,100 @@
 """JSON messages, each parsed by the schema that wrote it: the one in the message itself, or a declared one.
 
-JsonConverter writes `{"schema":…,"payload":…}`: what stands before the payload, the *frame*, tells the schema
-as a Confluent header does; without schemas it writes the payload alone, and the one writer has no frame.
+JsonConverter writes `{"schema":…,"payload":…}`: the text before the payload, the *frame*, identifies the
+schema as a Confluent header does; without schemas it writes only the payload, and its one writer has no
+frame.
 """
 
 import json
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
 from ingest.decode.rejects import Check
-from ingest.typemap.sparktype import literal
+from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 BEFORE_PAYLOAD: Final = ',"payload":'
 _BEFORE_SCHEMA: Final = '{"schema":'
 _WITH_SCHEMA: Final = f"{_BEFORE_SCHEMA}{{"
-_NOTHING: Final = ("null", '{"schema":null,"payload":null}')
-"""What a converter may write for no value at all."""
+_END: Final = literal("}")
+_NULLS: Final = join(", ", map(literal, ("null", '{"schema":null,"payload":null}')))
+"""The texts that a converter may write for null."""
 
 
-def written_by(written: WriterSchema, column: str) -> str:
-    """Return SQL that is true for messages that a schema wrote."""
-    return f"startswith({text_sql(column)}, {literal(written.frame.decode())})"
+def written_by(written: WriterSchema, column: str) -> Sql:
+    """Return a condition that is true for messages that a schema wrote."""
+    return sql("startswith({text}, {frame})", text=text_sql(column), frame=literal(written.frame.decode()))
 
 
-def text_sql(column: str) -> str:
-    """Return SQL for a message's text, in the order and spacing in which JsonConverter writes its parts."""
-    text = f"cast({column} as string)"
-    parts = [
-        literal(_BEFORE_SCHEMA),
-        f"get_json_object({text}, '$.schema')",
-        literal(BEFORE_PAYLOAD),
-        # A row without its schema may have a column of that name.
-        f"coalesce(get_json_object({text}, '$.payload'), if(contains({text}, '\"payload\"'), 'null', null))",
-        "'}'",
-    ]
-    return f"if({_is_usual(text)}, {text}, coalesce(concat({', '.join(parts)}), {text}))"
-
-
-def _is_usual(text: str) -> str:
-    """Return SQL that is true for a message spaced as JsonConverter does; see `ingest.run.messages`."""
-    before = f"substring_index({text}, {literal(BEFORE_PAYLOAD)}, 1)"
-    return (
-        f"startswith({text}, {literal(_WITH_SCHEMA)}) "
-        f"and contains({text}, {literal(BEFORE_PAYLOAD)}) and endswith({before}, '}}')"
+def text_sql(column: str) -> Sql:
+    """Return a message's text, in the order and spacing in which JsonConverter writes its parts."""
+    text = sql("cast({c} as string)", c=ident(column))
+    # A row without its schema may have a column called payload.
+    payload = sql(
+        "coalesce(get_json_object({text}, '$.payload'), if(contains({text}, {name}), 'null', null))",
+        text=text,
+        name=literal('"payload"'),
+    )
+    return sql(
+        "if({usual}, {text}, coalesce(concat("
+        "{before_schema}, get_json_object({text}, '$.schema'), {before_payload}, {payload}, {end}), {text}))",
+        usual=_is_usual(text),
+        text=text,
+        before_schema=literal(_BEFORE_SCHEMA),
+        before_payload=literal(BEFORE_PAYLOAD),
+        payload=payload,
+        end=_END,
     )
 
 
-def frame_sql(column: str) -> str:
-    """Return SQL for what stands before the payload; null where a message holds no schema."""
+def _is_usual(text: Sql) -> Sql:
+    """Return a condition that is true for a message spaced as JsonConverter does."""
+    return sql(
+        "startswith({text}, {with_schema}) and contains({text}, {before_payload}) "
+        "and endswith(substring_index({text}, {before_payload}, 1), {end})",
+        text=text,
+        with_schema=literal(_WITH_SCHEMA),
+        before_payload=literal(BEFORE_PAYLOAD),
+        end=_END,
+    )
+
+
+def frame_sql(column: str) -> Sql:
+    """Return the text before the payload; null where a message holds no schema."""
     text = text_sql(column)
-    frame = f"concat(substring_index({text}, '{BEFORE_PAYLOAD}', 1), '{BEFORE_PAYLOAD}')"
-    return f"if({_is_usual(text)}, {frame}, null)"
+    return sql(
+        "if({usual}, concat(substring_index({text}, {before_payload}, 1), {before_payload}), null)",
+        usual=_is_usual(text),
+        text=text,
+        before_payload=literal(BEFORE_PAYLOAD),
+    )
 
 
-def writer_sql(payload: Payload, column: str) -> str:
-    """Return SQL for the number of the writer among a side's; -1 for another, null for no value."""
+def writer_sql(payload: Payload, column: str) -> Sql:
+    """Return the number of the writer in a payload; -1 for an unknown one, null for null."""
     text = text_sql(column)
-    branches = [f"when {_wrote(writer, text)} then {index}" for index, writer in enumerate(payload.writers)]
-    nothing = ", ".join(map(literal, _NOTHING))
-    known = f"case {' '.join(branches)} else -1 end" if branches else "-1"
-    return f"if({column} is null or cast({column} as string) in ({nothing}), null, {known})"
+    branches = [
+        sql("when {wrote} then {n}", wrote=_wrote(writer, text), n=index)
+        for index, writer in enumerate(payload.writers)
+    ]
+    writer = sql("case {branches} else -1 end", branches=join(" ", branches)) if branches else sql("-1")
+    return sql(
+        "if({c} is null or cast({c} as string) in ({nulls}), null, {writer})",
+        c=ident(column),
+        nulls=_NULLS,
+        writer=writer,
+    )
 
 
-def _wrote(writer: CompiledWriter, text: str) -> str:
-    """Tell by the text around the payload: the brace behind it is cut off unseen."""
-    around = f"(startswith({text}, {literal(writer.frame.decode())}) and endswith({text}, '}}'))"
-    return around if writer.frame else "true"
+def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
+    """Compare the text around the payload: the brace behind it is cut off unseen."""
+    if not writer.frame:
+        return sql("true")
+    frame = literal(writer.frame.decode())
+    return sql("(startswith({text}, {frame}) and endswith({text}, {end}))", text=text, frame=frame, end=_END)
 
 
 def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
@@ -79,79 +104,113 @@ def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str
     """
     writers = [(index, writer) for index, writer in enumerate(payload.writers) if writer.wire]
     parsed = {index: _parse(payload, writer, name, index) for index, writer in writers}
-    numbered = messages.withColumns(
-        {f"{name}_text": F.expr(text_sql(column)), f"{name}_writer": F.expr(writer_sql(payload, column))}
+    writer = ident(f"{name}_writer")
+    numbered = _with(
+        messages, text_sql(column).alias(f"{name}_text"), writer_sql(payload, column).alias(f"{name}_writer")
     )
-    raw = numbered.withColumns(
-        {f"{name}_raw{i}": F.expr(f"if({name}_writer = {i}, {one.raw}, null)") for i, one in parsed.items()}
+    raw = _with(
+        numbered,
+        *(
+            sql("if({writer} = {n}, {raw}, null)", writer=writer, n=n, raw=each.raw).alias(f"{name}_raw{n}")
+            for n, each in parsed.items()
+        ),
     )
-    valued = raw.withColumns({f"{name}_value{i}": F.expr(one.value) for i, one in parsed.items()})
-    branches = [
-        f"when {i} then named_struct('value', {name}_value{i}, 'whole', {one.whole})"
-        for i, one in parsed.items()
-    ]
-    decoded = (
-        f"case {name}_writer {' '.join(branches)} end" if branches else "cast(null as struct<value: int>)"
+    valued = _with(raw, *(each.value.alias(f"{name}_value{n}") for n, each in parsed.items()))
+    return valued.selectExpr(
+        *(str(ident(kept_column)) for kept_column in messages.columns),
+        str(_decoded(parsed, name).alias(name)),
     )
-    return valued.select(*messages.columns, F.expr(decoded).alias(name))
+
+
+def _with(messages: DataFrame, *columns: Sql) -> DataFrame:
+    return messages.selectExpr("*", *map(str, columns))
+
+
+def _decoded(parsed: Mapping[int, Parsed], name: str) -> Sql:
+    """Return the struct of the writer that wrote the message."""
+    if not parsed:
+        return sql("cast(null as struct<value: int>)")
+    branches = (
+        sql(
+            "when {n} then named_struct('value', {value}, 'whole', {whole})",
+            n=n,
+            value=ident(f"{name}_value{n}"),
+            whole=each.whole,
+        )
+        for n, each in parsed.items()
+    )
+    return sql("case {writer} {branches} end", writer=ident(f"{name}_writer"), branches=join(" ", branches))
 
 
 def _parse(payload: Payload, writer: CompiledWriter, name: str, index: int) -> Parsed:
-    """Return how to parse what a writer wrote: the payload alone is cut out of the message."""
+    """Return how to parse a writer's messages: only the payload is cut out of the message."""
     reader = json.loads(payload.reader)
-    text = f"{name}_text"
+    text = ident(f"{name}_text")
     body = _behind(writer.frame, text) if writer.frame else _bare(text)
     names = {image: _names(reader, payload, writer, image) for image in payload.images}
     return parse_sql(body, reader, names, raw=f"{name}_raw{index}", value=f"{name}_value{index}")
 
 
-def _behind(frame: bytes, text: str) -> str:
-    """Return SQL for what stands behind a frame, cut by bytes: to count characters costs twice as much."""
-    size = len(frame)
-    return f"cast(substring(cast({text} as binary), {size + 1}, octet_length({text}) - {size + 1}) as string)"
+def _behind(frame: bytes, text: Sql) -> Sql:
+    """Return the text behind a frame, cut by bytes: counting characters costs twice as much."""
+    return sql(
+        "cast(substring(cast({text} as binary), {start}, octet_length({text}) - {start}) as string)",
+        text=text,
+        start=len(frame) + 1,
+    )
 
 
-def _bare(text: str) -> str:
-    """Return SQL for a payload whose schema is declared: one in the message, if any, is not looked at.
+def _bare(text: Sql) -> Sql:
+    """Return a payload whose schema is declared; one in the message is ignored.
 
     A row may begin with a column called schema: then it has no payload.
     """
-    held = f"startswith({text}, {literal(_BEFORE_SCHEMA)})"
-    return f"if({held}, coalesce(get_json_object({text}, '$.payload'), {text}), {text})"
+    return sql(
+        "if(startswith({text}, {before}), coalesce(get_json_object({text}, '$.payload'), {text}), {text})",
+        text=text,
+        before=literal(_BEFORE_SCHEMA),
+    )
 
 
-def _names(reader: dict[str, object], payload: Payload, writer: CompiledWriter, image: str) -> dict[str, str]:
-    """Return the reader's fields by their names in JSON; what is no column has the same name there."""
-    if image:
-        held = {column_version.field for column_version in payload.column_versions}
-        return {origin: field for origin, field in writer.names.items() if field in held}
+def _names(reader: dict[str, Any], payload: Payload, writer: CompiledWriter, image: str) -> dict[str, str]:
+    """Return the reader's fields by their names in JSON; a field that is not a column keeps its name."""
     columns = {column_version.field for column_version in payload.column_versions}
-    fields = [str(field["name"]) for field in reader["fields"]]  # type: ignore[attr-defined]
+    if image:
+        return {origin: field for origin, field in writer.names.items() if field in columns}
+    fields = [str(field["name"]) for field in reader["fields"]]
     return {**{field: field for field in fields if field not in columns}, **writer.names}
 
 
-def is_whole(decoded: str) -> str:
-    """Return SQL that is true where a payload was JSON of its schema's shape."""
-    return f"coalesce({decoded}.whole, false)"
+def is_whole(decoded: str) -> Sql:
+    """Return a condition that is true where a payload was JSON of its schema's shape."""
+    return sql("coalesce({decoded}.whole, false)", decoded=ident(decoded))
 
 
-def label_sql(_: str) -> str:
-    """Return SQL for how a reason names the schema of a message: it has no id."""
-    return "''"
+def label_sql(_: str) -> Sql:
+    """Return an empty text: the schema of a message has no id to name in a reason."""
+    return literal("")
 
 
 def framing_checks(payload: Payload, column: str) -> list[Check]:
-    """Return the checks of messages that no known schema wrote."""
-    unknown = f"coalesce({writer_sql(payload, column)}, -1) = -1"
+    """Return the checks of messages of unknown schemas."""
+    parts = {"c": ident(column), "name": literal(column)}
     return [
-        Check(f"length({column}) = 0", "unreadable", f"'{column}: empty payload'", implied=True),
         Check(
-            f"get_json_object(cast({column} as string), '$') is null",
+            sql("length({c}) = 0", **parts),
             "unreadable",
-            f"'{column}: is no JSON'",
+            sql("concat({name}, ': empty payload')", **parts),
             implied=True,
         ),
         Check(
-            unknown, "unknown-schema", f"'{column}: written with a schema that cannot be read'", implied=True
+            sql("get_json_object(cast({c} as string), '$') is null", **parts),
+            "unreadable",
+            sql("concat({name}, ': not JSON')", **parts),
+            implied=True,
+        ),
+        Check(
+            sql("coalesce({writer}, -1) = -1", writer=writer_sql(payload, column)),
+            "unknown-schema",
+            sql("concat({name}, ': written with a schema that cannot be read')", **parts),
+            implied=True,
         ),
     ]

@@ -1,139 +1,164 @@
-"""The room's one door: a frame of Kafka messages becomes a frame of events.
+"""Decode Kafka messages into events: the only entrance of this room.
 
-Given `partition, offset, key, value`; returned, one row for each message:
+Takes `partition, offset, key, value`; returns one row for each message:
 
-| column | what |
+| column | content |
 | --- | --- |
-| `kind` | `change`, or what is counted and ignored: `tombstone`, `heartbeat`, … |
-| `rejected` | whether it is a change that has to be set aside |
-| `partition`, `offset` | where in the topic it is |
+| `kind` | `change`, or an event that is counted and ignored: `tombstone`, `heartbeat`, … |
+| `rejected` | whether it is a change that has to be rejected |
+| `partition`, `offset` | its coordinates in the topic |
 | `writer` | the schema that wrote the value, by its number among the compiled ones |
 | `op` | operation of a change; `tombstone` |
-| `place`, `source_ms` | place in the order (a struct), and source time of a change |
-| `bytes` | how long key and value are |
+| `sort_key`, `source_ms` | sort key (a struct), and source time of a change |
+| `bytes` | the length of key and value |
 | `k` | struct of the key columns, by name |
-| `row` | struct of the row image's variants, by their field; nulls for a delete |
+| `row` | struct of the row image's column versions, by their field; nulls for a delete |
 | `partial` | whether the row lacks values that an older one has to give |
 
-The bytes stay behind: copying them beside what was made of them costs as much as the conversions.  Who needs
-those of a rejected record reads it again.
+The bytes are left out: copying them next to the decoded values costs as much as the conversions.  To explain
+a reject, read its message again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.event import CHANGE, TOMBSTONE
-from ingest.compile.position import place_sql
-from ingest.compile.row_image import partial_sql, place_of, row_fields
+from ingest.compile.position import sort_key_sql
+from ingest.compile.row_image import decoded_value, partial_sql, row_fields
 from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
 from ingest.decode.rejects import Check, reason_sql, rejected_sql
 from ingest.decode.route import event_checks, kind_sql, op_sql
-from ingest.typemap.sparktype import literal, reshape
+from ingest.typemap.sparktype import reshape
+from ingest.typemap.sql import Sql, ident, join, literal, sql, struct
 
 _MESSAGE = ("partition", "offset", "key", "value")
 _SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"
 _IS_KEYLESS = "key is null as is_keyless"
 """Both are computed at once, so that no bytes have to stay for them."""
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""0001-01-01 and 9999-12-31 in UTC: what a timestamp may be."""
+"""0001-01-01 and 9999-12-31 in UTC: the range of a timestamp."""
 
 
 def decode_events(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Decode, convert and judge every message.
+    """Decode, convert and check every message.
 
-    Two projections: one decodes, the other does all the rest.  What the latter says twice Spark does once
-    (subexpression elimination), as long as it stands under no condition.
+    Two projections: one decodes, the other does all the rest.  Spark computes the latter's common expressions
+    once (subexpression elimination), as long as they are not conditional.
     """
-    kind = kind_sql(compiled)
-    partial = [f"{partial_sql(compiled)} as partial"] if compiled.may_be_partial else []
     decoded = _decoded(messages.selectExpr(*_MESSAGE, _SIZE, _IS_KEYLESS), compiled)
-    is_tombstone = "writer is null" if compiled.keyed_tombstones else "false"
-    return decoded.selectExpr(
-        f"{kind} as kind",
-        f"{_is_rejected(compiled, kind)} as rejected",
-        "partition",
-        "offset",
-        "writer",
-        f"if({is_tombstone}, '{TOMBSTONE}', {op_sql(compiled)}) as op",
-        f"{place_sql(compiled.dialect, compiled.form, is_tombstone)} as place",
-        f"{compiled.form.source_ms} as source_ms",
-        "bytes",
-        f"{_struct([(name, key_sql(compiled, name)) for name, _ in compiled.key_columns])} as k",
-        f"{_struct(row_fields(compiled))} as row",
-        *partial,
+    return decoded.selectExpr(*map(str, _event_columns(compiled)))
+
+
+def _event_columns(compiled: CompiledTable) -> list[Sql]:
+    kind = kind_sql(compiled)
+    op, is_tombstone = op_sql(compiled), None
+    if compiled.keyed_tombstones:
+        is_tombstone, tombstone = sql("writer is null"), literal(TOMBSTONE)
+        op = sql(
+            "if({is_tombstone}, {tombstone}, {op})", is_tombstone=is_tombstone, tombstone=tombstone, op=op
+        )
+    key_fields = [(name, key_sql(compiled, name)) for name, _ in compiled.key_columns]
+    return [
+        kind.alias("kind"),
+        _is_rejected(compiled, kind).alias("rejected"),
+        sql("partition"),
+        sql("offset"),
+        sql("writer"),
+        op.alias("op"),
+        sort_key_sql(compiled.dialect, compiled.form, is_tombstone).alias("sort_key"),
+        compiled.form.source_ms.alias("source_ms"),
+        sql("bytes"),
+        _struct(key_fields).alias("k"),
+        _struct(row_fields(compiled)).alias("row"),
+        *([partial_sql(compiled).alias("partial")] if compiled.may_be_partial else []),
+    ]
+
+
+def _is_rejected(compiled: CompiledTable, kind: Sql) -> Sql:
+    """Return a condition that is true for changes that cannot be read, and for tombstones with such keys."""
+    change = sql(
+        "{kind} = {change} and {rejected}",
+        kind=kind,
+        change=literal(CHANGE),
+        rejected=rejected_sql(_checks(compiled)),
+    )
+    if not compiled.keyed_tombstones:
+        return change
+    return sql(
+        "({change} or {kind} = {tombstone} and {rejected})",
+        change=change,
+        kind=kind,
+        tombstone=literal(TOMBSTONE),
+        rejected=rejected_sql(_tombstone_checks(compiled)),
     )
 
 
-def _is_rejected(compiled: CompiledTable, kind: str) -> str:
-    """Return SQL that is true for changes that cannot be read, and for tombstones whose key cannot."""
-    change = f"{kind} = '{CHANGE}' and {rejected_sql(_checks(compiled))}"
-    if not compiled.keyed_tombstones:
-        return change
-    return f"({change} or {kind} = '{TOMBSTONE}' and {rejected_sql(_tombstone_checks(compiled))})"
-
-
 def explain_rejects(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Say of messages that `decode_events` rejected why, in two more columns: `reason` and `error`.
+    """Add to messages that `decode_events` rejected the columns `reason` and `error`.
 
-    Both are null for what is not rejected.  The messages keep all their columns.
+    Both are null for a message that is not rejected.  The messages keep all their columns.
     """
+    columns = [str(ident(column)) for column in messages.columns]
+    explained = _decoded(messages, compiled).selectExpr(*columns, str(_why(compiled).alias("why")))
+    return explained.selectExpr(*columns, "why.reason", "why.error")
+
+
+def _why(compiled: CompiledTable) -> Sql:
     reason = reason_sql(_reasons(compiled))
-    if compiled.keyed_tombstones:
-        checks = [*format_of(compiled).checks(compiled.key, "key"), *_tombstone_checks(compiled)]
-        reason = f"if(writer is null, {reason_sql(checks)}, {reason})"
-    why = F.expr(reason).alias("why")
-    explained = _decoded(messages, compiled).select(*messages.columns, why)
-    return explained.select(*messages.columns, "why.reason", "why.error")
+    if not compiled.keyed_tombstones:
+        return reason
+    checks = [*format_of(compiled).checks(compiled.key, "key"), *_tombstone_checks(compiled)]
+    return sql("if(writer is null, {tombstone}, {reason})", tombstone=reason_sql(checks), reason=reason)
 
 
 def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Decode both sides; Spark keeps their projection apart, since the next one uses both many times."""
+    """Decode values and keys; Spark keeps their projection apart, since the next one uses both many times."""
     form = format_of(compiled)
-    numbered = messages.withColumn("writer", F.expr(form.writer(compiled.value, "value")))
+    numbered = messages.selectExpr("*", str(form.writer(compiled.value, "value").alias("writer")))
     with_event = form.decode(numbered, compiled.value, "value", "event")
     return form.decode(with_event, compiled.key, "key", "keyed")
 
 
-def _struct(parts: list[tuple[str, str]]) -> str:
-    fields = [f"'{name}', {sql}" for name, sql in parts or [("none", "cast(null as boolean)")]]
-    return f"named_struct({', '.join(fields)})"  # Spark knows no struct without fields
+def _struct(fields: list[tuple[str, Sql]]) -> Sql:
+    """Return a struct; Spark has no struct without fields."""
+    return struct(fields or [("none", sql("cast(null as boolean)"))])
 
 
-def key_sql(compiled: CompiledTable, name: str) -> str:
-    """Return SQL for a key column: from the message key, or from the row image (before it, if deleted)."""
+def key_sql(compiled: CompiledTable, name: str) -> Sql:
+    """Return a key column: from the message key, or from the row image (the one before, if deleted)."""
     if compiled.keeps_all:
-        return name.removeprefix("_cdc_")
-    kind = dict(compiled.key_columns)[name]
+        return ident(name.removeprefix("_cdc_"))
+    spark_type = dict(compiled.key_columns)[name]
     values = [
-        reshape(column_version.mapped.convert(place), column_version.mapped.spark, kind)
-        for place, column_version in _key_places(compiled, name).items()
+        reshape(version.mapped.convert(value), version.mapped.spark, spark_type)
+        for value, version in _key_values(compiled, name)
     ]
-    return f"coalesce({', '.join(values)})"
+    return sql("coalesce({values})", values=join(", ", values))
 
 
-def _key_places(compiled: CompiledTable, name: str) -> dict[str, ColumnVersion]:
+def _key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
+    """Return the decoded values of a key column; the first one that is not null counts."""
     if compiled.keeps_all:
-        return {}
+        return []
     if not compiled.key_in_row:
-        return {
-            f"keyed.value.{column_version.field}": column_version
-            for column_version in compiled.key.columns()[name]
-        }
-    # What names the key apart from the row comes first, then the row, then the row before.
+        return [(_KEY.field(version.field), version) for version in compiled.key.columns()[name]]
+    # The fields that only name the key come first, then the row, then the row before.
     images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
-    column_versions = compiled.value.columns()[name]
-    return {f"{compiled.form.at(image)}.{v.field}": v for image in images for v in column_versions}
+    versions = compiled.value.columns()[name]
+    return [(compiled.form.at(image).field(v.field), v) for image in images for v in versions]
+
+
+_KEY = sql("keyed.value")
 
 
 # --- checks ------------------------------------------------------------------------------------
 
 
 def _checks(compiled: CompiledTable) -> list[Check]:
-    """Return every reason to set a change aside, the most basic first."""
+    """Return every reason to reject a change, the most basic first."""
     return [*_value_checks(compiled), *_row_checks(compiled)]
 
 
@@ -141,32 +166,31 @@ def _value_checks(compiled: CompiledTable) -> list[Check]:
     return [_unreadable(compiled, "value", "event"), *_refused(compiled), *event_checks(compiled)]
 
 
+def _tombstone_checks(compiled: CompiledTable) -> list[Check]:
+    """Return the reasons to reject a tombstone: those of its key."""
+    values = [pair for name, _ in compiled.key_columns for pair in _key_values(compiled, name)]
+    return [*_key_checks(compiled), *_column_checks(compiled, values)]
+
+
 def _row_checks(compiled: CompiledTable) -> list[Check]:
     return [
         *_key_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
+        *_derived_checks(compiled),
         *_time_checks(compiled),
         *_position_checks(compiled),
     ]
 
 
-def _tombstone_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the reasons to reject a tombstone: those of its key."""
-    places = {
-        place: v for name, _ in compiled.key_columns for place, v in _key_places(compiled, name).items()
-    }
-    return [*_key_checks(compiled), *_column_checks(places)]
-
-
 def _reasons(compiled: CompiledTable) -> list[Check]:
-    """Return the same, with what can be wrong before a record is decoded: for better reasons alone."""
+    """Return the checks with those of bytes before they are decoded, which only give better reasons."""
     form = format_of(compiled)
     keyed = not compiled.key_in_row and not compiled.keeps_all
-    null = Check("key is null", "null-key", "'key: null, so the change has no row'", implied=True)
+    null = Check(sql("key is null"), "null-key", literal("key: null, so the change has no row"), implied=True)
     unmapped = [
-        Check(form.written_by(one, "value"), "unmapped-schema", literal(f"value: {why}"), implied=True)
-        for one, why in compiled.unmapped
+        Check(form.written_by(schema, "value"), "unmapped-schema", literal(f"value: {why}"), implied=True)
+        for schema, why in compiled.unmapped
     ]
     return [
         *unmapped,
@@ -178,40 +202,46 @@ def _reasons(compiled: CompiledTable) -> list[Check]:
 
 
 UNREADABLE = "not readable with its own schema"
-"""How the reason reads that a look at the bytes can say more of."""
+"""The part of a reason by which `diagnosis` finds messages worth a look at their bytes."""
 
 
 def _unreadable(compiled: CompiledTable, column: str, decoded: str) -> Check:
-    whole = format_of(compiled).is_whole(decoded)
-    condition = f"not {whole}"
+    form = format_of(compiled)
+    condition = sql("not {whole}", whole=form.is_whole(decoded))
     if column == "value" and compiled.form.tombstone_deletes:
-        condition = f"writer is not null and {condition}"
-    label = format_of(compiled).label(column)
-    return Check(condition, "unreadable", f"concat('{column}: {UNREADABLE}', {label})")
+        condition = sql("writer is not null and {condition}", condition=condition)
+    error = sql("concat({text}, {label})", text=literal(f"{column}: {UNREADABLE}"), label=form.label(column))
+    return Check(condition, "unreadable", error)
 
 
 def _refused(compiled: CompiledTable) -> list[Check]:
-    """Return the check of changes that a policy sets aside by the schema that wrote them."""
-    said = {i: compiled.refused[w.schema_id] for i, w in enumerate(compiled.value.writers)
-            if w.schema_id in compiled.refused}  # fmt: skip
-    if not said:
+    """Return the check of changes that a policy rejects by the schema that wrote them."""
+    reasons = [
+        (index, compiled.refused[writer.schema_id])
+        for index, writer in enumerate(compiled.value.writers)
+        if writer.schema_id in compiled.refused
+    ]
+    if not reasons:
         return []
-    texts = " ".join(f"when {index} then {literal(f'value: {text}')}" for index, text in said.items())
-    condition = f"coalesce(writer in ({', '.join(map(str, said))}), false)"
-    return [Check(condition, "refused-by-policy", f"case writer {texts} end")]
+    branches = (sql("when {n} then {text}", n=n, text=literal(f"value: {reason}")) for n, reason in reasons)
+    numbers = join(", ", (sql("{n}", n=n) for n, _ in reasons))
+    condition = sql("coalesce(writer in ({numbers}), false)", numbers=numbers)
+    error = sql("case writer {branches} end", branches=join(" ", branches))
+    return [Check(condition, "refused-by-policy", error)]
 
 
 def _key_checks(compiled: CompiledTable) -> list[Check]:
     if compiled.keeps_all:
         return []
     nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns]
-    unsafe = [Check(bad, "unsafe-key", literal(f"key: {why}")) for bad, why in compiled.key_rules]
+    unsafe = [Check(unsafe, "unsafe-key", literal(f"key: {why}")) for unsafe, why in compiled.key_rules]
     unread = [] if compiled.key_in_row else [_unreadable(compiled, "key", "keyed")]
     return [*unread, *nulls, *unsafe]
 
 
 def _null_key(compiled: CompiledTable, name: str) -> Check:
-    return Check(f"{key_sql(compiled, name)} is null", "null-key", f"'key: column {name} is null'")
+    is_null = sql("{key} is null", key=key_sql(compiled, name))
+    return Check(is_null, "null-key", literal(f"key: column {name} is null"))
 
 
 def _key_moves(compiled: CompiledTable) -> list[Check]:
@@ -221,58 +251,71 @@ def _key_moves(compiled: CompiledTable) -> list[Check]:
         return []
     before, after = form.at(form.before_field), form.at(form.row_field)
     moved = [
-        f"{before}.{v.field} != {after}.{v.field}"
+        sql("{before} != {after}", before=before.field(v.field), after=after.field(v.field))
         for name, _ in compiled.key_columns
         for v in compiled.value.columns()[name]
     ]
-    condition = f"{op_sql(compiled)} = 'u' and ({' or '.join(moved)})"
-    return [
-        Check(condition, "moved-key", "'value: the update changes a key column that the table file declares'")
-    ]
+    condition = sql("{op} = 'u' and ({moved})", op=op_sql(compiled), moved=join(" or ", moved))
+    error = literal("value: the update changes a key column that the table file declares")
+    return [Check(condition, "moved-key", error)]
 
 
 def _conversion_checks(compiled: CompiledTable) -> list[Check]:
-    places = {place_of(compiled, column_version): column_version for column_version in compiled.row_variants}
-    for name, _ in compiled.key_columns:
-        places |= _key_places(compiled, name)
-    columns = _column_checks(places)
-    document = compiled.form.at(compiled.form.row_field)
-    derived = [
-        Check(
-            one.fault.replace("{doc}", document),
-            "conversion",
-            f"'value: column {one.name} is no {one.spark}'",
-        )
-        for one in compiled.derived
-        if one.fault
+    """Return the checks of values that cannot be converted; a value of both row and key is checked once."""
+    values = [
+        *((decoded_value(compiled, version), version) for version in compiled.row_variants),
+        *(pair for name, _ in compiled.key_columns for pair in _key_values(compiled, name)),
     ]
-    return [*columns, *derived]
+    return _column_checks(compiled, values)
 
 
-def _column_checks(places: Mapping[str, ColumnVersion]) -> list[Check]:
-    """Return the check of each column's conversion, by the place of its decoded value."""
+def _column_checks(compiled: CompiledTable, values: Iterable[tuple[Sql, ColumnVersion]]) -> list[Check]:
+    """Return the check of each decoded value's conversion."""
+    return [
+        Check(fault, "conversion", literal(f"{_source(compiled, value)}: {_no_value(version)}"))
+        for value, version in dict(values).items()
+        if (fault := version.mapped.fails(value))
+    ]
+
+
+def _source(compiled: CompiledTable, value: Sql) -> str:
+    """Return the part of the message that a decoded value comes from."""
+    in_key = {_KEY.field(version.field) for version in compiled.key.column_versions}
+    return "key" if value in in_key else "value"
+
+
+def _no_value(version: ColumnVersion) -> str:
+    return f"column {version.column} is not a valid {version.mapped.spark}"
+
+
+def _derived_checks(compiled: CompiledTable) -> list[Check]:
+    document = compiled.form.at(compiled.form.row_field)
     return [
         Check(
-            column_version.mapped.fails(place),
+            derived.fault.of(doc=document),
             "conversion",
-            f"'{'key' if place.startswith('keyed') else 'value'}: "
-            f"column {column_version.column} is no {column_version.mapped.spark}'",
+            literal(f"value: column {derived.name} is not a valid {derived.spark}"),
         )
-        for place, column_version in places.items()
-        if column_version.mapped.fault
+        for derived in compiled.derived
+        if derived.fault
     ]
 
 
 def _time_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the check of a source time that no timestamp can be: the table has it as `_cdc_source_ts`."""
-    outside = f"{compiled.form.source_ms} not between {_FIRST_MS} and {_LAST_MS}"
-    return [Check(outside, "conversion", "'value: source.ts_ms is no timestamp'")]
+    """Return the check of a source time beyond a timestamp: the table has it as `_cdc_source_ts`."""
+    outside = sql(
+        "{ms} not between {first} and {last}", ms=compiled.form.source_ms, first=_FIRST_MS, last=_LAST_MS
+    )
+    return [Check(outside, "conversion", literal("value: source.ts_ms is not a valid timestamp"))]
 
 
 def _position_checks(compiled: CompiledTable) -> list[Check]:
-    faults = [(term.name, compiled.form.resolve(term.fault)) for term in compiled.terms]
     return [
-        Check(fault, "no-position", f"'value: source.{name} is no position'")
-        for name, fault in faults
-        if fault != "false"
+        Check(
+            compiled.form.resolve(term.fault),
+            "no-position",
+            literal(f"value: source.{term.name} is not a valid position"),
+        )
+        for term in compiled.terms
+        if term.fault != "false"
     ]

@@ -1,4 +1,4 @@
-"""The forms of bytes, as values: how the writer of a record is told, and how the record is decoded."""
+"""The forms of bytes, as values: how to recognise the writer of a record, and how to decode the record."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -11,24 +11,25 @@ from ingest.compile.payload import Payload, WriterSchema
 from ingest.compile.table import CompiledTable
 from ingest.decode import confluent, embedded, wire
 from ingest.decode.rejects import Check
+from ingest.typemap.sql import Sql
 
 
 @attrs.frozen
 class Format:
-    """One form of bytes; the functions take a side and the name of a binary column."""
+    """One form of bytes; the functions take keys or values and the name of a binary column."""
 
-    writer: Callable[[Payload, str], str]
-    """SQL for the number of the writer; -1 for an unknown one, null where there are no bytes."""
+    writer: Callable[[Payload, str], Sql]
+    """The number of the writer; -1 for an unknown one, null for null bytes."""
     decode: Callable[[DataFrame, Payload, str, str], DataFrame]
-    """A frame with the decoded record in one more column: a struct whose `value` is the side's reader's."""
-    is_whole: Callable[[str], str]
-    """SQL that is true where all of a record was read, over the name of the decoded struct."""
-    written_by: Callable[[WriterSchema, str], str]
-    """SQL that is true for the bytes that one schema wrote."""
-    label: Callable[[str], str]
-    """SQL for what a reason says of the writer, behind the column's name."""
+    """The rows with the decoded record in a column of its own: a struct with the reader's `value`."""
+    is_whole: Callable[[str], Sql]
+    """A condition that is true where all of a record was read, over the name of the decoded struct."""
+    written_by: Callable[[WriterSchema, str], Sql]
+    """A condition that is true for the bytes that one schema wrote."""
+    label: Callable[[str], Sql]
+    """The writer, as a reason names it behind the column's name."""
     checks: Callable[[Payload, str], list[Check]]
-    """What can be wrong with bytes before they are decoded; all implied by `is_whole`."""
+    """The checks of bytes before they are decoded; all implied by `is_whole`."""
 
 
 AVRO: Final = Format(

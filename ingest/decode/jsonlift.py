@@ -1,12 +1,14 @@
-"""How each type of a reader is read from JSON, and lifted to what Avro's decoder makes of it."""
+"""How each type of a reader is read from JSON, and converted to the value that Avro's decoder gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from ingest.errors import SchemaError
-from ingest.typemap.sparktype import literal, quote
+from ingest.typemap.names import folded
+from ingest.typemap.rows import VALUE
+from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, struct, word
 
 AS_TEXT: Final = "source"
 """The field of an event whose scalar fields may be text where they should not be, and the other way round.
@@ -20,174 +22,204 @@ _PRIMITIVES: Final = {
 }  # fmt: skip
 
 _MOST_MILLIS: Final = (2**63 - 1) // 1000
-_NTZ: Final = "cast({} as timestamp_ntz)"
-_MILLIS: Final = f"if({{c}} between -{_MOST_MILLIS} and {_MOST_MILLIS}, {{c}}, null)"
-# What a logical type of the reader makes of its physical value; null where it cannot hold it.  A local
-# timestamp is cast in the run's session zone, UTC.
+# The values of the reader's logical types; null where they cannot hold the physical value.  A local timestamp
+# is cast in the run's session zone, UTC.
 _LOGICALS: Final = {
-    ("int", "date"): ("date", "date_from_unix_date({c})"),
-    ("long", "local-timestamp-millis"): ("timestamp_ntz", _NTZ.format(f"timestamp_millis({_MILLIS})")),
-    ("long", "local-timestamp-micros"): ("timestamp_ntz", _NTZ.format("timestamp_micros({c})")),
+    ("int", "date"): ("date", sql("date_from_unix_date({c})")),
+    ("long", "local-timestamp-millis"): (
+        "timestamp_ntz",
+        sql(
+            "cast(timestamp_millis(if({c} between -{most} and {most}, {c}, null)) as timestamp_ntz)",
+            most=_MOST_MILLIS,
+        ),
+    ),
+    ("long", "local-timestamp-micros"): (
+        "timestamp_ntz",
+        sql("cast(timestamp_micros({c}) as timestamp_ntz)"),
+    ),
 }
 
 
 @attrs.frozen
 class JsonConversion:
-    """How a value is read and lifted.
+    """How to read and convert a value.
 
-    `parsed` is the type to parse it as, `held` the same type under names that differ in more than case,
-    `spark` the type that it becomes by `sql`, which is null where it cannot; `fault`, over the parsed `{c}`
-    and the lifted `{out}`, is true there and for other values that are wrong.
+    `parsed` is the type to parse it as, `distinct` the same type under names that differ in more than case,
+    `spark` the type of its converted value, `sql`, which is null where the conversion fails; `fault`, over
+    the parsed `{c}` and the converted `{out}`, is true there and for other wrong values, None where all are
+    right.
     """
 
-    parsed: str
-    held: str
-    spark: str
-    sql: str = "{c}"
-    fault: str = ""
+    parsed: Sql
+    distinct: Sql
+    spark: Sql
+    sql: Sql = VALUE
+    fault: Sql | None = None
 
-    def lift(self, value: str) -> str:
-        """Return SQL that lifts `value`."""
-        return self.sql.replace("{c}", value)
+    def convert(self, value: Sql) -> Sql:
+        """Return `value` converted."""
+        return self.sql.of(c=value)
 
-    def fails(self, value: str, lifted: str) -> str:
-        """Return SQL that is true where `value` is wrong; empty where it never is."""
-        return self.fault.replace("{c}", value).replace("{out}", lifted)
+    def fails(self, value: Sql, converted: Sql) -> Sql | None:
+        """Return a condition that is true where `value` is wrong; None where it never is."""
+        return self.fault.of(c=value, out=converted) if self.fault else None
 
 
 Names = Mapping[str, Mapping[str, str]]
 """By the path of a record in the reader (`""`, `after`, …): reader fields by their names in JSON.
 
-A record that is listed takes nothing else from JSON; one that is not listed has the same names on both sides.
+A listed record takes no other fields from JSON; a record that is not listed has the same names in both.
 """
 
 
 @attrs.frozen
-class Lifter:
-    """Makes lifts; `infinite` is SQL that tells whether the text says Infinity."""
+class Converter:
+    """Makes conversions; `infinite` is true where the text has the word Infinity."""
 
     names: Names
-    infinite: str
+    infinite: Sql
 
-    def lift(self, node: Any, path: str, depth: int = 0) -> JsonConversion:
-        """Return the lift of a reader's node; `depth` counts the lambdas around it."""
+    def convert(self, node: Any, path: str, depth: int = 0) -> JsonConversion:
+        """Return the conversion of a reader's node; `depth` counts the lambdas around it."""
         match node:
             case {"type": "record", "fields": fields}:
                 return self._record(fields, path, depth)
             case {"type": "array", "items": items}:
-                return _array(self.lift(items, f"{path}[]", depth + 1), f"e{depth}")
+                return _array(self.convert(items, f"{path}[]", depth + 1), word(f"e{depth}"))
             case {"type": "map", "values": values}:
-                return _map(self.lift(values, f"{path}{{}}", depth + 1), f"e{depth}")
+                return _map(self.convert(values, f"{path}{{}}", depth + 1), word(f"e{depth}"))
             case ["null", other] | [other, "null"]:
-                return self.lift(other, path, depth)
+                return self.convert(other, path, depth)
             case _:
                 return self._scalar(node, path)
 
     def _scalar(self, node: Any, path: str) -> JsonConversion:
         match node:
             case str() if node in _PRIMITIVES:
-                kind = _PRIMITIVES[node]
-                fault = f"abs({{c}}) = double('Infinity') and not {self.infinite}"
-                return JsonConversion(kind, kind, kind, fault=fault if node in ("float", "double") else "")
+                return self._primitive(node)
             case {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}:
-                kind = f"decimal({precision},{scale})"
-                return _checked("binary", kind, f"try_cast(ingest_plain_decimal({scale}, {{c}}) as {kind})")
+                decimal = sql("decimal({precision},{scale})", precision=precision, scale=scale)
+                value = sql(
+                    "try_cast(ingest_plain_decimal({scale}, {c}) as {type})", scale=scale, type=decimal
+                )
+                return _checked(word("binary"), decimal, value)
             case {"type": "enum", "symbols": symbols}:
-                known = ", ".join(map(literal, symbols))
-                return JsonConversion("string", "string", "string", fault=f"{{c}} not in ({known})")
+                fault = sql("{c} not in ({symbols})", symbols=join(", ", map(literal, symbols)))
+                return _same("string", fault)
             case {"type": "fixed", "size": size}:
-                return JsonConversion("binary", "binary", "binary", fault=f"length({{c}}) != {size}")
+                return _same("binary", sql("length({c}) != {size}", size=size))
             case {"type": physical, "logicalType": logical} if (physical, logical) in _LOGICALS:
-                return _checked(_PRIMITIVES[physical], *_LOGICALS[physical, logical])
+                spark, value = _LOGICALS[physical, logical]
+                return _checked(word(_PRIMITIVES[physical]), word(spark), value)
             case {"type": physical, **notes} if physical in _PRIMITIVES and "logicalType" not in notes:
                 return self._scalar(physical, path)
             case _:
                 raise SchemaError("reader", f"$.{path}", f"has no JSON form: {str(node)[:80]}")
 
+    def _primitive(self, physical: str) -> JsonConversion:
+        if physical not in ("float", "double"):
+            return _same(_PRIMITIVES[physical])
+        infinite = sql("abs({c}) = double('Infinity') and not {infinite}", infinite=self.infinite)
+        return _same(_PRIMITIVES[physical], infinite)
+
     def _record(self, fields: Sequence[Mapping[str, Any]], path: str, depth: int) -> JsonConversion:
-        kinds = {field["name"]: self._field(field["type"], path, field["name"], depth) for field in fields}
-        given = self.names.get(path, {name: name for name in kinds})
-        origins = {field: origin for origin, field in given.items() if field in kinds}
-        held = _held(list(origins.values()))
-        places = {field: f"{{c}}.{quote(held[origin])}" for field, origin in origins.items()}
-        parts = [(origins[field], held[origins[field]], kinds[field]) for field in origins]
-        plain = all(kind.sql == "{c}" for kind in kinds.values()) and _same(kinds, held, origins)
+        """Convert a record: its fields are parsed by their JSON names, and renamed to the reader's."""
+        conversions = {f["name"]: self._field(f["type"], path, f["name"], depth) for f in fields}
+        json_names = self.names.get(path, {name: name for name in conversions})
+        origins = {field: origin for origin, field in json_names.items() if field in conversions}
+        distinct = _distinct(list(origins.values()))
+        values = {field: VALUE.field(distinct[origin]) for field, origin in origins.items()}
+        parts = [(origin, distinct[origin], conversions[field]) for field, origin in origins.items()]
+        renamed = any(origins.get(field) != field or distinct[field] != field for field in conversions)
+        plain = not renamed and all(part.sql == VALUE for part in conversions.values())
         return JsonConversion(
-            f"struct<{', '.join(f'{_name(origin)}: {kind.parsed}' for origin, _, kind in parts)}>",
-            f"struct<{', '.join(f'{_name(name)}: {kind.held}' for _, name, kind in parts)}>",
-            f"struct<{', '.join(f'{_name(field)}: {kind.spark}' for field, kind in kinds.items())}>",
-            "{c}" if plain else _struct(kinds, places),
-            _faults(kinds, places),
+            _struct_type((origin, part.parsed) for origin, _, part in parts),
+            _struct_type((name, part.distinct) for _, name, part in parts),
+            _struct_type((field, part.spark) for field, part in conversions.items()),
+            VALUE if plain else _converted_struct(conversions, values),
+            _faults(conversions, values),
         )
 
     def _field(self, node: Any, path: str, name: str, depth: int) -> JsonConversion:
-        kind = self.lift(node, f"{path}.{name}" if path else name, depth)
-        if path == AS_TEXT and kind.spark == kind.parsed and kind.spark in _PRIMITIVES.values():
-            return _of_text(kind)
-        return kind
+        conversion = self.convert(node, f"{path}.{name}" if path else name, depth)
+        if path == AS_TEXT and conversion.spark == conversion.parsed and conversion.spark in _SCALARS:
+            return _of_text(conversion)
+        return conversion
 
 
-def _same(kinds: Mapping[str, JsonConversion], held: Mapping[str, str], origins: Mapping[str, str]) -> bool:
-    """Tell whether the parsed struct is the lifted one: the same names, and all of them."""
-    return all(field in origins and held[origins[field]] == field for field in kinds)
+_SCALARS: Final = frozenset(map(word, _PRIMITIVES.values()))
+_TEXTS: Final = (word("string"), word("binary"))
 
 
-def _held(origins: Sequence[str]) -> dict[str, str]:
-    """Return the names to hold fields under: their own, or numbers if two differ in case alone."""
-    if len({origin.lower() for origin in origins}) == len(origins):
+def _distinct(origins: Sequence[str]) -> dict[str, str]:
+    """Return the names to parse fields under: their own, or numbers if two differ only in letter case."""
+    if len(set(map(folded, origins))) == len(origins):
         return {origin: origin for origin in origins}
     return {origin: f"f{index}" for index, origin in enumerate(origins)}
 
 
-def _struct(kinds: Mapping[str, JsonConversion], places: Mapping[str, str]) -> str:
-    parts = [
-        f"{literal(field)}, {kind.lift(places[field]) if field in places else f'cast(null as {kind.spark})'}"
-        for field, kind in kinds.items()
+def _struct_type(fields: Iterable[tuple[str, Sql]]) -> Sql:
+    typed = (sql("{name}: {type}", name=ident(name), type=field_type) for name, field_type in fields)
+    return sql("struct<{fields}>", fields=join(", ", typed))
+
+
+def _converted_struct(conversions: Mapping[str, JsonConversion], values: Mapping[str, Sql]) -> Sql:
+    fields = struct(
+        (
+            name,
+            part.convert(values[name]) if name in values else sql("cast(null as {type})", type=part.spark),
+        )
+        for name, part in conversions.items()
+    )
+    return sql("if({c} is null, null, {fields})", fields=fields)
+
+
+def _faults(conversions: Mapping[str, JsonConversion], values: Mapping[str, Sql]) -> Sql | None:
+    converted = sql("{out}")
+    faults = [
+        fault
+        for name, value in values.items()
+        if (fault := conversions[name].fails(value, converted.field(name)))
     ]
-    return f"if({{c}} is null, null, named_struct({', '.join(parts)}))"
+    return any_true(faults) if faults else None
 
 
-def _faults(kinds: Mapping[str, JsonConversion], places: Mapping[str, str]) -> str:
-    """Return a sum instead of `or`: under `or`, Spark would make again what it has made elsewhere."""
-    found = [
-        f"int(coalesce({kinds[field].fails(place, f'{{out}}.{quote(field)}')}, false))"
-        for field, place in places.items()
-        if kinds[field].fault
-    ]
-    return f"({' + '.join(found)}) > 0" if found else ""
+def _same(spark: str, fault: Sql | None = None) -> JsonConversion:
+    return JsonConversion(word(spark), word(spark), word(spark), fault=fault)
 
 
-def _checked(parsed: str, spark: str, sql: str) -> JsonConversion:
-    return JsonConversion(parsed, parsed, spark, sql, "{c} is not null and {out} is null")
+def _checked(parsed: Sql, spark: Sql, value: Sql) -> JsonConversion:
+    return JsonConversion(parsed, parsed, spark, value, sql("{c} is not null and {out} is null"))
 
 
-def _of_text(kind: JsonConversion) -> JsonConversion:
-    if kind.spark in ("string", "binary"):
-        return kind
-    return _checked("string", kind.spark, f"try_cast({{c}} as {kind.spark})")
+def _of_text(conversion: JsonConversion) -> JsonConversion:
+    if conversion.spark in _TEXTS:
+        return conversion
+    value = sql("try_cast({c} as {type})", type=conversion.spark)
+    return _checked(word("string"), conversion.spark, value)
 
 
-def _array(item: JsonConversion, name: str) -> JsonConversion:
-    fault = item.fails(name, item.lift(name))
+def _array(item: JsonConversion, name: Sql) -> JsonConversion:
+    converted = item.convert(name)
+    fault = item.fails(name, converted)
     return JsonConversion(
-        f"array<{item.parsed}>",
-        f"array<{item.held}>",
-        f"array<{item.spark}>",
-        "{c}" if item.sql == "{c}" else f"transform({{c}}, {name} -> {item.lift(name)})",
-        fault and f"exists({{c}}, {name} -> coalesce({fault}, false))",
+        sql("array<{item}>", item=item.parsed),
+        sql("array<{item}>", item=item.distinct),
+        sql("array<{item}>", item=item.spark),
+        VALUE if item.sql == VALUE else sql("transform({c}, {name} -> {item})", name=name, item=converted),
+        fault and sql("exists({c}, {name} -> coalesce({fault}, false))", name=name, fault=fault),
     )
 
 
-def _map(value: JsonConversion, name: str) -> JsonConversion:
-    fault = value.fails(name, value.lift(name))
+def _map(value: JsonConversion, name: Sql) -> JsonConversion:
+    converted = value.convert(name)
+    fault = value.fails(name, converted)
     return JsonConversion(
-        f"map<string, {value.parsed}>",
-        f"map<string, {value.held}>",
-        f"map<string, {value.spark}>",
-        "{c}" if value.sql == "{c}" else f"transform_values({{c}}, (k, {name}) -> {value.lift(name)})",
-        fault and f"exists(map_values({{c}}), {name} -> coalesce({fault}, false))",
+        sql("map<string, {value}>", value=value.parsed),
+        sql("map<string, {value}>", value=value.distinct),
+        sql("map<string, {value}>", value=value.spark),
+        VALUE
+        if value.sql == VALUE
+        else sql("transform_values({c}, (k, {name}) -> {value})", name=name, value=converted),
+        fault and sql("exists(map_values({c}), {name} -> coalesce({fault}, false))", name=name, fault=fault),
     )
-
-
-def _name(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

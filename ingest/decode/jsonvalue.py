@@ -1,34 +1,38 @@
 """JSON payloads, parsed to exactly the value that Avro's decoder gives for the same reader.
 
 JsonConverter writes bytes and decimals as base64, dates and times as counts, NaN and the infinities as text
-(kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values; what it cannot say of a
-payload, that nothing follows it, that its text is UTF-8, stands in a frame put around it:
+(kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values; a frame around the
+payload shows what it cannot report: trailing text, and text that is not UTF-8:
 
     {"v":[<payload>],"faithful":true,"infinite":false}
 
-`from_json` matches names exactly; only access by name ignores case, so that names which differ in case alone
-are held under others.
+`from_json` matches names exactly; only access by name ignores case, so that fields whose names differ only in
+case are parsed under other names.
 """
 
 from typing import Any, Final
 
 import attrs
 
-from ingest.decode.jsonlift import Lifter, Names
-from ingest.typemap.sparktype import literal
+from ingest.decode.jsonlift import Converter, Names
+from ingest.typemap.sql import Sql, ident, join, literal, sql
 
-_OPTIONS: Final = ", ".join(
-    f"'{key}', '{value}'"
-    for key, value in {
-        "mode": "PERMISSIVE",
-        "columnNameOfCorruptRecord": "bad",
-        "allowSingleQuotes": "false",
-        "allowNonNumericNumbers": "true",  # else the text "NaN" is none
-        "maxStringLen": 2**31 - 1,  # Jackson's own limit is 20 million characters
-    }.items()
+_OPTIONS: Final = join(
+    ", ",
+    (
+        literal(text)
+        for option in {
+            "mode": "PERMISSIVE",
+            "columnNameOfCorruptRecord": "bad",
+            "allowSingleQuotes": "false",
+            "allowNonNumericNumbers": "true",  # else the text "NaN" is null
+            "maxStringLen": f"{2**31 - 1}",  # Jackson's own limit is 20 million characters
+        }.items()
+        for text in option
+    ),
 )
 
-# An escaped half of a surrogate pair without its other half: no UTF-8 has it, and Java would make it `?`.
+# An escaped half of a surrogate pair without its other half: UTF-8 cannot have it, Java would write `?`.
 _LONE_SURROGATE: Final = (
     r"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB].{2}\\u[dD])[c-fC-F])"
@@ -39,46 +43,72 @@ _LONE_SURROGATE: Final = (
 class Parsed:
     """How to parse a payload in three projections, so that Spark parses it once.
 
-    `raw` is SQL over the payload's text: the column to select first.  `value` is SQL over that column: null,
-    or the reader's struct.  `whole` is SQL over both columns: true where the payload was valid JSON of the
-    reader's shape; where it is not, `value` means nothing.
+    `raw` is over the payload's text: the column to select first.  `value` is over that column: null, or the
+    reader's struct.  `whole` is over both columns: true where the payload was valid JSON of the reader's
+    shape; elsewhere `value` is meaningless.
     """
 
-    raw: str
-    value: str
-    whole: str
+    raw: Sql
+    value: Sql
+    whole: Sql
 
 
-def parse_sql(text: str, reader: Any, names: Names, *, raw: str = "raw", value: str = "value") -> Parsed:
-    """Return how to parse a payload, given as SQL of its JSON text, as a reader's record.
+def parse_sql(text: Sql, reader: Any, names: Names, *, raw: str = "raw", value: str = "value") -> Parsed:
+    """Return how to parse a payload's JSON text as a reader's record.
 
-    `raw` and `value` are what the columns of the first two projections are called.  Unknown JSON fields are
-    ignored, absent ones null; where the reader has text, a number, a boolean or an object gives its JSON.
+    `raw` and `value` name the columns of the first two projections.  Unknown JSON fields are ignored, absent
+    ones null; where the reader has text, a number, a boolean or an object gives its JSON.
     Raises `SchemaError` for a reader that has no JSON form.
     """
-    lift = Lifter(names, f"{raw}.infinite").lift(reader, "")
-    frame = "struct<v: array<{}>, faithful: boolean, infinite: boolean, bad: string>"
-    parsed, held = frame.format(lift.parsed), frame.format(lift.held)
-    sql = f"from_json({_framed(text)}, {literal(parsed)}, map({_OPTIONS}))"
-    record = f"get({raw}.v, 0)"
-    checks = [
-        f"{raw}.bad is null and {raw}.faithful and size({raw}.v) = 1 and {record} is not null",
-        *([f"not ({lift.fails(record, value)})"] if lift.fault else []),
-    ]
+    raw_sql, value_sql = ident(raw), ident(value)
+    conversion = Converter(names, raw_sql.field("infinite")).convert(reader, "")
+    parsed, distinct = (_framed_type(each) for each in (conversion.parsed, conversion.distinct))
+    from_json = sql(
+        "from_json({text}, {type}, map({options}))",
+        text=_framed(text),
+        type=literal(str(parsed)),
+        options=_OPTIONS,
+    )
+    record = sql("get({raw}.v, 0)", raw=raw_sql)
+    fault = conversion.fails(record, value_sql)
     return Parsed(
-        raw=sql if parsed == held else f"cast({sql} as {held})",
-        value=lift.lift(record),
-        whole=f"coalesce({' and '.join(checks)}, false)",
+        raw=from_json if parsed == distinct else sql("cast({c} as {type})", c=from_json, type=distinct),
+        value=conversion.convert(record),
+        whole=sql(
+            "coalesce({raw}.bad is null and {raw}.faithful and size({raw}.v) = 1 and {record} is not null "
+            "and not ({fault}), false)",
+            raw=raw_sql,
+            record=record,
+            fault=fault or sql("false"),
+        ),
     )
 
 
-def _framed(text: str) -> str:
-    """Return SQL that puts the frame around a payload's text, which the lambda makes once."""
-    utf8 = "t = decode(cast(t as binary), 'UTF-8')"
-    escaped = r"contains(t, '\\ud') or contains(t, '\\uD')"
-    lone = f"({escaped}) and t rlike {literal(_LONE_SURROGATE)}"
-    frame = (
-        f"""concat('{{"v":[', t, '],"faithful":', string({utf8} and not ({lone})), """
-        """',"infinite":', string(contains(t, 'Infinity')), '}')"""
+def _framed_type(payload: Sql) -> Sql:
+    return sql("struct<v: array<{type}>, faithful: boolean, infinite: boolean, bad: string>", type=payload)
+
+
+def _framed(text: Sql) -> Sql:
+    """Return a payload's text in its frame; the lambda evaluates the text once."""
+    lone = sql(
+        "({high} or {low}) and t rlike {pattern}",
+        high=_contains(r"\ud"),
+        low=_contains(r"\uD"),
+        pattern=literal(_LONE_SURROGATE),
     )
-    return f"get(transform(array({text}), t -> {frame}), 0)"
+    frame = sql(
+        "concat({before}, t, {faithful}, string({utf8} and not ({lone})), {infinite}, "
+        "string({has_infinity}), {end})",
+        before=literal('{"v":['),
+        faithful=literal('],"faithful":'),
+        utf8=sql("t = decode(cast(t as binary), 'UTF-8')"),
+        lone=lone,
+        infinite=literal(',"infinite":'),
+        has_infinity=_contains("Infinity"),
+        end=literal("}"),
+    )
+    return sql("get(transform(array({text}), t -> {frame}), 0)", text=text, frame=frame)
+
+
+def _contains(text: str) -> Sql:
+    return sql("contains(t, {text})", text=literal(text))

@@ -1,12 +1,14 @@
-"""Which events are set aside, and why.
+"""The conditions under which an event is rejected, and the reasons.
 
-The hot pass asks one boolean of every event; the reason is worked out afterwards, for rejected ones alone.
+The hot pass computes one boolean for every event; the reason is worked out afterwards, for rejects only.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
 import attrs
+
+from ingest.typemap.sql import Sql, any_true, join, literal, sql
 
 Reason = Literal[
     "unknown-schema",
@@ -22,36 +24,36 @@ Reason = Literal[
     "conversion",
     "no-position",
 ]
-"""Why a record is set aside, in one word that stays the same; the table of rejects holds it."""
+"""Why a record is rejected, in one word that never changes; the rejects table holds it."""
 
 
 @attrs.frozen
 class Check:
-    """A condition under which an event is set aside: the reason, and the SQL text that says it in full.
+    """A condition under which an event is rejected: the reason, and the expression that explains it in full.
 
-    A check that is `implied` by another one is only looked at for its better reason.
+    A check that another one implies is only evaluated for its better reason.
     """
 
-    condition: str
+    condition: Sql
     reason: Reason
-    error: str
+    error: Sql
     implied: bool = False
 
 
-def rejected_sql(checks: Sequence[Check]) -> str:
-    """Return SQL that is true where any check holds; never null.
-
-    A sum instead of `or`, which would make every check but the first conditional, so that Spark would convert
-    again what a check looks at.
-    """
-    counted = [f"int(coalesce({check.condition}, false))" for check in checks if not check.implied]
-    return f"({' + '.join(counted)}) > 0"
+def rejected_sql(checks: Sequence[Check]) -> Sql:
+    """Return a condition that is true where any check holds; never null."""
+    return any_true(check.condition for check in checks if not check.implied)
 
 
-def reason_sql(checks: Sequence[Check]) -> str:
-    """Return SQL for the struct `reason`, `error` of the first check that holds; null where none does."""
-    branches = " ".join(
-        f"when {check.condition} then struct('{check.reason}' as reason, {check.error} as error)"
+def reason_sql(checks: Sequence[Check]) -> Sql:
+    """Return the struct `reason`, `error` of the first check that holds; null where all pass."""
+    branches = (
+        sql(
+            "when {condition} then struct({reason} as reason, {error} as error)",
+            condition=check.condition,
+            reason=literal(check.reason),
+            error=check.error,
+        )
         for check in checks
     )
-    return f"case {branches} end"
+    return sql("case {branches} end", branches=join(" ", branches))

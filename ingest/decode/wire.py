@@ -7,67 +7,93 @@ https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-d
 from ingest.compile.payload import Payload, WriterSchema
 from ingest.decode.rejects import Check, Reason
 from ingest.names import SchemaId
+from ingest.typemap.sql import Sql, binary, ident, join, literal, sql
 
 HEADER_BYTES = 5
 
 
-def header_sql(column: str) -> str:
-    """Return SQL for the header of a binary column."""
-    return f"substring({column}, 1, {HEADER_BYTES})"
+def header_sql(column: str) -> Sql:
+    """Return the header of a binary column."""
+    return sql("substring({c}, 1, {bytes})", c=ident(column), bytes=HEADER_BYTES)
 
 
-def header_literal(schema_id: SchemaId) -> str:
-    """Return the header of a schema id as a SQL literal."""
-    return f"X'00{schema_id:08X}'"
+def header_literal(schema_id: SchemaId) -> Sql:
+    """Return the header of a schema id."""
+    return binary(b"\0" + schema_id.to_bytes(HEADER_BYTES - 1, "big"))
 
 
-def written_by(written: WriterSchema, column: str) -> str:
-    """Return SQL that is true for bytes that a schema wrote."""
-    return f"{header_sql(column)} = {header_literal(written.schema_id)}"
+def is_framed(column: str) -> Sql:
+    """Return a condition that is true for bytes that begin with a header."""
+    return sql("substring({c}, 1, 1) = X'00' and length({c}) >= {bytes}", c=ident(column), bytes=HEADER_BYTES)
 
 
-def writer_sql(payload: Payload, column: str) -> str:
-    """Return SQL for the number of the writer among a side's; -1 for another, null for no bytes at all."""
-    branches = [f"when {header_literal(w.schema_id)} then {index}" for index, w in enumerate(payload.writers)]
-    known = f"case {header_sql(column)} {' '.join(branches)} else -1 end" if branches else "-1"
-    return f"if({column} is null, null, {known})"
+def written_by(written: WriterSchema, column: str) -> Sql:
+    """Return a condition that is true for the bytes that a schema wrote."""
+    header = header_literal(written.schema_id)
+    return sql("{header} = {written}", header=header_sql(column), written=header)
+
+
+def writer_sql(payload: Payload, column: str) -> Sql:
+    """Return the number of the writer in a payload; -1 for an unknown one, null for null bytes."""
+    headers = (header_literal(writer.schema_id) for writer in payload.writers)
+    branches = [sql("when {header} then {n}", header=header, n=n) for n, header in enumerate(headers)]
+    if not branches:
+        return sql("if({c} is null, null, -1)", c=ident(column))
+    return sql(
+        "if({c} is null, null, case {header} {branches} else -1 end)",
+        c=ident(column),
+        header=header_sql(column),
+        branches=join(" ", branches),
+    )
 
 
 def framing_checks(payload: Payload, column: str) -> list[Check]:
     """Return the checks of bytes that do not begin with the header of a known schema.
 
-    Such bytes decode to nothing, so that the check of the decoded record implies all of these.
+    Such bytes decode to null, so that the check of the decoded record implies all of these.
     """
-    first = f"substring({column}, 1, 1)"
-    literals = ", ".join(header_literal(writer.schema_id) for writer in payload.writers) or "null"
-    size = f"length({column})"
-    texts: list[tuple[str, Reason, str]] = [
-        (f"{size} = 0", "unreadable", f"'{column}: empty payload'"),
-        (f"{first} = X'01'", "unreadable", f"'{column}: a schema GUID (magic byte 1) is not supported yet'"),
-        (
-            f"{first} != X'00'",
-            "unreadable",
-            f"concat('{column}: magic byte 0x', hex({first}), ' is not 0x00')",
+    headers = [header_literal(writer.schema_id) for writer in payload.writers] or [sql("null")]
+    parts = {"c": ident(column), "name": literal(column)}
+    return [
+        _check(
+            "unreadable", sql("length({c}) = 0", **parts), sql("concat({name}, ': empty payload')", **parts)
         ),
-        (
-            f"{size} < {HEADER_BYTES}",
+        _check(
             "unreadable",
-            f"concat('{column}: ', {size}, ' bytes are too few for a schema id')",
+            sql("substring({c}, 1, 1) = X'01'", **parts),
+            sql("concat({name}, ': a schema GUID (magic byte 1) is not supported yet')", **parts),
         ),
-        (
-            f"coalesce({header_sql(column)} not in ({literals}), true)",
+        _check(
+            "unreadable",
+            sql("substring({c}, 1, 1) != X'00'", **parts),
+            sql("concat({name}, ': magic byte 0x', hex(substring({c}, 1, 1)), ' is not 0x00')", **parts),
+        ),
+        _check(
+            "unreadable",
+            sql("length({c}) < {bytes}", bytes=HEADER_BYTES, **parts),
+            sql("concat({name}, ': ', length({c}), ' bytes are too few for a schema id')", **parts),
+        ),
+        _check(
             "unknown-schema",
-            f"concat('{column}: unknown schema id ', {written_id_sql(column)})",
+            sql(
+                "coalesce({header} not in ({headers}), true)",
+                header=header_sql(column),
+                headers=join(", ", headers),
+            ),
+            sql("concat({name}, ': unknown schema id ', {id})", id=written_id_sql(column), **parts),
         ),
     ]
-    return [Check(condition, reason, error, implied=True) for condition, reason, error in texts]
 
 
-def label_sql(column: str) -> str:
-    """Return SQL for how a reason names the schema of a binary column."""
-    return f"concat(', id ', {written_id_sql(column)})"
+def _check(reason: Reason, condition: Sql, error: Sql) -> Check:
+    return Check(condition, reason, error, implied=True)
 
 
-def written_id_sql(column: str) -> str:
-    """Return SQL for the number behind the magic byte, as text."""
-    return f"conv(hex(substring({column}, 2, 4)), 16, 10)"
+def label_sql(column: str) -> Sql:
+    """Return the schema id of a binary column, as a reason names it."""
+    return sql("concat(', id ', {id})", id=written_id_sql(column))
+
+
+def written_id_sql(column: str) -> Sql:
+    """Return the number behind the magic byte, as text."""
+    return sql("conv(hex(substring({c}, 2, 4)), 16, 10)", c=ident(column))

@@ -14,7 +14,7 @@ from ingest.hudi.java_errors import root_cause
 from ingest.hudi.table import HudiTable
 from ingest.java import hadoop_of, java_rows, java_session, jvm_of
 from ingest.log import logger
-from ingest.typemap.sparktype import quote
+from ingest.typemap.sql import ident, sql
 
 LASTING: Final = "hive"
 IMPLEMENTATION: Final = "spark.sql.catalogImplementation"
@@ -52,7 +52,7 @@ def _register(table: HudiTable, database: str, name: str) -> str:
     catalog = java_session(spark).sharedState().externalCatalog()
     with _GUARD:
         if not catalog.databaseExists(database):
-            spark.sql(f"create database if not exists {quote(database)}")
+            spark.sql(str(sql("create database if not exists {name}", name=ident(database))))
     path = _qualified(spark, table.path)
     if not catalog.tableExists(database, name):
         catalog.createTable(_entry(spark, database, name, path), False)  # noqa: FBT003  py4j has no names
@@ -65,7 +65,7 @@ def _register(table: HudiTable, database: str, name: str) -> str:
     stored = {column: ddl for column, ddl, _ in table.fields() or ()}
     if {column: ddl for column, ddl in columns.items() if not column.startswith("_hoodie_")} != stored:
         catalog.alterTableDataSchema(database, name, _schema(spark, table.path))
-    spark.catalog.refreshTable(f"{quote(database)}.{quote(name)}")
+    spark.catalog.refreshTable(str(ident(database).field(name)))
     return ""
 
 

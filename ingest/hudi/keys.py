@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ingest.typemap.sparktype import literal
+from ingest.typemap.sql import Sql, join, literal, sql
 
 KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}
@@ -54,49 +54,52 @@ def unsafe_partition_type(ddl: str) -> str | None:
 
 
 def unsafe_texts(
-    key: Mapping[str, str], sql: Callable[[str], str], partition_by: Sequence[str]
-) -> tuple[tuple[str, str], ...]:
-    """Give the conditions under which a key, without nulls, cannot be written, as SQL, each with its reason.
+    key: Mapping[str, str], column: Callable[[str], Sql], partition_by: Sequence[str]
+) -> tuple[tuple[Sql, str], ...]:
+    """Return the conditions under which a key, without nulls, cannot be written, each with its reason.
 
-    `key` maps the key columns, in their order, to their Spark types; `sql` gives a column's value.
+    `key` maps the key columns, in their order, to their Spark types; `column` gives a column's value.
     """
     inside = [name for name in partition_by if name in key]
-    return (*_empties(key, sql), *_ambiguous(key, sql), *unsafe_folders(inside, key, sql))
+    return (*_empties(key, column), *_ambiguous(key, column), *unsafe_folders(inside, key, column))
 
 
 def unsafe_folders(
-    partition_by: Sequence[str], kinds: Mapping[str, str], sql: Callable[[str], str]
-) -> tuple[tuple[str, str], ...]:
-    """Give the same for texts that name no folder of their own; null is one (deletes have it)."""
-    texts = ", ".join(literal(text) for text in UNSAFE_PARTITIONS)
+    partition_by: Sequence[str], kinds: Mapping[str, str], column: Callable[[str], Sql]
+) -> tuple[tuple[Sql, str], ...]:
+    """Return the same for texts that name no folder of their own; null is one (deletes have it)."""
+    texts = join(", ", map(literal, UNSAFE_PARTITIONS))
     return tuple(
-        (f"{sql(name)} in ({texts})", f"partition column {name} holds a text that cannot name a folder")
+        (
+            sql("{c} in ({texts})", c=column(name), texts=texts),
+            f"partition column {name} holds a text that cannot name a folder",
+        )
         for name in partition_by
         if kinds.get(name, "string").lower() == "string"
     )
 
 
-def _empties(key: Mapping[str, str], sql: Callable[[str], str]) -> list[tuple[str, str]]:
+def _empties(key: Mapping[str, str], column: Callable[[str], Sql]) -> list[tuple[Sql, str]]:
     """Refuse a key without any text, as Hudi does, and the sign it writes for an empty part of several."""
     texts = [name for name, ddl in key.items() if ddl.lower() in ("string", "binary")]
     rules = []
     if len(texts) == len(key):
-        all_empty = " and ".join(f"length({sql(name)}) = 0" for name in texts)
+        all_empty = join(" and ", (sql("length({c}) = 0", c=column(name)) for name in texts))
         rules.append((all_empty, "the key is an empty text, which Hudi cannot store as a record key"))
     if len(key) > 1:
         rules += [
-            (f"{sql(name)} = '__empty__'", f"key column {name} holds Hudi's sign for ''")
+            (sql("{c} = '__empty__'", c=column(name)), f"key column {name} holds Hudi's sign for ''")
             for name, ddl in key.items()
             if ddl.lower() == "string"
         ]
     return rules
 
 
-def _ambiguous(key: Mapping[str, str], sql: Callable[[str], str]) -> list[tuple[str, str]]:
+def _ambiguous(key: Mapping[str, str], column: Callable[[str], Sql]) -> list[tuple[Sql, str]]:
     """Refuse a text with `,<next column>:` in it: two keys could give one record key."""
     return [
         (
-            f"contains({sql(name)}, {literal(f',{following}:')})",
+            sql("contains({c}, {mark})", c=column(name), mark=literal(f",{following}:")),
             f"key column {name} holds ',{following}:', which parts the columns of a record key",
         )
         for (name, ddl), following in ((pair[0], pair[1][0]) for pair in pairwise(key.items()))

@@ -14,6 +14,7 @@ from ingest.moments import moment_or_none, to_millis
 from ingest.names import SchemaId
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 from ingest.order.tombstones import bare_sql, has_change_sql
+from ingest.typemap.sql import Sql, literal, sql
 
 PARTIALS = "partials"
 """The counter of changes that lacked values, in a commit: the next run expects more of them."""
@@ -58,6 +59,13 @@ class BatchCounts:
             or self.truncated_at
         )
 
+    def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
+        """Count as deletes the tombstones that delete so many stored rows."""
+        tombstones = self.ignored.get(TOMBSTONE, 0) - rows
+        others = {kind: count for kind, count in self.ignored.items() if kind != TOMBSTONE}
+        ignored = {**others, **({TOMBSTONE: tombstones} if tombstones else {})}
+        return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
+
     @property
     def max_source_ms(self) -> int | None:
         """The newest source time, in ms since 1970."""
@@ -68,13 +76,6 @@ class BatchCounts:
         """Messages read from the range."""
         changes = self.upserted + self.deleted + self.superseded
         return changes + sum(self.ignored.values()) + self.rejected
-
-    def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
-        """Count as deletes the tombstones that delete so many stored rows."""
-        tombstones = self.ignored.get(TOMBSTONE, 0) - rows
-        others = {kind: count for kind, count in self.ignored.items() if kind != TOMBSTONE}
-        ignored = {**others, **({TOMBSTONE: tombstones} if tombstones else {})}
-        return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
 
     def counters(self) -> dict[str, int]:
         """Return the numbers as they are kept in a commit."""
@@ -93,7 +94,7 @@ class BatchCounts:
 def count_batch(folded: DataFrame, compiled: CompiledTable) -> BatchCounts:
     """Count what a folded range holds: one small Spark job, a first look at what is written later.
 
-    A truncate to be applied takes two more: its place, and the count of what is older.
+    Applying a truncate takes two more: its position, and the count of older changes.
     """
     counted = _count(folded, compiled, None)
     policy = compiled.table.target.truncate
@@ -102,41 +103,78 @@ def count_batch(folded: DataFrame, compiled: CompiledTable) -> BatchCounts:
     return _count(folded, compiled, _truncated_at(folded, compiled))
 
 
-def position_of(compiled: CompiledTable, place: str) -> str:
-    """Return SQL for the position of a place."""
-    return position_sql(compiled.terms, compiled.table.epoch, place)
+def position_of(compiled: CompiledTable, event: Sql) -> Sql:
+    """Return the position of an event."""
+    return position_sql(compiled.terms, compiled.table.epoch, event.field("sort_key"))
 
 
-def older_sql(compiled: CompiledTable, truncated_at: str | None) -> str:
-    """Return SQL that is true for a folded change that a truncate has swept away."""
+def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
+    """Return a condition that is true for a key's newest change that a truncate deletes."""
     if not truncated_at:
-        return "false"
-    return older_position_sql(compiled, position_of(compiled, "newest.place"), f"'{truncated_at}'")
+        return sql("false")
+    return older_position_sql(compiled, position_of(compiled, sql("newest")), literal(truncated_at))
 
 
-def older_position_sql(compiled: CompiledTable, position: str, truncate: str) -> str:
-    """Return SQL that is true for the position of a row that is older than that of a truncate."""
-    row, end = (without_partition_terms(compiled.terms, sql) for sql in (position, truncate))
-    return f"{row} < {end}"
+def older_position_sql(compiled: CompiledTable, position: Sql, truncate: Sql) -> Sql:
+    """Return a condition that is true for the position of a row that is older than that of a truncate."""
+    row, end = (without_partition_terms(compiled.terms, each) for each in (position, truncate))
+    return sql("{row} < {end}", row=row, end=end)
 
 
 def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
-    truncate = folded.where(f"kind = '{TRUNCATE}'")
-    return str(truncate.selectExpr(f"{position_of(compiled, 'newest.place')} as at").collect()[0]["at"])
+    truncate = folded.where(F.col("kind") == TRUNCATE)
+    return str(truncate.selectExpr(str(position_of(compiled, sql("newest")).alias("at"))).collect()[0]["at"])
 
 
 def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
-    bare = bare_sql(compiled)
     words = [f"seen_{i}" for i in range(word_count(compiled))]
-    rows_needing_stored_values = "base is null and size(later) > 0" if compiled.completes else "false"
-    partials = "size(later)" if compiled.completes else "partials" if compiled.may_be_partial else "0L"
-    rows = (
+    groups = _group(folded, compiled, words, truncated_at)
+    rejected = [group for group in groups if group.kind == REJECTED]
+    read = [group for group in groups if group.kind != REJECTED]
+    changes = [group for group in groups if group.has_change]
+    current = [group for group in changes if not group.older]
+    deletes = [group for group in current if group.deletes]
+    upserts = [group for group in current if not group.deletes]
+    over_changes = _sum([group for group in current if group.bare], "rows")
+    soft = [group for group in changes if group.deletes or group.older] if compiled.marks_deleted else []
+    return BatchCounts(
+        upserted=_sum(upserts, "rows"),
+        deleted=_sum(deletes, "rows"),
+        superseded=_sum(changes, "messages")
+        - _sum(changes, "tombstones")
+        - (_sum(current, "rows") - over_changes),
+        ignored=_ignored(groups, over_changes),
+        rejected=_sum(rejected, "rows"),
+        schema_ids=_seen(read, words, compiled.schema_ids),
+        rejected_ids=_seen(rejected, words, compiled.schema_ids),
+        max_source_ts=_newest(changes),
+        rows_needing_stored_values=_sum(upserts, "rows_needing_stored_values"),
+        soft_deletes_needing_stored_values=_sum(soft, "rows_needing_stored_values"),
+        read_bytes=_sum(groups, "bytes"),
+        bare_tombstones=_sum([group for group in groups if group.bare], "rows"),
+        bare_over_changes=over_changes,
+        truncated_at=truncated_at,
+        partials=_sum(changes, "partials"),
+    )
+
+
+def _group(
+    folded: DataFrame, compiled: CompiledTable, words: Sequence[str], truncated_at: str | None
+) -> list[Row]:
+    """Add up the rows of each kind, deletes and older ones apart."""
+    older = older_sql(compiled, truncated_at)
+    is_older = sql("kind = {change} and {older}", change=literal(CHANGE), older=older)
+    has_change = sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change_sql(compiled))
+    bare = bare_sql(compiled)
+    is_deleted = sql("false") if compiled.keeps_all else sql("newest.op = 'd' or {bare}", bare=bare)
+    needing = sql("base is null and size(later) > 0") if compiled.completes else sql("false")
+    return (
         folded.groupBy(
             "kind",
-            F.expr("false" if compiled.keeps_all else f"newest.op = 'd' or {bare}").alias("deletes"),
-            F.expr(bare).alias("bare"),
-            F.expr(f"kind = '{CHANGE}' and {has_change_sql(compiled)}").alias("has_change"),
-            F.expr(f"kind = '{CHANGE}' and {older_sql(compiled, truncated_at)}").alias("older"),
+            F.expr(str(is_deleted)).alias("deletes"),
+            F.expr(str(is_older)).alias("older"),
+            F.expr(str(bare)).alias("bare"),
+            F.expr(str(has_change)).alias("has_change"),
         )
         .agg(
             F.count(F.lit(1)).alias("rows"),
@@ -144,46 +182,35 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
             F.sum("tombstones" if compiled.keyed_tombstones else F.lit(0)).alias("tombstones"),
             F.sum("bytes").alias("bytes"),
             F.max("source_ms").alias("source_ms"),
-            F.expr(f"count_if({rows_needing_stored_values})").alias("rows_needing_stored_values"),
-            F.expr(f"sum({partials})").alias("partials"),
+            F.expr(str(sql("count_if({c})", c=needing))).alias("rows_needing_stored_values"),
+            F.expr(str(sql("sum({c})", c=_partials(compiled)))).alias("partials"),
             *(F.bit_or(word).alias(word) for word in words),
         )
         .collect()
     )
-    changes = [row for row in rows if row.has_change]
-    marks = compiled.marks_deleted
-    kept = [row for row in changes if not row.older]
-    over_changes = sum(row.rows for row in kept if row.bare)
-    newest_ms = max((row.source_ms for row in changes if row.source_ms is not None), default=None)
-    return BatchCounts(
-        upserted=sum(row.rows for row in kept if not row.deletes),
-        deleted=sum(row.rows for row in kept if row.deletes),
-        superseded=sum(row.messages - row.tombstones for row in changes)
-        - sum(row.rows for row in kept if not row.bare),
-        ignored=_ignored(rows, over_changes),
-        rejected=sum(row.rows for row in rows if row.kind == REJECTED),
-        schema_ids=_seen([row for row in rows if row.kind != REJECTED], words, compiled.schema_ids),
-        rejected_ids=_seen([row for row in rows if row.kind == REJECTED], words, compiled.schema_ids),
-        max_source_ts=moment_or_none(newest_ms),
-        rows_needing_stored_values=sum(row.rows_needing_stored_values for row in kept if not row.deletes),
-        soft_deletes_needing_stored_values=sum(
-            row.rows_needing_stored_values for row in changes if row.deletes or row.older
-        )
-        if marks
-        else 0,
-        read_bytes=sum(row.bytes for row in rows),
-        bare_tombstones=sum(row.rows for row in rows if row.bare),
-        bare_over_changes=over_changes,
-        truncated_at=truncated_at,
-        partials=sum(row.partials for row in changes),
-    )
 
 
-def _ignored(rows: Sequence[Row], over_changes: int) -> dict[str, int]:
+def _sum(groups: Sequence[Row], column: str) -> int:
+    return sum(group[column] for group in groups)
+
+
+def _newest(groups: Sequence[Row]) -> datetime | None:
+    times_ms = (group.source_ms for group in groups if group.source_ms is not None)
+    return moment_or_none(max(times_ms, default=None))
+
+
+def _ignored(groups: Sequence[Row], over_changes: int) -> dict[str, int]:
     """Count the messages that change no row, by kind; a bare tombstone deletes the row of a change."""
-    tombstones = sum(row.tombstones for row in rows if row.kind == CHANGE) - over_changes
-    kinds = {row.kind: row.messages for row in rows if row.kind not in (CHANGE, REJECTED)}
+    tombstones = _sum([group for group in groups if group.kind == CHANGE], "tombstones") - over_changes
+    kinds = {group.kind: group.messages for group in groups if group.kind not in (CHANGE, REJECTED)}
     return {**kinds, **({TOMBSTONE: tombstones} if tombstones else {})}
+
+
+def _partials(compiled: CompiledTable) -> Sql:
+    """Return the number of partial changes that a row represents."""
+    if compiled.completes:
+        return sql("size(later)")
+    return sql("partials") if compiled.may_be_partial else sql("0L")
 
 
 def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[SchemaId]) -> tuple[SchemaId, ...]:
@@ -191,4 +218,4 @@ def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[Schema
     for row in rows:
         for index, word in enumerate(words):
             bits |= (row[word] or 0) << (index * WRITERS_PER_WORD)
-    return tuple(one for place, one in enumerate(schema_ids) if bits >> place & 1)
+    return tuple(schema_id for number, schema_id in enumerate(schema_ids) if bits >> number & 1)

@@ -6,9 +6,11 @@ from pyspark.sql.window import Window
 
 from ingest.compile.event import DELETED
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sparktype import parse_ddl, quote, reshape
+from ingest.typemap.sparktype import SparkType, parse_ddl, reshape
+from ingest.typemap.sql import ident, sql
 
-_IS_NEW = "is_new"
+_IS_NEW = "_ingest_is_new"
+_RANK = "_ingest_rank"
 
 
 def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -21,25 +23,25 @@ def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFr
     if not compiled.marks_deleted:
         stored = stored.drop(DELETED)
     both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
-    keys = [F.col(quote(name)) for name, _ in compiled.key_columns]
+    keys = [F.col(str(ident(name))) for name, _ in compiled.key_columns]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
-    kept = both.withColumn("place", F.row_number().over(newest)).where("place = 1")
+    kept = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
     if compiled.marks_deleted:
         kept = kept.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
     elif not compiled.keeps_all:
         kept = kept.where("_cdc_op != 'd'")
-    return kept.drop("place", _IS_NEW)
+    return kept.drop(_RANK, _IS_NEW)
 
 
 def _widened(stored: DataFrame, rows: DataFrame) -> DataFrame:
     """Return stored rows in the batch's types, where it has the column."""
-    targets = {field.name: field.dataType.simpleString() for field in rows.schema}
+    targets = _types(rows)
     columns = [
-        f"{_cast(field.name, field.dataType.simpleString(), targets)} as {quote(field.name)}"
-        for field in stored.schema
+        reshape(ident(name), spark_type, targets.get(name, spark_type)).alias(name)
+        for name, spark_type in _types(stored).items()
     ]
-    return stored.selectExpr(*columns, f"0 as {_IS_NEW}")
+    return stored.selectExpr(*map(str, columns), str(sql("0").alias(_IS_NEW)))
 
 
-def _cast(name: str, held: str, targets: dict[str, str]) -> str:
-    return reshape(quote(name), parse_ddl(held), parse_ddl(targets.get(name, held)))
+def _types(rows: DataFrame) -> dict[str, SparkType]:
+    return {field.name: parse_ddl(field.dataType.simpleString()) for field in rows.schema}

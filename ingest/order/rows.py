@@ -13,10 +13,14 @@ from ingest.compile.table import CompiledTable
 from ingest.order.counts import BatchCounts, older_position_sql
 from ingest.order.soft_delete import bookkeeping, mark_swept, newest_truncate, surviving, with_others
 from ingest.order.tombstones import stored_deletes, tombstone_rows
-from ingest.typemap.sparktype import SparkType, quote
+from ingest.typemap.sparktype import SparkType, cast, null_of, parse_ddl
+from ingest.typemap.sql import Sql, any_true, ident, literal, sql, struct, word
 
 STORED = "stored"
 """The struct that holds a stored row's columns."""
+_NEWEST = sql("newest.row")
+_FILLED = sql("filled")
+_CHANGED = sql("e.row")
 
 
 def build_rows(
@@ -49,9 +53,8 @@ def build_rows(
     ):
         changes = _with_stored(changes, stored, compiled, evolution, kept)
     rows = _filled(changes, compiled, kept, looks_back=STORED in changes.columns) if kept else changes
-    settled = rows.selectExpr(
-        *bookkeeping(compiled), *_keys(compiled, evolution), *_values(compiled, evolution, kept)
-    )
+    columns = [*bookkeeping(compiled), *_keys(compiled, evolution), *_values(compiled, evolution, kept)]
+    settled = rows.selectExpr(*map(str, columns))
     if deletes is not None:
         settled = settled.unionByName(tombstone_rows(deletes, settled, compiled))
     if counts.truncated_at is None or stored is None:
@@ -64,28 +67,32 @@ def build_rows(
 def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
     """Return the columns that a look back at the table needs: keys, position, and what may be lacking."""
     keys = [column.name for column in evolution.keys]
-    place = ("_cdc_position", "_cdc_partition", "_cdc_offset")
-    return [*keys, *place, *(column.name for column in _kept(compiled, evolution))]
+    coordinates = ("_cdc_partition", "_cdc_offset")
+    return [*keys, "_cdc_position", *coordinates, *(column.name for column in _kept(compiled, evolution))]
 
 
-def _keys(compiled: CompiledTable, evolution: Evolution) -> list[str]:
+def _keys(compiled: CompiledTable, evolution: Evolution) -> list[Sql]:
     if compiled.keeps_all:
-        return []  # its place, which is there already
+        return []  # the coordinates, which are among the `_cdc_` columns
     return [
-        f"coalesce(cast(k_{index} as {column.spark}), {_some_value(column.spark)}) as {quote(column.name)}"
+        sql(
+            "coalesce({key}, {never_used})",
+            key=cast(ident(f"k_{index}"), column.spark),
+            never_used=_some_value(column.spark),
+        ).alias(column.name)
         for index, column in enumerate(evolution.keys)
     ]
 
 
-def _values(compiled: CompiledTable, evolution: Evolution, kept: tuple[TargetColumn, ...]) -> list[str]:
+def _values(compiled: CompiledTable, evolution: Evolution, kept: tuple[TargetColumn, ...]) -> list[Sql]:
     filled = {column.name for column in kept}
-    document = f"filled.{DOCUMENT}" if DOCUMENT in filled else f"newest.row.{DOCUMENT}"
-    derived = {one.name: one.sql.replace("{doc}", document) for one in compiled.derived}
-    return [f"{derived.get(c.name) or _value(c, filled)} as {quote(c.name)}" for c in evolution.columns]
+    document = (_FILLED if DOCUMENT in filled else _NEWEST).field(DOCUMENT)
+    derived = {column.name: column.sql.of(doc=document) for column in compiled.derived}
+    return [(derived.get(c.name) or _value(c, filled)).alias(c.name) for c in evolution.columns]
 
 
-def _value(column: TargetColumn, filled: set[str]) -> str:
-    return f"filled.{quote(column.name)}" if column.name in filled else column.value("newest.row")
+def _value(column: TargetColumn, filled: set[str]) -> Sql:
+    return _FILLED.field(column.name) if column.name in filled else column.value(_NEWEST)
 
 
 # --- partial rows --------------------------------------------------------------------------------
@@ -101,7 +108,7 @@ def _kept(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, 
     return tuple(
         column
         for column in evolution.columns
-        if any(lacks_sql(compiled, column_version, "row") for column_version in column.sources)
+        if any(lacks_sql(compiled, column_version, sql("row")) for column_version in column.sources)
     )
 
 
@@ -112,31 +119,42 @@ def _filled(
 
     Where deleted rows stay, so does whether the row is deleted: a change after that finds no older values.
     """
-    marks = compiled.marks_deleted
-    alive, gone = ({DELETED: "false"}, {DELETED: "e.op = 'd'"}) if marks else ({}, {})
-    base = _struct({**{column.name: column.value("base.row") for column in kept}, **alive})
+    alive, deleted = _marks(compiled, sql("false")), _marks(compiled, sql("e.op = 'd'"))
+    base = struct([*((column.name, column.value(sql("base.row"))) for column in kept), *alive])
     if looks_back:
-        base = f"if(base is null, {STORED}, {base})"
-    patched = _struct({**{column.name: _patched(compiled, column) for column in kept}, **gone})
-    over = f"aggregate(later, {base}, (old, e) -> {patched})"
-    newest = _struct({**{column.name: column.value("newest.row") for column in kept}, **alive})
-    return changes.withColumn("filled", F.expr(f"if(size(later) = 0, {newest}, {over})"))
+        base = sql("if(base is null, {stored}, {base})", stored=ident(STORED), base=base)
+    filled = sql(
+        "if(size(later) = 0, {newest}, aggregate(later, {base}, (old, e) -> {patched}))",
+        newest=struct([*((column.name, column.value(_NEWEST)) for column in kept), *alive]),
+        base=base,
+        patched=struct([*((column.name, _patched(compiled, column)) for column in kept), *deleted]),
+    )
+    return changes.selectExpr("*", str(filled.alias("filled")))
 
 
-def _patched(compiled: CompiledTable, column: TargetColumn) -> str:
-    lacking = [lacks_sql(compiled, column_version, "e.row") for column_version in column.sources]
-    condition = " or ".join(f"coalesce({one}, false)" for one in lacking if one)
-    old = f"old.{quote(column.name)}"
+def _marks(compiled: CompiledTable, is_deleted: Sql) -> list[tuple[str, Sql]]:
+    return [(DELETED, is_deleted)] if compiled.marks_deleted else []
+
+
+def _patched(compiled: CompiledTable, column: TargetColumn) -> Sql:
+    lacking = [lacks_sql(compiled, column_version, _CHANGED) for column_version in column.sources]
+    old = sql("old").field(column.name)
     if not compiled.marks_deleted:
-        return f"if({condition}, {patch_sql(compiled, 'e.row', old)}, {column.value('e.row')})"
-    alive = f"if(old.{DELETED}, cast(null as {column.spark}), {old})"
-    changed = f"if({condition or 'false'}, {patch_sql(compiled, 'e.row', alive)}, {column.value('e.row')})"
-    return f"if(e.op = 'd', {old}, {changed})"
+        return _patch(compiled, column, lacking, old)
+    alive = sql(
+        "if({deleted}, {null}, {old})", deleted=sql("old").field(DELETED), null=null_of(column.spark), old=old
+    )
+    changed = _patch(compiled, column, lacking, alive)
+    return sql("if(e.op = 'd', {old}, {changed})", old=old, changed=changed)
 
 
-def _struct(values: dict[str, str]) -> str:
-    fields = [f"'{name}', {sql}" for name, sql in values.items()]
-    return f"named_struct({', '.join(fields)})"
+def _patch(compiled: CompiledTable, column: TargetColumn, lacking: list[Sql | None], old: Sql) -> Sql:
+    return sql(
+        "if({lacks}, {patched}, {value})",
+        lacks=any_true(filter(None, lacking)),
+        patched=patch_sql(compiled, _CHANGED, old),
+        value=column.value(_CHANGED),
+    )
 
 
 def _with_stored(
@@ -148,17 +166,19 @@ def _with_stored(
 ) -> DataFrame:
     """Join the stored rows of the keys that need them; their values become as wide as the batch's."""
     present = set(stored.columns)
-    values = {
-        column.name: f"cast({quote(column.name) if column.name in present else 'null'} as {column.spark})"
+    values = [
+        (
+            column.name,
+            cast(ident(column.name), column.spark) if column.name in present else null_of(column.spark),
+        )
         for column in kept
-    }
-    if compiled.marks_deleted:
-        values[DELETED] = f"coalesce({DELETED}, false)" if DELETED in present else "false"
-    keys = [f"{quote(column.name)} as s_{index}" for index, column in enumerate(evolution.keys)]
+    ]
+    is_deleted = sql("coalesce({c}, false)", c=ident(DELETED)) if DELETED in present else sql("false")
+    row = struct([*values, *_marks(compiled, is_deleted)])
     needed = changes.where("base is null and size(later) > 0").select(
         *(F.col(f"k_{index}").alias(f"n_{index}") for index in range(len(evolution.keys)))
     )
-    held = stored.selectExpr(*keys, f"{_struct(values)} as {STORED}")
+    held = stored.selectExpr(*_stored_keys(evolution), str(row.alias(STORED)))
     few = held.join(F.broadcast(needed), _equal("s", "n", evolution), "left_semi")
     return changes.join(few, _equal("k", "s", evolution), "left")
 
@@ -172,11 +192,16 @@ def count_lost(folded: DataFrame, stored: DataFrame | None, evolution: Evolution
     if not counts.rows_needing_stored_values or stored is None:
         return counts.rows_needing_stored_values
     if DELETED in stored.columns:
-        stored = stored.where(f"not {DELETED}")
-    needed = folded.where(f"kind = '{CHANGE}' and newest.op != 'd' and base is null and size(later) > 0")
-    held = stored.selectExpr(*(f"{quote(column.name)} as s_{i}" for i, column in enumerate(evolution.keys)))
+        stored = stored.where(~F.col(DELETED))
+    changes = folded.where(F.col("kind") == CHANGE)
+    needed = changes.where("newest.op != 'd' and base is null and size(later) > 0")
+    held = stored.selectExpr(*_stored_keys(evolution))
     alive = F.expr("not exists(later, e -> e.op = 'd')")
     return needed.join(held, _equal("k", "s", evolution) & alive, "left_anti").count()
+
+
+def _stored_keys(evolution: Evolution) -> list[str]:
+    return [str(ident(column.name).alias(f"s_{index}")) for index, column in enumerate(evolution.keys)]
 
 
 def _equal(left: str, right: str, evolution: Evolution) -> Column:
@@ -192,23 +217,23 @@ def _swept(
 ) -> DataFrame:
     """Return deletes of the stored rows that are older than a truncate and that no newer change replaces."""
     keys = [column.name for column in evolution.keys]
-    is_older = older_position_sql(compiled, "_cdc_position", f"'{truncated_at}'")
-    older = stored.where(is_older).select(*keys, "_cdc_position")
+    is_older = older_position_sql(compiled, sql("_cdc_position"), literal(truncated_at))
+    older = stored.where(str(is_older)).select(*keys, "_cdc_position")
     gone = older.join(settled.select(*keys), keys, "left_anti")
     columns = {
-        **{field.name: f"cast(null as {field.dataType.simpleString()})" for field in settled.schema},
-        **{name: quote(name) for name in keys},
-        "_cdc_op": "'d'",
-        "_cdc_position": f"greatest(_cdc_position, '{truncated_at}')",
+        **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in settled.schema},
+        **{name: ident(name) for name in keys},
+        "_cdc_op": literal("d"),
+        "_cdc_position": sql("greatest(_cdc_position, {end})", end=literal(truncated_at)),
     }
-    return gone.selectExpr(*(f"{sql} as {quote(name)}" for name, sql in columns.items()))
+    return gone.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
 
 
-def _some_value(kind: SparkType) -> str:
-    match str(kind):
+def _some_value(spark_type: SparkType) -> Sql:
+    match str(spark_type):
         case "date" | "timestamp" | "timestamp_ntz" as moment:
-            return f"{moment}'1970-01-01'"
-        case "string" | "binary" as text:
-            return f"cast('' as {text})"
-        case number:
-            return f"cast(0 as {number})"
+            return sql("{type}'1970-01-01'", type=word(moment))
+        case "string" | "binary":
+            return cast(literal(""), spark_type)
+        case _:
+            return cast(sql("0"), spark_type)

@@ -23,7 +23,7 @@ from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
-from ingest.typemap.sparktype import quote
+from ingest.typemap.sql import ident
 
 
 def pending(
@@ -117,7 +117,7 @@ def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
         return table.rows()
     rows = table.live_rows()
     names = stored_columns(batch.compiled, batch.evolution)
-    return rows.select(*(quote(name) for name in names if name in rows.columns))
+    return rows.select(*(str(ident(name)) for name in names if name in rows.columns))
 
 
 def commit_rows(run: Run, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ingest.compile.evolve import TargetColumn
 from ingest.compile.table import CompiledTable
@@ -19,7 +18,8 @@ from ingest.hudi.keys import (
 )
 from ingest.hudi.options import check_partitions
 from ingest.tables import TableConfig
-from ingest.typemap.sparktype import SparkType, literal, quote
+from ingest.typemap.sparktype import SparkType
+from ingest.typemap.sql import ident, join, literal, sql
 
 
 def check_keys(
@@ -60,10 +60,11 @@ def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetCol
     """Refuse rows with a partition value, outside the key, that is not safe as the name of a folder."""
     names = [name for name in table.target.partition_by if name not in {key.name for key in keys}]
     kinds = {name: kind for name, kind in rows.dtypes if name in names}
-    rules = unsafe_folders(names, kinds, quote)
+    rules = unsafe_folders(names, kinds, ident)
     if not rules:
         return
-    reason = F.expr(f"case {' '.join(f'when {bad} then {literal(why)}' for bad, why in rules)} end")
-    unsafe = rows.select("_cdc_partition", "_cdc_offset", reason.alias("reason")).where("reason is not null")
+    branches = (sql("when {unsafe} then {why}", unsafe=unsafe, why=literal(why)) for unsafe, why in rules)
+    reason = sql("case {branches} end", branches=join(" ", branches)).alias("reason")
+    unsafe = rows.selectExpr("_cdc_partition", "_cdc_offset", str(reason)).where("reason is not null")
     for row in unsafe.orderBy("_cdc_partition", "_cdc_offset").limit(1).collect():
         raise DecodeError(table.topic, row["_cdc_partition"], row["_cdc_offset"], row["reason"])

@@ -34,6 +34,12 @@ MUST_HOLD_SQL: Final[Mapping[str, str]] = {
     # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    # Else Spark replaces ${env:X}, ${system:X} and ${any.setting} in every SQL text: a schema's default or
+    # name would bring the environment, passwords included, into the lake.
+    "spark.sql.variable.substitute": "false",
+    # `ingest.typemap.sql` writes names and texts for the parser's defaults.
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
 }
 MUST_HOLD: Final[Mapping[str, str]] = {
     "spark.serializer": SERIALIZER,

@@ -1,4 +1,4 @@
-"""One Avro type compiled: how to read it, what it becomes, how, and when it cannot."""
+"""Compile one Avro type: how to read it, its Spark type, its conversion, and the values without one."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -12,8 +12,10 @@ from ingest.typemap import sparktype
 from ingest.typemap.decimals import declared_sql, is_number_text, plain_sql, shape_of
 from ingest.typemap.lookup import find_row, find_structure, has_meaning, semantic_of
 from ingest.typemap.mapped import Mapped, of_row
-from ingest.typemap.rows import TypeRow
-from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl, quote
+from ingest.typemap.names import check_fields
+from ingest.typemap.rows import VALUE, TypeRow
+from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl
+from ingest.typemap.sql import any_true, sql, struct
 from ingest.typemap.unavailable import unavailable_sql
 
 __all__ = ["Mapped", "Mapper", "reader_record"]
@@ -28,7 +30,7 @@ class Mapper:
     columns: Mapping[str, Column] = attrs.Factory(dict)
     time_resolution_ns: int | None = None
     placeholder: str = ""
-    """What stands for unavailable values; empty where the source has none."""
+    """The source's sign for unavailable values; empty where it has no such sign."""
     durations: bool = False
     """Whether times of day are durations."""
 
@@ -40,7 +42,7 @@ class Mapper:
             time=rule.time or self.types.time,
             nanos=rule.nanos or self.types.nanos,
             out_of_range=rule.out_of_range or self.types.out_of_range,
-            decimals="string" if rule.type else self.types.decimals,  # what is declared is made of the text
+            decimals="string" if rule.type else self.types.decimals,  # a declared type is made of the text
         )
         mapped = attrs.evolve(self, types=policies).map(avro.not_null(schema), path)
         if rule.type is not None:
@@ -77,7 +79,7 @@ class Mapper:
         return of_row(row, reader, self.types.out_of_range)
 
     def _row(self, notes: avro.Notes, physical: str, path: str) -> TypeRow:
-        """Look a row up: by `connect.name`, else `logicalType`, else the bare physical type."""
+        """Find the row: by `connect.name`, else `logicalType`, else the bare physical type."""
         row = find_row(
             notes, physical, self.types, time_resolution_ns=self.time_resolution_ns, durations=self.durations
         )
@@ -99,11 +101,11 @@ class Mapper:
             return Mapped(semantic, physical, target, reader)
         text = plain_sql(shape.scale)
         if shape.fits:
-            sql, fault = declared_sql(text, shape.target)
-            return Mapped(semantic, physical, shape.target, physical, sql, fault)
+            value, fault = declared_sql(text, shape.target)
+            return Mapped(semantic, physical, shape.target, physical, value, fault)
         if self.types.decimals == "string":
             unit = f"decimal({shape.precision},{shape.scale}), in plain notation"
-            fault = "{c} is not null and {out} is null"  # no bytes are no number
+            fault = sql("{c} is not null and {out} is null")  # empty bytes are not a number
             return Mapped(
                 semantic, physical, Simple("string"), physical, text, fault, unit, units={"": "number"}
             )
@@ -122,13 +124,14 @@ class Mapper:
     def _array(self, array: avro.Array, path: str) -> Mapped:
         self._check_structure(array.notes, "array", path)
         item = self.map(array.items, f"{path}[]")
+        fault = item.fails(sql("x"))
         return Mapped(
             array.notes.connect_name,
             "array",
             ArrayOf(item.spark),
             {"type": "array", "items": _nullable(item.reader)},
-            "{c}" if item.is_plain else f"transform({{c}}, x -> {item.convert('x')})",
-            item.fault and f"exists({{c}}, x -> coalesce({item.fails('x')}, false))",
+            VALUE if item.is_plain else sql("transform({c}, x -> {item})", item=item.convert(sql("x"))),
+            fault and sql("exists({c}, x -> coalesce({fault}, false))", fault=fault),
             item.unit,
             item.loses,
             merges=item.merges,
@@ -136,7 +139,7 @@ class Mapper:
         )
 
     def _check_structure(self, notes: avro.Notes, physical: str, path: str) -> TypeRow | None:
-        """Look up what a structure's own name means; a meaning without a row is an error."""
+        """Find the row of a structure's own name; a meaning without a row is an error."""
         row = find_structure(notes, physical)
         if row is None and has_meaning(notes, physical):
             raise UnmappedTypeError(self.where, path, notes.connect_name, physical)
@@ -145,13 +148,16 @@ class Mapper:
     def _map(self, pairs: avro.MapOf, path: str) -> Mapped:
         self._check_structure(pairs.notes, "map", path)
         value = self.map(pairs.values, f"{path}{{}}")
+        fault = value.fails(sql("v"))
         return Mapped(
             "",
             "map",
             MapOf(value.spark),
             {"type": "map", "values": _nullable(value.reader)},
-            "{c}" if value.is_plain else f"transform_values({{c}}, (k, v) -> {value.convert('v')})",
-            value.fault and f"exists(map_values({{c}}), v -> coalesce({value.fails('v')}, false))",
+            VALUE
+            if value.is_plain
+            else sql("transform_values({c}, (k, v) -> {value})", value=value.convert(sql("v"))),
+            fault and sql("exists(map_values({c}), v -> coalesce({fault}, false))", fault=fault),
             value.unit,
             value.loses,
             merges=value.merges,
@@ -163,31 +169,31 @@ class Mapper:
         if row and row.spark:
             reader = reader_record("Struct", {f.name: _reader_of(f) for f in record.fields})
             return of_row(row, reader, self.types.out_of_range)
+        check_fields([f.name for f in record.fields], self.where, path)
         fields = {f.name: self.map(f.type, f"{path}.{f.name}") for f in record.fields}
-        parts = ", ".join(f"'{n}', {m.convert('{c}.' + quote(n))}" for n, m in fields.items())
-        faults = [m.fails("{c}." + quote(n)) for n, m in fields.items() if m.fault]
+        values = struct((name, mapped.convert(VALUE.field(name))) for name, mapped in fields.items())
+        faults = [fault for name, mapped in fields.items() if (fault := mapped.fails(VALUE.field(name)))]
+        plain = all(mapped.is_plain for mapped in fields.values())
         return Mapped(
             row.semantic if row else "",
             "record",
             Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
-            reader_record("Struct", {n: m.reader for n, m in fields.items()}),
-            "{c}"
-            if all(m.is_plain for m in fields.values())
-            else f"if({{c}} is null, null, named_struct({parts}))",
-            " or ".join(f"coalesce({fault}, false)" for fault in faults),
+            reader_record("Struct", {name: mapped.reader for name, mapped in fields.items()}),
+            VALUE if plain else sql("if({c} is null, null, {values})", values=values),
+            any_true(faults) if faults else None,
             units={f".{n}{key}": unit for n, m in fields.items() for key, unit in m.units.items()},
         )
 
     def _declare(self, mapped: Mapped, declared: str, path: str) -> Mapped:
-        """Compile a column whose type a person declared: a wider one, or the source's own text."""
+        """Compile a column of a declared type: a wider one, or the source's own text."""
         target = parse_ddl(declared)
         if target == Simple("string") and mapped.physical in ("string", "enum"):
             return attrs.evolve(
-                mapped, spark=target, sql="{c}", fault="", loses="", merges="", units={"": ""}
+                mapped, spark=target, sql=VALUE, fault=None, loses="", merges="", units={"": ""}
             )
         if isinstance(target, Decimal) and is_number_text(mapped.semantic, mapped.spark):
-            sql, fault = declared_sql(mapped.sql, target)
-            return attrs.evolve(mapped, spark=target, sql=sql, fault=fault, units={"": ""})
+            value, fault = declared_sql(mapped.sql, target)
+            return attrs.evolve(mapped, spark=target, sql=value, fault=fault, units={"": ""})
         if sparktype.widest(mapped.spark, target) != target:
             raise SchemaError(
                 self.where,
@@ -195,12 +201,11 @@ class Mapper:
                 f"'{declared}' cannot be declared for a {mapped.spark}",
                 "Declare a wider type of the same kind, or string where the source sends text",
             )
-        sql = sparktype.reshape(mapped.sql, mapped.spark, target)
-        return attrs.evolve(mapped, spark=target, sql=sql)
+        return attrs.evolve(mapped, spark=target, sql=sparktype.reshape(mapped.sql, mapped.spark, target))
 
 
 def _reader_of(field: avro.Field) -> Any:
-    """Return what a field of a structure with a meaning is read as: its bare physical type."""
+    """Return the type to read a field of a structure with a meaning as: its bare physical type."""
     return _physical(avro.not_null(field.type))
 
 
@@ -214,7 +219,9 @@ def _physical(schema: avro.Schema) -> str:
 
 def reader_record(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON of a record to read with: every field nullable, absent ones null."""
-    rendered = [{"name": field, "type": _nullable(kind), "default": None} for field, kind in fields.items()]
+    rendered = [
+        {"name": field, "type": _nullable(reader), "default": None} for field, reader in fields.items()
+    ]
     return {"type": "record", "name": name, "fields": rendered}
 
 

@@ -5,7 +5,8 @@ import attrs
 from ingest import avro
 from ingest.errors import SchemaError
 from ingest.typemap import sparktype
-from ingest.typemap.sparktype import Decimal, Simple
+from ingest.typemap.sparktype import Decimal, Simple, type_sql
+from ingest.typemap.sql import Sql, sql
 
 UNKNOWN_PRECISION = 64
 """The precision that Confluent's and Apicurio's converters write for a decimal without one."""
@@ -66,16 +67,22 @@ def _number(text: str, name: str, where: str, path: str) -> int:
         raise SchemaError(where, path, f"has a {name} that is not a number: {text[:40]}") from error
 
 
-def plain_sql(scale: int) -> str:
-    """Return SQL for the plain notation of a decimal's bytes, `{c}`."""
-    return f"ingest_plain_decimal({scale}, {{c}})"
+def plain_sql(scale: int) -> Sql:
+    """Return the plain notation of a decimal's bytes, `{c}`."""
+    return sql("ingest_plain_decimal({scale}, {c})", scale=scale)
 
 
-def declared_sql(text: str, target: Decimal) -> tuple[str, str]:
-    """Return SQL that makes a decimal of a number's text, and SQL that is true where that loses a digit."""
-    fraction = f"if(contains({text}, '.'), rtrim('0', substring_index({text}, '.', -1)), '')"
-    lossy = f"length({fraction}) > {target.scale} or contains(upper({text}), 'E')"
-    return f"try_cast({text} as {target})", f"{{c}} is not null and ({{out}} is null or {lossy})"
+def declared_sql(text: Sql, target: Decimal) -> tuple[Sql, Sql]:
+    """Return a number's text as a decimal, and a condition that is true where that loses a digit."""
+    value = sql("try_cast({text} as {type})", text=text, type=type_sql(target))
+    fault = sql(
+        "{c} is not null and ({out} is null or length("
+        "if(contains({text}, '.'), rtrim('0', substring_index({text}, '.', -1)), '')) > {scale} "
+        "or contains(upper({text}), 'E'))",
+        text=text,
+        scale=target.scale,
+    )
+    return value, fault
 
 
 def is_number_text(semantic: str, spark: sparktype.SparkType) -> bool:

@@ -13,9 +13,9 @@ _PLAIN_RECORDS = "io.debezium.connector."
 
 
 def semantic_of(notes: avro.Notes) -> str:
-    """Return what a type is called in the type table: `connect.name`, else `logicalType`, else nothing."""
+    """Return the name of a type in the type table: `connect.name`, else `logicalType`, else empty."""
     name = notes.semantic
-    return next((known for known in _VENDOR_NAMES if name.endswith(f".{known}")), name)
+    return next((vendor for vendor in _VENDOR_NAMES if name.endswith(f".{vendor}")), name)
 
 
 def find_row(
@@ -32,14 +32,14 @@ def find_row(
 
 
 def find_structure(notes: avro.Notes, physical: str) -> TypeRow | None:
-    """Find the row of a record, an array or a map, whose name, if it has any, is its meaning."""
+    """Find the row of a record, an array or a map by its name, if it has one."""
     return TYPES.get((notes.connect_name, physical, "")) if notes.connect_name else None
 
 
 def has_meaning(notes: avro.Notes, physical: str) -> bool:
     """Tell whether a structure's name must have a row.
 
-    Every record is named: by its topic or its place, unless Debezium or Connect give the name a meaning.
+    Every record is named by its topic or its path, unless Debezium or Connect give the name a meaning.
     """
     name = notes.connect_name
     if physical != "record":

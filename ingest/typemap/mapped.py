@@ -1,12 +1,13 @@
-"""A compiled type as a value, and one made of a row of the type table."""
+"""A compiled type as a value, and the one of a row of the type table."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import attrs
 
-from ingest.typemap.rows import TypeRow
+from ingest.typemap.rows import VALUE, TypeRow
 from ingest.typemap.sparktype import SparkType, parse_ddl
+from ingest.typemap.sql import Sql, join, sql
 
 _OUTSIDE = "infinity, and dates outside the years 1 to 9999 (null)"
 
@@ -15,21 +16,21 @@ _OUTSIDE = "infinity, and dates outside the years 1 to 9999 (null)"
 class Mapped:
     """A compiled type.
 
-    `reader` is the Avro JSON (without the null branch) to decode with; `sql` makes the Spark value of the
-    decoded one, `{c}`; `fault` is SQL that is true where it cannot, or empty where it always can;
-    `unavailable` is SQL that is true for a value that the source did not send, or empty where it always does;
-    `merges` is the part of `loses` by which two values may become one: what becomes null is no part of it.
+    `reader` is the Avro JSON (without the null branch) to decode with.  `sql` converts the decoded value,
+    `{c}`, to the Spark value, `{out}`; `fault` is true where it cannot, None where it always can.
+    `unavailable` is true for a value that the source did not send, None where it sends all.  `merges` is the
+    part of `loses` by which two values may become one; a value that becomes null is not part of it.
     """
 
     semantic: str
     physical: str
     spark: SparkType
     reader: Any = attrs.field(hash=False)
-    sql: str = "{c}"
-    fault: str = ""
+    sql: Sql = VALUE
+    fault: Sql | None = None
     unit: str = ""
     loses: str = ""
-    unavailable: str = ""
+    unavailable: Sql | None = None
     merges: str = ""
     units: Mapping[str, str] = attrs.field(factory=lambda: {"": ""}, hash=False)
     """What the stored values count or spell, where their Spark type does not say it, by path (`[]`, `.a`)."""
@@ -47,23 +48,23 @@ class Mapped:
     @property
     def is_plain(self) -> bool:
         """Tell whether the decoded value is the Spark value."""
-        return self.sql == "{c}"
+        return self.sql == VALUE
 
-    def convert(self, value: str) -> str:
-        """Return SQL that converts `value`."""
-        return self.sql.replace("{c}", value)
+    def convert(self, value: Sql) -> Sql:
+        """Return `value` converted."""
+        return self.sql.of(c=value)
 
-    def fails(self, value: str, converted: str | None = None) -> str:
-        """Return SQL that is true where `value` cannot be converted; empty where it always can.
+    def fails(self, value: Sql) -> Sql | None:
+        """Return a condition that is true where `value` cannot be converted; None where it always can."""
+        return self.fault.of(c=value, out=self.convert(value)) if self.fault else None
 
-        `converted` is where the result of `convert` already stands, so that it is not made twice.
-        """
-        out = self.convert(value) if converted is None else converted
-        return self.fault.replace("{c}", value).replace("{out}", out)
+    def is_unavailable(self, value: Sql) -> Sql | None:
+        """Return a condition that is true where the source did not send `value`; None where it sends all."""
+        return self.unavailable.of(c=value) if self.unavailable else None
 
 
 def of_row(row: TypeRow, reader: Any, beyond: Literal["fail", "null"]) -> Mapped:
-    """Make what a row says; `beyond` is what becomes of a value that Spark's dates do not hold."""
+    """Compile a row; `beyond` decides about values that Spark's dates do not hold."""
     mapped = Mapped(
         row.semantic,
         row.physical,
@@ -76,14 +77,14 @@ def of_row(row: TypeRow, reader: Any, beyond: Literal["fail", "null"]) -> Mapped
         merges=row.loses,
         units={"": row.stored},
     )
-    if not row.beyond:
+    if row.beyond is None:
         return mapped
     if beyond == "fail":
-        return attrs.evolve(mapped, fault=" or ".join(filter(None, (row.beyond, row.fault))))
-    inside = f"not coalesce({row.beyond}, false)"
+        return attrs.evolve(mapped, fault=join(" or ", filter(None, (row.beyond, row.fault))))
+    inside = sql("not coalesce({beyond}, false)", beyond=row.beyond)
     return attrs.evolve(
         mapped,
-        sql=f"if({inside}, {row.sql}, null)",
-        fault=row.fault and f"{inside} and ({row.fault})",
+        sql=sql("if({inside}, {value}, null)", inside=inside, value=row.sql),
+        fault=row.fault and sql("{inside} and ({fault})", inside=inside, fault=row.fault),
         loses=" and ".join(filter(None, (row.loses, _OUTSIDE))),
     )

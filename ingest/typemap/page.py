@@ -1,4 +1,4 @@
-"""The type table as a page: what a connector's types become, for people."""
+"""The type table as a page for people: the Spark type of each of a connector's types."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _PARTS = ("Date", "Time", "Timestamp", "ZonedTime", "ZonedTimestamp", "Duration"
 _STRUCTURED = tuple(f"Structured{name}" for name in _PARTS)
 _GEOMETRY = tuple(f"geometry.{n}" for n in ("Point", "Geometry", "Geography", "Circle", "Line"))
 
-# What each connector sends beside plain types and Connect's own (the connector pages' data type mappings).
+# The types of each connector besides plain ones and Connect's own (the connector pages' data type mappings).
 _SENDS: dict[str, tuple[str, ...]] = {
     "sqlserver": (*_TIMES, "NanoTime", "NanoTimestamp", "Xml"),
     "oracle": (*_TIMES, "NanoTimestamp", "Interval", "MicroDuration", "VariableScaleDecimal", "Xml"),
@@ -31,7 +31,7 @@ _SENDS: dict[str, tuple[str, ...]] = {
 
 @attrs.frozen
 class TypeLine:
-    """One type under one policy of `[types]`, if it has any: how it is carried, and what it becomes."""
+    """One type under one policy of `[types]`, if it has any: its physical type and its Spark type."""
 
     semantic: str
     physical: str
@@ -43,7 +43,7 @@ class TypeLine:
 
 
 def type_lines(dialect: Dialect) -> tuple[TypeLine, ...]:
-    """Return what a connector's types become, plain types first."""
+    """Return the lines of a connector's types, plain types first."""
     return tuple(_line(row) for row in _rows(dialect))
 
 

@@ -1,11 +1,11 @@
-"""The type table: what every semantic type becomes.  Rows only, no logic.
+"""The type table: every semantic type and its Spark type.  Rows only, no logic.
 
 A row is found by (semantic, physical, policy).  `spark` is the type in the table.  `logical` is the Avro
-logical type under which Spark's own decoder already gives a better value than the bare physical one;
-`sql` turns that value, `{c}`, into the `spark` type; `fault` is SQL that is true for a value which the
-type cannot hold (`{out}` is what `sql` made of it): such a record is set aside, never stored as if true.
-`beyond` is true for infinity and for years outside 1 to 9999: a fault too, or null by policy.  A row of a
-record or an array without a `spark` type keeps the structure.
+logical type under which Spark's own decoder already gives a better value than the bare physical one.
+`sql` converts that value, `{c}`, to the `spark` type.  `fault` is true for a value that the type cannot hold,
+`{out}` being the result of `sql`: such a record is rejected, never stored as if true.  `beyond` is true for
+infinity and for years outside 1 to 9999: a fault too, or null by policy.  A row of a record or an array
+without a `spark` type keeps the structure.
 
 Sources: DBZ = debezium `io.debezium.time.*` / `io.debezium.data.*` javadoc and the connector pages' tables of
 data type mappings; KC = kafka connect `org.apache.kafka.connect.data.*`; AVRO = Avro 1.11 specification.
@@ -16,6 +16,14 @@ from types import MappingProxyType
 import attrs
 
 from ingest.typemap.decimals import MAX_SCALE, MIN_SCALE
+from ingest.typemap.sql import Sql, join, literal, sql, word
+
+VALUE = sql("{c}")
+"""The decoded value itself."""
+
+
+def _template(template: Sql | str) -> Sql:
+    return template if isinstance(template, Sql) else sql(template)
 
 
 @attrs.frozen
@@ -25,13 +33,13 @@ class TypeRow:
     semantic: str
     physical: str
     spark: str
-    sql: str = "{c}"
+    sql: Sql = attrs.field(default=VALUE, converter=_template)
     logical: str = ""
-    fault: str = ""
+    fault: Sql | None = attrs.field(default=None, converter=attrs.converters.optional(_template))
     unit: str = ""
     loses: str = ""
     policy: str = ""
-    beyond: str = ""
+    beyond: Sql | None = attrs.field(default=None, converter=attrs.converters.optional(_template))
     source: str = ""
     stored: str = ""
     """What the stored values count or spell, where the Spark type does not say it.
@@ -40,30 +48,27 @@ class TypeRow:
     """
 
 
-# A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 wraps what NanoTimestamp's 64 bits cannot
-# hold, without a sign: the last two digits tell by how many times 2^64 (`Ticks.java` in jvm/,
-# which gives the microseconds).
+# A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 silently wraps values that NanoTimestamp's
+# 64 bits cannot hold: the last two digits give the multiple of 2^64 (`Ticks.java` in jvm/, which gives the
+# microseconds).
 _WRAP = 1 << 64
 _WRAPS_BY_REMAINDER = {-16 * k % 100: k for k in range(-10, 15)}  # remainders are the multiples of 4
-_UNWRAPPED_NS = (
-    "(cast({{c}} as decimal(38,0)) + element_at(array({wraps}), int(pmod({{c}}, 100) div 4) + 1))".format(
-        wraps=", ".join(f"{_WRAPS_BY_REMAINDER[remainder] * _WRAP}BD" for remainder in range(0, 100, 4))
-    )
+_WRAPS = join(", ", (sql("{n}BD", n=_WRAPS_BY_REMAINDER[last] * _WRAP) for last in range(0, 100, 4)))
+_UNWRAPPED_NS = sql(
+    "(cast({c} as decimal(38,0)) + element_at(array({wraps}), int(pmod({c}, 100) div 4) + 1))", wraps=_WRAPS
 )
-_NANOS_TO_MICROS = "{c} div 1000 - if({c} % 1000 < 0, 1, 0)"  # towards the past, also at the end of 64 bits
-_MICROS_NTZ = "cast(timestamp_micros({micros}) as timestamp_ntz)"  # the run's session zone is UTC
+_NANOS_TO_MICROS = sql("{c} div 1000 - if({c} % 1000 < 0, 1, 0)")  # rounds towards the past
+_MICROS_NTZ = sql("cast(timestamp_micros({c}) as timestamp_ntz)")  # the run's session zone is UTC
+_NANOS_NTZ = _MICROS_NTZ.of(c=_NANOS_TO_MICROS)
+_NANOS_TEXT = sql(
+    "concat(date_format({timestamp}, {format}), lpad(cast(int(pmod({c}, 1000)) as string), 3, '0'))",
+    timestamp=_NANOS_NTZ,
+    format=literal("yyyy-MM-dd'T'HH:mm:ss.SSSSSS"),
+)
 
 
-def _nanos_text(nanos: str) -> str:
-    """Return SQL for `yyyy-MM-ddTHH:mm:ss.fffffffff` of a count of nanoseconds."""
-    micros = _MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS)
-    digits = "lpad(cast(int(pmod({c}, 1000)) as string), 3, '0')"
-    text = f"concat(date_format({micros}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\"), {digits})"
-    return text.replace("{c}", nanos)
-
-
-def _outside_day(of_second: str) -> str:
-    return f"{{c}} < 0 or {{c}} > 86400 * {of_second}"
+def _outside_day(units_per_second: str) -> Sql:
+    return sql("{c} < 0 or {c} > 86400 * {units}", units=word(units_per_second))
 
 
 _BEYOND_DATE = "{c} not between date'0001-01-01' and date'9999-12-31'"
@@ -71,34 +76,53 @@ _BEYOND_NTZ = (
     "{c} not between timestamp_ntz'0001-01-01 00:00:00' and timestamp_ntz'9999-12-31 23:59:59.999999'"
 )
 
-# Text of Java's ISO format has a sign where the year is negative or has more than four digits; other text is
-# no date: a fault.  The first test is cheap, and lets only what may be beyond through to the others: by `if`,
-# since Spark evaluates what stands twice after an `and` ahead of it.
-_IF_BEYOND = "if({{c}} < '1' or {{c}} >= '9', {test}, false)"  # a sign, a year from 9000 on, a word
-_ISO_BEYOND = "'^([+][1-9][0-9][0-9][0-9][0-9]+|-[0-9][0-9][0-9][0-9]+|0000)-[0-9][0-9]-[0-9][0-9]'"
-_IS_BEYOND = f"{{c}} in ('infinity', '-infinity') or {{c}} rlike {_ISO_BEYOND}"
-_BEYOND_TEXT = _IF_BEYOND.format(test=_IS_BEYOND)
-_YEARS = "timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'"
-_BEYOND_ZONED = _IF_BEYOND.format(  # an offset may carry the first and the last hours into other years
-    test=f"{_IS_BEYOND} or coalesce(ingest_instant({{c}}) not between {_YEARS}, false)"
+# Java's ISO format writes a sign where the year is negative or has more than four digits; other text is a
+# fault.  The first test is cheap and decides whether the others run: by `if`, since Spark evaluates an
+# expression that occurs twice after an `and` ahead of it.
+_IF_BEYOND = sql("if({c} < '1' or {c} >= '9', {test}, false)")  # a sign, a year from 9000 on, a word
+_IS_BEYOND = sql(
+    "{c} in ('infinity', '-infinity') or {c} rlike {pattern}",
+    pattern=literal("^([+][1-9][0-9][0-9][0-9][0-9]+|-[0-9][0-9][0-9][0-9]+|0000)-[0-9][0-9]-[0-9][0-9]"),
 )
-_SIGNED = "left({c}, 1) in ('-', '+')"  # what is not beyond: Spark takes -2024 for a year
-_UNPARSED = "{c} is not null and {out} is null"
-_NO_ZONE = "replace({c}, 'Z', '')"  # isostring's Z means "no zone"
+_BEYOND_TEXT = _IF_BEYOND.of(test=_IS_BEYOND)
+_YEARS = sql("timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.999999Z'")
+_INSTANT_BEYOND = sql("coalesce(ingest_instant({c}) not between {years}, false)", years=_YEARS)
+# An offset may carry the first and the last hours into other years.
+_BEYOND_ZONED = _IF_BEYOND.of(test=sql("{text} or {instant}", text=_IS_BEYOND, instant=_INSTANT_BEYOND))
+_SIGNED = sql("left({c}, 1) in ('-', '+')")  # Spark takes -2024 for a year
+_UNPARSED = sql("{c} is not null and {out} is null")
+_UNPARSED_OR_SIGNED = sql("{unparsed} or {signed}", unparsed=_UNPARSED, signed=_SIGNED)
+_NO_ZONE = sql("replace({c}, 'Z', '')")  # isostring's Z means "no zone"
 
 # CDL's timestamps are text, or milliseconds as text.
-_IS_COUNT = "{c} rlike '^-?[0-9]+$'"
-_COUNT = "try_cast({c} as bigint)"
-_YEARS_MS = "-62135596800000 and 253402300799999"
-_CDL_TIMESTAMP = (
-    f"if({_IS_COUNT}, cast(timestamp_millis(if({_COUNT} between {_YEARS_MS}, {_COUNT}, null)) "
-    "as timestamp_ntz), try_cast({c} as timestamp_ntz))"
+_IS_COUNT = sql("{c} rlike '^-?[0-9]+$'")
+_COUNT = sql("try_cast({c} as bigint)")
+_YEARS_MS = sql("-62135596800000 and 253402300799999")
+_CDL_TIMESTAMP = sql(
+    "if({is_count}, cast(timestamp_millis(if({count} between {years}, {count}, null)) as timestamp_ntz), "
+    "try_cast({c} as timestamp_ntz))",
+    is_count=_IS_COUNT, count=_COUNT, years=_YEARS_MS,
+)  # fmt: skip
+_CDL_FAULT = sql(
+    "{unparsed} or {has_offset} or ({signed} and not {is_count})",
+    unparsed=_UNPARSED,
+    has_offset=sql("{c} rlike ':[0-9.]+ ?[+-][0-9:]+$'"),  # Spark would drop it
+    signed=_SIGNED,
+    is_count=_IS_COUNT,
 )
-_HAS_OFFSET = "{c} rlike ':[0-9.]+ ?[+-][0-9:]+$'"  # Spark would drop it
+_CDL_BEYOND = sql(
+    "({text} or ({is_count} and {count} not between {years}))",
+    text=_BEYOND_TEXT, is_count=_IS_COUNT, count=_COUNT, years=_YEARS_MS,
+)  # fmt: skip
 
 _CLOCK, _MICROS, _STAMP, _NUMBER = "time of day", "µs since midnight", "timestamp", "number"
 
 _MAX_BYTES = 61_230  # of the longest number, 147,455 digits
+_VARIABLE_SCALE = sql(
+    "if({c}.scale between {min} and {max} and octet_length({c}.value) <= {bytes}, "
+    "ingest_plain_decimal({c}.scale, {c}.value), null)",
+    min=MIN_SCALE, max=MAX_SCALE, bytes=_MAX_BYTES,
+)  # fmt: skip
 
 _DBZ_TIME = "DBZ io.debezium.time"
 _BELOW_MICRO = "digits below 1 µs"
@@ -121,8 +145,8 @@ _ROWS = (
             unit="days since 1970-01-01", source="KC Date"),
     TypeRow("date", "int", "date", logical="date", beyond=_BEYOND_DATE,
             unit="days since 1970-01-01", source="AVRO date"),
-    TypeRow("io.debezium.time.IsoDate", "string", "date", sql=f"try_cast({_NO_ZONE} as date)",
-            fault=f"{_UNPARSED} or {_SIGNED}", beyond=_BEYOND_TEXT, unit="ISO-8601 date, Z means no zone",
+    TypeRow("io.debezium.time.IsoDate", "string", "date", sql=sql("try_cast({text} as date)", text=_NO_ZONE),
+            fault=_UNPARSED_OR_SIGNED, beyond=_BEYOND_TEXT, unit="ISO-8601 date, Z means no zone",
             source=f"{_DBZ_TIME}.IsoDate"),
     # --- times of day --------------------------------------------------------------------------
     TypeRow("io.debezium.time.Time", "int", "string", sql="ingest_clock({c}, 3)", policy="string",
@@ -172,17 +196,17 @@ _ROWS = (
             logical="local-timestamp-micros", unit="µs since 1970-01-01, no zone",
             source=f"{_DBZ_TIME}.MicroTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
-            sql=_MICROS_NTZ.replace("{micros}", _NANOS_TO_MICROS), loses=_BELOW_MICRO,
+            sql=_NANOS_NTZ, loses=_BELOW_MICRO,
             unit="ns since 1970-01-01, no zone", source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "bigint", policy="bigint",
             unit="ns since 1970-01-01, no zone", stored="ns since 1970-01-01",
             source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
-            sql=_nanos_text("{c}"), unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
+            sql=_NANOS_TEXT, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             stored=_STAMP, source=f"{_DBZ_TIME}.NanoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "timestamp_ntz", policy="timestamp",
-            sql=f"try_cast({_NO_ZONE} as timestamp_ntz)", loses=_BELOW_MICRO,
-            fault=f"{_UNPARSED} or {_SIGNED}", beyond=_BEYOND_TEXT,
+            sql=sql("try_cast({text} as timestamp_ntz)", text=_NO_ZONE), loses=_BELOW_MICRO,
+            fault=_UNPARSED_OR_SIGNED, beyond=_BEYOND_TEXT,
             unit="ISO-8601 timestamp, Z means no zone", source=f"{_DBZ_TIME}.IsoTimestamp"),
     TypeRow("io.debezium.time.IsoTimestamp", "string", "string", policy="string", sql=_NO_ZONE,
             unit="ISO-8601 timestamp, Z means no zone", stored=_STAMP, source=f"{_DBZ_TIME}.IsoTimestamp"),
@@ -192,8 +216,7 @@ _ROWS = (
             sql="ingest_instant({c})", unit="ISO-8601 timestamp with offset", beyond=_BEYOND_ZONED,
             loses=f"the offset, and {_BELOW_MICRO}", source=f"{_DBZ_TIME}.ZonedTimestamp"),
     TypeRow("cdc.data.timestamp", "string", "timestamp_ntz", sql=_CDL_TIMESTAMP,
-            fault=f"{_UNPARSED} or {_HAS_OFFSET} or ({_SIGNED} and not {_IS_COUNT})",
-            beyond=f"({_BEYOND_TEXT} or ({_IS_COUNT} and {_COUNT} not between {_YEARS_MS}))",
+            fault=_CDL_FAULT, beyond=_CDL_BEYOND,
             loses=_BELOW_MICRO, unit="timestamp, or ms since 1970-01-01, no zone",
             source="CDL com.*.cdc.data.timestamp"),
     # --- numbers -------------------------------------------------------------------------------
@@ -202,10 +225,7 @@ _ROWS = (
     TypeRow("decimal", "bytes", "decimal({precision},{scale})", logical="decimal",
             source="AVRO decimal"),
     TypeRow("io.debezium.data.VariableScaleDecimal", "record", "string",
-            sql=f"if({{c}}.scale between {MIN_SCALE} and {MAX_SCALE} "
-            f"and octet_length({{c}}.value) <= {_MAX_BYTES}, "
-            "ingest_plain_decimal({c}.scale, {c}.value), null)",
-            fault=_UNPARSED, unit="a number, in plain notation",
+            sql=_VARIABLE_SCALE, fault=_UNPARSED, unit="a number, in plain notation",
             stored=_NUMBER, source="DBZ io.debezium.data.VariableScaleDecimal"),
     TypeRow("cdc.data.Decimal", "string", "string", unit="a number",
             stored=_NUMBER, source="CDL com.*.cdc.data.Decimal"),
@@ -219,7 +239,7 @@ _ROWS = (
     TypeRow("io.debezium.time.NanoDuration", "long", "bigint",
             unit="ns; a month counts as 30.4375 days", stored="ns of a duration",
             source=f"{_DBZ_TIME}.NanoDuration"),
-    # --- structures that stay as they are --------------------------------------------------------
+    # --- structures that keep their shape --------------------------------------------------------
     *(TypeRow(f"io.debezium.data.geometry.{name}", "record", "", unit="well-known binary, and its SRID",
               source=f"DBZ io.debezium.data.geometry.{name}")
       for name in ("Point", "Geometry", "Geography", "Circle", "Line")),
@@ -244,10 +264,11 @@ _ROWS = (
             stored="bits", source="DBZ io.debezium.data.Bits"),
 )  # fmt: skip
 
-# What a source with 100 ns ticks (SQL Server) allows beyond the rows above: wrapped values are unwrapped.
-_NO_TICKS = (
+# Rows of a source with 100 ns ticks (SQL Server): wrapped values are unwrapped.
+_NO_TICKS = sql(
     "pmod({c}, 4) != 0 or (pmod({c}, 100) != 0 and "
-    f"{_UNWRAPPED_NS} not between -62135596800000000000BD and 253402300799999999900BD)"  # the years 1 … 9999
+    "{unwrapped} not between -62135596800000000000BD and 253402300799999999900BD)",  # the years 1 to 9999
+    unwrapped=_UNWRAPPED_NS,
 )
 _ROWS_100NS = (
     TypeRow("io.debezium.time.NanoTimestamp", "long", "timestamp_ntz", policy="timestamp",
@@ -257,18 +278,18 @@ _ROWS_100NS = (
             fault="pmod({c}, 100) != 0", unit="ns since 1970-01-01, no zone",
             stored="ns since 1970-01-01", source=f"{_DBZ_TIME}.NanoTimestamp; wrapped values have no bigint"),
     TypeRow("io.debezium.time.NanoTimestamp", "long", "string", policy="string",
-            sql=_nanos_text(_UNWRAPPED_NS),
+            sql=_NANOS_TEXT.of(c=_UNWRAPPED_NS),
             fault=_NO_TICKS, unit="ns since 1970-01-01, as yyyy-MM-ddTHH:mm:ss.fffffffff",
             stored=_STAMP, source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
 )  # fmt: skip
 
-# What a source whose times of day are durations (MySQL: -838:59:59 to 838:59:59) allows beyond these rows.
+# Rows of a source whose times of day are durations (MySQL: -838:59:59 to 838:59:59).
 _LONGEST_S = 838 * 3600 + 59 * 60 + 60
 
 
-def _beyond_longest(of_second: int) -> str:
-    longest = f"{_LONGEST_S * of_second}L"  # written out: a product of ints would overflow
-    return f"{{c}} not between -{longest} and {longest}"
+def _beyond_longest(units_per_second: int) -> Sql:
+    longest = _LONGEST_S * units_per_second  # written out: a product of ints would overflow
+    return sql("{c} not between -{longest}L and {longest}L", longest=longest)
 
 
 _ROWS_OF_DURATIONS = (
@@ -292,10 +313,10 @@ TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row 
 TYPES_BY_TICK = MappingProxyType(
     {100: MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_100NS})}
 )
-"""Rows that take the place of those in `TYPES` for a source with that tick, in nanoseconds."""
+"""Rows that replace those in `TYPES` for a source with that tick, in nanoseconds."""
 
 TYPES_OF_DURATIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_DURATIONS})
-"""Rows that take the place of those in `TYPES` for a source whose times of day are durations."""
+"""Rows that replace those in `TYPES` for a source whose times of day are durations."""
 
 POLICIES = MappingProxyType(
     {
@@ -308,4 +329,4 @@ POLICIES = MappingProxyType(
         "io.debezium.time.IsoTimestamp": "nanos",
     }
 )
-"""Which policy of `[types]` chooses among the rows of a semantic type."""
+"""The policy of `[types]` that chooses among the rows of a semantic type."""

@@ -8,6 +8,8 @@ from typing import assert_never
 
 import attrs
 
+from ingest.typemap.sql import Sql, ident, join, quote, sql, struct, word
+
 MAX_PRECISION = 38
 """Digits that a Spark decimal holds (org.apache.spark.sql.types.DecimalType.MAX_PRECISION)."""
 
@@ -65,18 +67,33 @@ class Struct:
 
 SparkType = Simple | Decimal | ArrayOf | MapOf | Struct
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # Spark's lexer knows no other letters
+
+def type_sql(spark_type: SparkType) -> Sql:
+    """Return a type as SQL writes it, in a cast."""
+    match spark_type:
+        case Simple(name):
+            return word(name)
+        case Decimal(precision, scale):
+            return sql("decimal({precision},{scale})", precision=precision, scale=scale)
+        case ArrayOf(items):
+            return sql("array<{items}>", items=type_sql(items))
+        case MapOf(values):
+            return sql("map<string,{values}>", values=type_sql(values))
+        case Struct(fields):
+            typed = (sql("{name}:{type}", name=ident(n), type=type_sql(t)) for n, t in fields)
+            return sql("struct<{fields}>", fields=join(",", typed))
+        case _:
+            assert_never(spark_type)
 
 
-def quote(name: str) -> str:
-    """Return a name as Spark SQL quotes it, where it needs quoting."""
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+def cast(value: Sql, spark_type: SparkType) -> Sql:
+    """Return a value as a type."""
+    return sql("cast({c} as {type})", c=value, type=type_sql(spark_type))
 
 
-def literal(text: str) -> str:
-    """Return a text as Spark SQL writes it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+def null_of(spark_type: SparkType) -> Sql:
+    """Return the null of a type."""
+    return cast(sql("null"), spark_type)
 
 
 # --- DDL ---------------------------------------------------------------------------------------
@@ -91,9 +108,9 @@ def parse_ddl(text: str) -> SparkType:
     try:
         kind, rest = _parse(_TOKEN.findall(text))
     except (IndexError, ValueError) as error:
-        raise ValueError(f"'{text}' is no Spark type") from error
+        raise ValueError(f"'{text}' is not a Spark type") from error
     if rest:
-        raise ValueError(f"'{text}' is no Spark type")
+        raise ValueError(f"'{text}' is not a Spark type")
     return kind
 
 
@@ -155,8 +172,9 @@ _DIGITS = {"int": 10, "bigint": 19}
 def widest(one: SparkType, other: SparkType) -> SparkType | None:
     """Return the narrowest type that holds every value of both, or None.
 
-    Only what loses nothing is on the list; int to string, which Hudi would take silently and for ever, is
-    not.  Hudi 1.2 evolves all of it in place but whole numbers that become decimals (see `in_place`).
+    The list has only lossless changes, so not int to string, which Hudi would accept silently and
+    permanently.  Hudi 1.2 evolves all of them in place but whole numbers that become decimals (see
+    `in_place`).
     """
     match one, other:
         case _ if one == other:
@@ -198,7 +216,7 @@ def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> S
 
 
 def in_place(was: SparkType, wider: SparkType) -> bool:
-    """Tell whether Hudi widens stored values as they are read; else every file has to be written anew."""
+    """Tell whether Hudi widens stored values as they are read; else every file has to be rewritten."""
     match was, wider:
         case Simple(), Decimal():
             return False
@@ -214,34 +232,34 @@ def in_place(was: SparkType, wider: SparkType) -> bool:
 # --- reshaping ---------------------------------------------------------------------------------
 
 
-def reshape(value: str, kind: SparkType, target: SparkType) -> str:
-    """Return SQL that gives `value`, of type `kind`, the wider type `target` (see `widest`)."""
-    match kind, target:
-        case _ if kind == target:
+def reshape(value: Sql, spark_type: SparkType, target: SparkType) -> Sql:
+    """Return `value`, of type `spark_type`, as the wider type `target` (see `widest`)."""
+    match spark_type, target:
+        case _ if spark_type == target:
             return value
         case Struct(fields), Struct(targets):
             return _reshape_struct(value, dict(fields), targets)
         case ArrayOf(items), ArrayOf(target_items):
-            return f"transform({value}, x -> {reshape('x', items, target_items)})"
+            item = reshape(sql("x"), items, target_items)
+            return sql("transform({c}, x -> {item})", c=value, item=item)
         case MapOf(values), MapOf(target_values):
-            return f"transform_values({value}, (k, v) -> {reshape('v', values, target_values)})"
+            wider = reshape(sql("v"), values, target_values)
+            return sql("transform_values({c}, (k, v) -> {wider})", c=value, wider=wider)
         case Simple("float"), Simple("double"):
-            # by way of text, as Hudi reads old float files: 0.1 stays 0.1
-            return f"cast(cast({value} as string) as double)"
+            # Cast through text, as Hudi reads old float files: 0.1 remains 0.1.
+            return sql("cast(cast({c} as string) as double)", c=value)
         case _:
-            return f"cast({value} as {target})"
+            return cast(value, target)
 
 
 def _reshape_struct(
-    value: str, fields: dict[str, SparkType], targets: tuple[tuple[str, SparkType], ...]
-) -> str:
-    parts = [
-        f"'{name}', {reshape(f'{value}.{quote(name)}', fields[name], kind)}"
-        if name in fields
-        else f"'{name}', cast(null as {kind})"
-        for name, kind in targets
-    ]
-    return f"if({value} is null, null, named_struct({', '.join(parts)}))"
+    value: Sql, fields: dict[str, SparkType], targets: tuple[tuple[str, SparkType], ...]
+) -> Sql:
+    parts = struct(
+        (name, reshape(value.field(name), fields[name], target) if name in fields else null_of(target))
+        for name, target in targets
+    )
+    return sql("if({c} is null, null, {struct})", c=value, struct=parts)
 
 
 def has_map(kind: SparkType) -> bool:

@@ -1,4 +1,4 @@
-"""How Debezium says that a value is unavailable, type by type: the placeholder in each of its forms.
+"""Debezium's placeholder of unavailable values, in the form that each type gives it.
 
 Sources: debezium `postgresql/UnchangedToastedPlaceholder.java`,
 `processors/reselect/ReselectColumnsPostProcessor.java`; documentation: `unavailable.value.placeholder`.
@@ -10,7 +10,7 @@ import struct
 import uuid
 
 from ingest import avro
-from ingest.typemap.sparktype import literal
+from ingest.typemap.sql import Sql, binary, join, literal, sql
 
 _TEXTS = frozenset(
     {
@@ -22,28 +22,27 @@ _JSON = "io.debezium.data.Json"
 _UUID = "io.debezium.data.Uuid"
 
 
-def unavailable_sql(schema: avro.Schema, placeholder: str) -> str:
-    """Return SQL over a value `{c}` that is true for the placeholder; empty for a type that never has it.
+def unavailable_sql(schema: avro.Schema, placeholder: str) -> Sql | None:
+    """Return a condition over a value, `{c}`, that is true for the placeholder; None for a type without one.
 
-    The value is the decoded one: types whose values are converted have no placeholder.
+    The value is the decoded one: types with a conversion have no placeholder.
     """
     octets = _octets(placeholder)
-    text = literal(_text(octets))
+    text = _text(octets)
     match avro.not_null(schema):
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS:
-            return f"{{c}} = {text}"
+            return sql("{c} = {text}", text=literal(text))
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _JSON:
-            pairs = _pairs(_text(octets))
-            return f"{{c}} in ({', '.join([text, *map(literal, pairs)])})"
+            return sql("{c} in ({texts})", texts=join(", ", map(literal, [text, *_pairs(text)])))
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
-            return f"{{c}} = {_bytes(octets)}"
+            return sql("{c} = {octets}", octets=binary(octets))
         case avro.Array(items=items):
-            element = _element(avro.not_null(items), octets)
-            return f"{{c}} = array({element})" if element else ""
+            elements = _elements(avro.not_null(items), octets)
+            return sql("{c} = array({elements})", elements=elements) if elements else None
         case avro.MapOf(values=values) if avro.not_null(values) == avro.Scalar("string"):
-            return f"map_keys({{c}}) = array({text})"
+            return sql("map_keys({c}) = array({text})", text=literal(text))
         case _:
-            return ""
+            return None
 
 
 def _octets(placeholder: str) -> bytes:
@@ -63,8 +62,8 @@ def _pairs(text: str) -> list[str]:
     ]
 
 
-def _element(item: avro.Schema, octets: bytes) -> str:
-    """Return the elements of an array that stands for an unavailable one."""
+def _elements(item: avro.Schema, octets: bytes) -> Sql | None:
+    """Return the elements of the array that replaces an unavailable one."""
     codes = struct.unpack(f"{len(octets)}b", octets)  # Java's bytes have signs
     match item:
         case avro.Scalar(physical="string", notes=notes) if notes.semantic == _UUID:
@@ -72,19 +71,15 @@ def _element(item: avro.Schema, octets: bytes) -> str:
         case avro.Scalar(physical="string", notes=notes) if notes.semantic in _TEXTS | {_JSON}:
             return literal(_text(octets))
         case avro.Scalar(physical="bytes", notes=notes) if not notes.semantic:
-            return _bytes(octets)
-        case avro.Scalar(physical="int", notes=notes) if not notes.semantic:
-            return ", ".join(str(code) for code in codes)
-        case avro.Scalar(physical="long", notes=notes) if not notes.semantic:
-            return ", ".join(f"{code}L" for code in codes)
+            return binary(octets)
+        case avro.Scalar(physical="int", notes=notes) if codes and not notes.semantic:
+            return join(", ", (sql("{code}", code=code) for code in codes))
+        case avro.Scalar(physical="long", notes=notes) if codes and not notes.semantic:
+            return join(", ", (sql("{code}L", code=code) for code in codes))
         case _:
-            return ""
+            return None
 
 
 def _name_uuid(name: bytes) -> uuid.UUID:
-    """Return what Java's `UUID.nameUUIDFromBytes` makes: an MD5 digest marked as version 3."""
+    """Return the result of Java's `UUID.nameUUIDFromBytes`: an MD5 digest marked as version 3."""
     return uuid.UUID(bytes=hashlib.md5(name, usedforsecurity=False).digest(), version=3)
-
-
-def _bytes(octets: bytes) -> str:
-    return f"X'{octets.hex().upper()}'"

@@ -45,8 +45,8 @@ def of_flat(**metadata: str) -> EventForm:
 def test_what_is_named_in_sql_is_read(name: str) -> None:
     """A field that the reader did not take would be an error of Spark's."""
     form = of_sample(name)
-    texts = [form.op, form.source_ms, *form.source.values()]
-    roots = {match for text in texts for match in re.findall(rf"{re.escape(EVENT)}\.(\w+)", text)}
+    texts = map(str, [form.op, form.source_ms, *form.source.values()])
+    roots = {match for text in texts for match in re.findall(rf"{re.escape(str(EVENT))}\.`?(\w+)", text)}
     assert roots
     assert roots <= set(form.parts) | {form.row_field}
 
@@ -54,23 +54,23 @@ def test_what_is_named_in_sql_is_read(name: str) -> None:
 def test_a_dialects_sql_is_filled_in() -> None:
     """Source fields by name, and the operation."""
     form = of_sample("sqlserver-zh-value")
-    assert form.resolve("if({op} = 'r', {s.commit_lsn}, null)") == (
-        f"if({EVENT}.op = 'r', {EVENT}.source.commit_lsn, null)"
+    assert str(form.resolve("if({op} = 'r', {s.commit_lsn}, null)")) == (
+        f"if({EVENT}.`op` = 'r', {EVENT}.`source`.`commit_lsn`, null)"
     )
-    assert (form.at("after"), form.at("")) == (f"{EVENT}.after", EVENT)
+    assert (str(form.at("after")), form.at("")) == (f"{EVENT}.`after`", EVENT)
 
 
 def test_a_flattened_row_has_its_parts_in_the_root() -> None:
     """What `add.fields` left out of the position is null, of its own type."""
     form = of_flat(__op="string", __deleted="string", __commit_lsn="string", __source_ts_ms="long")
-    assert form.source == {
-        "commit_lsn": f"{EVENT}.__commit_lsn",
+    assert {name: str(value) for name, value in form.source.items()} == {
+        "commit_lsn": f"{EVENT}.`__commit_lsn`",
         "change_lsn": "cast(null as string)",
         "event_serial_no": "cast(null as bigint)",
     }
-    assert form.source_ms == f"{EVENT}.__source_ts_ms"
+    assert str(form.source_ms) == f"{EVENT}.`__source_ts_ms`"
     assert (form.row_field, form.before_field, form.tombstone_deletes) == ("", "", False)
-    assert form.op == f"if({EVENT}.__deleted = 'true', 'd', {EVENT}.__op)"
+    assert str(form.op) == f"if({EVENT}.`__deleted` = 'true', 'd', {EVENT}.`__op`)"
 
 
 def test_without_deleted_a_tombstone_is_the_delete() -> None:
@@ -86,8 +86,8 @@ def test_without_deleted_a_tombstone_is_the_delete() -> None:
 def test_without_op_every_row_that_is_not_deleted_is_an_update() -> None:
     """`__deleted` alone tells the rest."""
     form = of_flat(__deleted="string", __lsn="long")
-    assert form.op == f"if({EVENT}.__deleted = 'true', 'd', 'u')"
-    assert form.source_ms == "cast(null as bigint)"
+    assert str(form.op) == f"if({EVENT}.`__deleted` = 'true', 'd', 'u')"
+    assert str(form.source_ms) == "cast(null as bigint)"
 
 
 def test_a_key_beside_the_row_is_known() -> None:

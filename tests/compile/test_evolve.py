@@ -13,6 +13,7 @@ from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 from ingest.testing import decimal
 from ingest.typemap.sparktype import parse_ddl
+from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 
 FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)
@@ -253,9 +254,9 @@ def test_a_column_is_read_from_the_variants_that_carry_it() -> None:
     """One alone, the first that is there of several, nothing where none is in the batch."""
     result = compiled([{**ID, "a": "int"}, {**ID, "a": "long"}])
     both, first = evolve(result, [FIRST, SECOND], None), evolve(result, [FIRST], None)
-    assert both.columns[0].value("row") == "coalesce(cast(row.c1 as bigint), row.c2)"
-    assert first.columns[0].value("row") == "row.c1"
-    assert TargetColumn("a", parse_ddl("int")).value("row") == "cast(null as int)"
+    assert str(both.columns[0].value(sql("row"))) == "coalesce(cast(row.`c1` as bigint), row.`c2`)"
+    assert str(first.columns[0].value(sql("row"))) == "row.`c1`"
+    assert str(TargetColumn("a", parse_ddl("int")).value(sql("row"))) == "cast(null as int)"
 
 
 AMOUNTS: list[dict[str, Any]] = [{**ID, "amount": "int"}, {**ID, "amount": "string"}]

@@ -17,6 +17,7 @@ from ingest.tables.evolution import RULES
 from ingest.typemap.column import Mapper
 from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
 from ingest.typemap.sparktype import parse_ddl
+from ingest.typemap.sql import sql
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "registry_fixtures"
@@ -110,10 +111,11 @@ def test_every_row_gives_a_spark_type(row: TypeRow) -> None:
     """And SQL over the value alone."""
     keeps_its_structure = row.physical in ("record", "array") and not row.spark
     assert keeps_its_structure or parse_ddl(row.spark.format(precision=38, scale=4))
-    assert "{c}" in row.sql
-    for sql in (row.sql, row.fault, row.beyond):
-        assert set(re.findall(r"\{(\w*)\}", sql)) <= {"c", "out"}
-        assert sql.count("(") == sql.count(")")
+    assert row.sql.holes == {"c"}
+    for template in filter(None, (row.sql, row.fault, row.beyond)):
+        assert template.holes <= {"c", "out"}
+        text = str(template.of(c=sql("c"), out=sql("out")))
+        assert text.count("(") == text.count(")")
 
 
 def test_policies_are_complete() -> None:

@@ -39,6 +39,10 @@ TRANSACTION = {**HEARTBEAT, "name": "io.debezium.connector.common.TransactionMet
 
 GOOD_KEY = SOURCE.key(id=1)
 
+NO_TIMESTAMP = "value: column at is not a valid timestamp"
+NO_STAMP = "value: column stamp is not a valid timestamp_ntz"
+NO_SERIAL = "value: source.event_serial_no is not a valid position"
+
 
 def value(op: str = "c", *, gone: bool = False, lsn: Any = None, **columns: Any) -> bytes:
     """Encode an event of row 1."""
@@ -110,14 +114,18 @@ BAD = [
     Bad("key cut", f"key: not readable with its own schema, id {KEY_ID}", GOOD, GOOD_KEY[:-1]),
     Bad("key long", f"key: not readable with its own schema, id {KEY_ID}", GOOD, GOOD_KEY + b"\x00"),
     # --- the columns -----------------------------------------------------------------------------
-    Bad("no zoned timestamp", "value: column at is no timestamp", value(at="soon")),
-    Bad("infinity", "value: column at is no timestamp", value(at="infinity")),
+    Bad("no zoned timestamp", NO_TIMESTAMP, value(at="soon")),
+    Bad("infinity", NO_TIMESTAMP, value(at="infinity")),
     *(
-        Bad(f"zone {zone}", "value: column at is no timestamp", value(at=f"2024-01-01T00:00:00{zone}"))
+        Bad(
+            f"zone {zone}",
+            NO_TIMESTAMP,
+            value(at=f"2024-01-01T00:00:00{zone}"),
+        )
         for zone in ("+05:60", "-19:00", "+5x:00", "Q", "+Z")
     ),
     *(
-        Bad(f"moment {at}", "value: column at is no timestamp", value(at=at))
+        Bad(f"moment {at}", NO_TIMESTAMP, value(at=at))
         for at in (
             "2024-13-01T00:00:00Z",
             "2023-02-29T00:00:00+01:00",
@@ -127,21 +135,25 @@ BAD = [
             "+01:00",
         )
     ),
-    Bad("a late day", "value: column day is no date", value(day=2_932_897)),
-    Bad("an early day", "value: column day is no date", value(day=-719_163)),
-    Bad("an endless day", "value: column day is no date", value(day=2**31 - 1)),
-    Bad("a late stamp", "value: column stamp is no timestamp_ntz", value(stamp=253_402_300_800_000_000)),
-    Bad("an endless stamp", "value: column stamp is no timestamp_ntz", value(stamp=2**63 - 1)),
-    Bad("before midnight", "value: column clock is no string", value(clock=-1)),
-    Bad("after midnight", "value: column clock is no string", value(clock=86_400_000_000_001)),
+    Bad("a late day", "value: column day is not a valid date", value(day=2_932_897)),
+    Bad("an early day", "value: column day is not a valid date", value(day=-719_163)),
+    Bad("an endless day", "value: column day is not a valid date", value(day=2**31 - 1)),
+    Bad(
+        "a late stamp",
+        NO_STAMP,
+        value(stamp=253_402_300_800_000_000),
+    ),
+    Bad("an endless stamp", NO_STAMP, value(stamp=2**63 - 1)),
+    Bad("before midnight", "value: column clock is not a valid string", value(clock=-1)),
+    Bad("after midnight", "value: column clock is not a valid string", value(clock=86_400_000_000_001)),
     # --- the source's time -----------------------------------------------------------------------
     *(
-        Bad(f"time {ms}", "value: source.ts_ms is no timestamp", value(lsn={"ts_ms": ms}))
+        Bad(f"time {ms}", "value: source.ts_ms is not a valid timestamp", value(lsn={"ts_ms": ms}))
         for ms in (2**63 - 1, -(2**63), 253_402_300_800_000, -62_135_596_800_001)
     ),
     # --- the position ----------------------------------------------------------------------------
-    Bad("serial", "value: source.event_serial_no is no position", value(lsn={"event_serial_no": -1})),
-    Bad("lsn", "value: source.commit_lsn is no position", value(lsn={"commit_lsn": "0" * 23})),
+    Bad("serial", NO_SERIAL, value(lsn={"event_serial_no": -1})),
+    Bad("lsn", "value: source.commit_lsn is not a valid position", value(lsn={"commit_lsn": "0" * 23})),
 ]
 GOOD_MESSAGES = [(GOOD_KEY, GOOD), (GOOD_KEY, value("d", gone=True)), (GOOD_KEY, None)]
 
@@ -210,8 +222,8 @@ CLOSER = {
     "one byte short": rf"\({len(GOOD) - 1} bytes\)",
     "half": rf"\({len(GOOD) // 2} bytes\)",
     "3 bytes more": r"3 bytes are left over",
-    "39 digits": r"a value is beyond what its type holds",
-    "a foreign schema": r"its schema is no change event",
+    "39 digits": r"a value exceeds the range of its type",
+    "a foreign schema": r"its schema is not that of a change event",
     "key cut": r"\(5 bytes\)",
     "key long": r"1 bytes are left over",
 }

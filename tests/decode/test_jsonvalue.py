@@ -22,6 +22,7 @@ from ingest.errors import SchemaError
 from ingest.local.fixture import RecordedTopic, read_messages, read_recording
 from ingest.names import Topic
 from ingest.tables import Subjects, TableConfig
+from ingest.typemap.sql import sql
 
 pytestmark = pytest.mark.spark
 
@@ -38,11 +39,11 @@ def record(name: str, **fields: Any) -> dict[str, Any]:
 
 def parsed(frame: DataFrame, reader: Any, names: Mapping[str, Mapping[str, str]]) -> DataFrame:
     """Parse the column `text` into `value` and `whole`, beside the others."""
-    sql = parse_sql("text", reader, names)
+    how = parse_sql(sql("text"), reader, names)
     beside = [column for column in frame.columns if column != "text"]
-    raw = frame.selectExpr(*beside, f"{sql.raw} as raw")
-    valued = raw.selectExpr(*beside, "raw", f"{sql.value} as value")
-    return valued.selectExpr(*beside, "value", f"{sql.whole} as whole")
+    raw = frame.selectExpr(*beside, f"{how.raw} as raw")
+    valued = raw.selectExpr(*beside, "raw", f"{how.value} as value")
+    return valued.selectExpr(*beside, "value", f"{how.whole} as whole")
 
 
 # --- the same events as Avro ---------------------------------------------------------------------
@@ -378,4 +379,4 @@ def test_a_payload_is_parsed_once(spark: SparkSession) -> None:
 def test_a_reader_without_a_json_form_is_named() -> None:
     """A logical type that is not known would be lifted wrongly."""
     with pytest.raises(SchemaError, match=r"\$\.after\.t"):
-        parse_sql("text", record("E", after=record("R", t={"type": "long", "logicalType": "x"})), {})
+        parse_sql(sql("text"), record("E", after=record("R", t={"type": "long", "logicalType": "x"})), {})

@@ -170,7 +170,7 @@ def test_sql_servers_positions_are_read_from_their_slips(
     names = [f"sqlserver-{language}-{what}" for what in ("create", "update", "delete")]
     key = json.dumps(sample(document.key))
     events = decoded(spark, document, [(key, json.dumps(message(name, document))) for name in names])
-    assert [tuple(event["place"].values()) for event in events] == [
+    assert [tuple(event["sort_key"].values()) for event in events] == [
         ("1", "00000027:00000758:0005", "00000027:00000758:0003", 1, 100),
         ("1", "00000027:00000ac0:0007", "00000027:00000ac0:0002", 2, 101),
         ("1", "00000027:00000db0:0007", "00000027:00000db0:0005", 1, 102),
@@ -200,7 +200,7 @@ def test_sql_servers_shortened_samples_are_read(
     (event,) = decoded(spark, ZH, [(json.dumps({**key, "payload": {"pk": pk}}), json.dumps(found))])
     assert (event["kind"], event["rejected"], event["op"]) == ("change", False, op)
     assert (event["k"], event["row"]) == ({"pk": pk}, row)
-    assert event["place"]["p0"] == snapshot
+    assert event["sort_key"]["p0"] == snapshot
 
 
 @pytest.mark.spark
@@ -212,7 +212,7 @@ def test_oracles_truncate_is_one(spark: SparkSession) -> None:
     ]
     create, truncate = decoded(spark, ORACLE, records)
     assert (create["kind"], truncate["kind"], truncate["rejected"]) == ("change", "truncate", False)
-    assert truncate["place"]["p3"] == "13271102".zfill(20)
+    assert truncate["sort_key"]["p3"] == "13271102".zfill(20)
 
 
 @pytest.mark.spark

@@ -14,6 +14,7 @@ from ingest import avro
 from ingest.tables import Column, Types
 from ingest.testing import decimal, nullable, semantic, unscaled
 from ingest.typemap.column import Mapped, Mapper
+from ingest.typemap.sql import sql
 
 pytestmark = pytest.mark.spark
 
@@ -146,8 +147,8 @@ def test_every_value_is_converted_or_a_fault(case: Case, spark: SparkSession) ->
     """Never rounded, never another moment, and no value stops the others."""
     found = case.compile()
     frame = spark.createDataFrame([(value,) for value in (*case.outcomes, None)], f"c {case.ddl}")
-    text = f"cast({found.convert('c')} as string)"
-    rows = frame.selectExpr(text, f"coalesce({found.fails('c') or 'false'}, false)").collect()
+    text = f"cast({found.convert(sql('c'))} as string)"
+    rows = frame.selectExpr(text, f"coalesce({found.fails(sql('c')) or 'false'}, false)").collect()
     outcomes = [FAULT if fault else out for out, fault in rows]
     assert dict(zip(case.outcomes, outcomes, strict=False)) == case.outcomes
     assert outcomes[-1] is None, "null stays null"
@@ -159,7 +160,9 @@ def test_arrays_hold_null_for_what_lies_beyond_and_fail_for_rubbish(spark: Spark
     found = Case("", kind, "", {}, types=Types(out_of_range="null")).compile()
     rows = [(["infinity", "2024-01-01T00:00:00Z", None],), (["2024-01-01T00:00:00Z", "x"],)]
     frame = spark.createDataFrame(rows, "c array<string>")
-    one, other = frame.selectExpr(f"cast({found.convert('c')} as array<string>)", found.fails("c")).collect()
+    one, other = frame.selectExpr(
+        f"cast({found.convert(sql('c'))} as array<string>)", str(found.fails(sql("c")))
+    ).collect()
     assert tuple(one) == ([None, "2024-01-01 00:00:00", None], False)
     assert other[1]
 
@@ -211,8 +214,8 @@ def test_a_placeholder_is_known_in_each_of_its_forms(placeholder: str, spark: Sp
     for kind, ddl, absent, present in forms(PLACEHOLDERS[placeholder]):
         found = Case("", kind, ddl, {}).compile(placeholder)
         frame = spark.createDataFrame([(absent,), (present,), (None,)], f"c {ddl}")
-        sql = f"coalesce({found.unavailable.replace('{c}', found.convert('c'))}, false)"
-        assert [row[0] for row in frame.selectExpr(sql).collect()] == [True, False, False], (kind, sql)
+        text = f"coalesce({found.is_unavailable(found.convert(sql('c')))}, false)"
+        assert [row[0] for row in frame.selectExpr(text).collect()] == [True, False, False], (kind, text)
 
 
 @pytest.mark.parametrize(

@@ -138,13 +138,13 @@ def test_values_inside_arrays_maps_and_structs_are_converted_and_judged(spark: S
     first = "[{1969-12-31 23:59:59.999999, null}, null, {null, 2024-01-01 00:00:00}]"
     assert [tuple(row) for row in shown] == [(first, "{a -> 1970-01-01, b -> null}"), (None, None)]
     reasons = explain_rejects(messages, compiled(topic.versions)).orderBy("offset").collect()
-    inside = "value: column list is no array<struct<at:timestamp_ntz,zone:timestamp>>"
+    inside = "value: column list is not a valid array<struct<at:timestamp_ntz,zone:timestamp>>"
     assert [row.error for row in reasons] == [
         None,
         None,
         inside,
         inside,
-        "value: column map is no map<string,date>",
+        "value: column map is not a valid map<string,date>",
     ]
 
 

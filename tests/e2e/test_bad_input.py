@@ -89,7 +89,7 @@ CASES: Final[Mapping[str, Case]] = {
         "key: not readable",
     ),
     "text_key": Case(text_as_key, "unknown-schema", "key: "),
-    "note": Case(note_as_value, "unreadable", "its schema is no change event"),
+    "note": Case(note_as_value, "unreadable", "its schema is not that of a change event"),
     "unmapped": Case(unmapped_type, "unmapped-schema", "io.debezium.data.geometry.Blob"),
 }
 STRICT: Final = {"strict": "max_rows = 0", "many": "max_share = 0.5"}

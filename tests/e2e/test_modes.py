@@ -198,4 +198,4 @@ def test_a_json_range_of_only_tombstones_is_read(make_deployment: Make) -> None:
     (done,) = deployment.run().tables
     assert done.counts.rejected == 1
     (reject,) = deployment.session.rejects("nopk").records
-    assert "value: is no JSON" in reject.error
+    assert "value: not JSON" in reject.error

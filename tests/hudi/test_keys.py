@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.hudi.keys import unsafe_key_change, unsafe_key_type, unsafe_partition_type, unsafe_texts
+from ingest.typemap.sql import ident
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -126,7 +127,7 @@ def test_keys_that_hudi_would_lose_or_mix_up_are_named(spark: SparkSession) -> N
             "case "
             + " ".join(
                 f"""when {bad} then "{why}" """
-                for bad, why in unsafe_texts({"a": "string", "b": "string"}, str, partition_by)
+                for bad, why in unsafe_texts({"a": "string", "b": "string"}, ident, partition_by)
             )
             + " end as why"
         ).collect()

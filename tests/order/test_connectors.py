@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from ingest import avro
 from ingest.compile.envelope import Envelope
 from ingest.compile.event import form_of
-from ingest.compile.position import place_sql, position_sql, terms_of
+from ingest.compile.position import position_sql, sort_key_sql, terms_of
 from ingest.dialects import DIALECTS
+from ingest.typemap.sql import sql
 
 pytestmark = pytest.mark.spark
 
@@ -114,11 +115,13 @@ def positions(spark: SparkSession, case: Case) -> list[str]:
     random.Random(3).shuffle(rows)  # noqa: S311  no secret
     schema = f"n int, event struct<value:struct<op:string,source:{source}>>, offset bigint"
     form = form_of(envelope(case.dialect), dialect)
-    places = spark.createDataFrame(rows, schema).selectExpr("n", f"{place_sql(dialect, form)} as place")
+    places = spark.createDataFrame(rows, schema).selectExpr(
+        "n", str(sort_key_sql(dialect, form).alias("sort_key"))
+    )
     ranked = places.selectExpr(
         "n",
-        f"{position_sql(terms_of(dialect, form), 0, 'place')} as position",
-        "row_number() over (order by place) as rank",
+        str(position_sql(terms_of(dialect, form), 0, sql("sort_key")).alias("position")),
+        "row_number() over (order by sort_key) as rank",
     )
     found = sorted(ranked.collect())
     assert [row["rank"] for row in found] == sorted(row["rank"] for row in found), "places are in order"

@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.compile.event import form_of
-from ingest.compile.position import place_sql, position_sql, terms_of
+from ingest.compile.position import position_sql, sort_key_sql, terms_of
 from ingest.dialects import DIALECTS
+from ingest.typemap.sql import sql
 from tests.order.oracle_source import KEYS, Oracle, block, lived
 from tests.order.test_connectors import envelope
 
@@ -34,8 +35,9 @@ def newest(spark: SparkSession, sources: dict[int, Oracle], version: str) -> dic
         for offset, e in enumerate(source.events)
     ]
     events = spark.createDataFrame(rows, f"seed int, id int, value int, event {EVENT}, offset bigint")
-    places = events.selectExpr("*", f"{place_sql(oracle, form)} as place")
-    placed = places.selectExpr("*", f"{position_sql(terms_of(oracle, form), 0, 'place')} as position")
+    ordered = events.selectExpr("*", str(sort_key_sql(oracle, form).alias("sort_key")))
+    position = position_sql(terms_of(oracle, form), 0, sql("sort_key")).alias("position")
+    placed = ordered.selectExpr("*", str(position))
     last = placed.groupBy("seed", "id").agg({"position": "max"}).collect()
     found: dict[int, dict[int, int]] = {seed: {} for seed in sources}
     values = {(row["seed"], row["position"]): row["value"] for row in placed.collect()}

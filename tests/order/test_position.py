@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.compile.position import place_sql, position_sql
+from ingest.compile.position import position_sql, sort_key_sql
 from ingest.dialects.sqlserver import SQLSERVER
+from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, compiled
 from tests.order.source import Event, lived, lsn_text
 
@@ -57,11 +58,11 @@ def positions(spark: SparkSession, found: list[Place], epoch: int = 0) -> tuple[
     """Let Spark make the ordering values, and sort the places that they are made of."""
     rows = [(n, ((op, position),), offset) for n, (op, *position, offset) in enumerate(found)]
     given = spark.createDataFrame(rows, f"n int, event {EVENT}, offset bigint")
-    places = given.selectExpr("n", f"{place_sql(SQLSERVER, TABLE.form)} as place")
+    places = given.selectExpr("n", str(sort_key_sql(SQLSERVER, TABLE.form).alias("sort_key")))
     made = places.selectExpr(
         "n",
-        f"{position_sql(TABLE.terms, epoch, 'place')} as position",
-        "rank() over (order by place) as rank",
+        str(position_sql(TABLE.terms, epoch, sql("sort_key")).alias("position")),
+        "rank() over (order by sort_key) as rank",
     )
     rows = made.orderBy("n").collect()
     return [row.position for row in rows], [row.rank for row in rows]

@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import InheritableThread
+from pyspark.sql import Row, SparkSession
 
 from ingest.errors import SettingsError
 from ingest.spark.functions import FUNCTIONS
 from ingest.spark.session import class_path, launch_conf, session_conf, session_of, submitted
+from ingest.typemap.sql import ident, literal
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,9 @@ from ingest.spark.session import class_path, launch_conf, session_conf, session_
         ("spark.serializer", "org.apache.spark.serializer.JavaSerializer"),
         ("spark.sql.session.timeZone", "Europe/Berlin"),
         ("spark.sql.ansi.enabled", "true"),
+        ("spark.sql.variable.substitute", "true"),
+        ("spark.sql.parser.escapedStringLiterals", "true"),
+        ("spark.sql.parser.quotedRegexColumnNames", "true"),
         ("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY"),
         ("spark.hadoop.parquet.avro.write-old-list-structure", "true"),
     ],
@@ -94,6 +99,44 @@ def test_a_callers_session_keeps_its_own_settings(outer_spark: SparkSession) -> 
 
     assert session_of(outer_spark).conf.get(key) == "UTC"
     assert outer_spark.conf.get(key) == before != "UTC"
+
+
+VARIABLES = (
+    "${env:HOME}",
+    "${system:user.home}",
+    "${spark.app.name}",
+    "Dear ${user}",
+    "$x",
+    "a{2}",
+    "it's",
+    "\\n",
+)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("fresh_thread", [False, True])
+def test_no_name_or_text_of_ours_is_replaced(outer_spark: SparkSession, *, fresh_thread: bool) -> None:
+    """Not in a caller's session that does substitute, nor in a thread of a run, which starts without one."""
+    caller = outer_spark.newSession()
+    for key in ("variable.substitute", "parser.escapedStringLiterals", "parser.quotedRegexColumnNames"):
+        caller.conf.set(f"spark.sql.{key}", "true")
+    caller.conf.set("spark.sql.ansi.enabled", "true")
+    results: list[Row] = []
+
+    def select() -> None:
+        rows = session_of(caller).createDataFrame([VARIABLES], list(VARIABLES))
+        named = [str(ident(text).alias(f"{text}.")) for text in VARIABLES]
+        written = [str(literal(text).alias(f"{text}!")) for text in VARIABLES]
+        results.extend(rows.selectExpr(*named, *written).collect())
+
+    if fresh_thread:
+        thread = InheritableThread(target=select)
+        thread.start()
+        thread.join()
+    else:
+        select()
+    assert [tuple(row) for row in results] == [(*VARIABLES, *VARIABLES)]
+    assert results[0].__fields__ == [f"{text}{end}" for end in ".!" for text in VARIABLES]
 
 
 @pytest.mark.spark

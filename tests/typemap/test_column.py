@@ -10,6 +10,7 @@ from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, TableConfig
 from ingest.testing import decimal, nullable, semantic
 from ingest.typemap.column import Mapped
+from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, compiled, table
 
 INT16 = {"type": "int", "connect.type": "int16"}
@@ -330,4 +331,5 @@ def test_a_lossless_plain_column_is_not_converted() -> None:
     assert mapped("string").is_plain
     assert mapped(decimal(9, 3)).is_plain
     assert not mapped(NANO).is_plain
-    assert attrs.evolve(mapped("int"), sql="f({c}) + {c}").convert("x.y") == "f(x.y) + x.y"
+    twice = attrs.evolve(mapped("int"), sql=sql("f({c}) + {c}"))
+    assert twice.convert(sql("x.y")) == sql("f(x.y) + x.y")

@@ -14,10 +14,10 @@ from ingest.typemap.sparktype import (
     Struct,
     has_map,
     parse_ddl,
-    quote,
     reshape,
     widest,
 )
+from ingest.typemap.sql import quote, sql
 
 NUMBERS = [Simple(name) for name in ("int", "bigint", "float", "double")]
 OTHERS = [Simple(name) for name in ("string", "binary", "boolean", "date", "timestamp", "timestamp_ntz")]
@@ -112,7 +112,7 @@ def test_ddl_is_read_with_spaces_synonyms_and_quotes(text: str, kind: SparkType 
 )
 def test_what_is_no_type_is_refused(text: str) -> None:
     """With the text, and nothing guessed."""
-    with pytest.raises(ValueError, match="is no Spark type"):
+    with pytest.raises(ValueError, match="is not a Spark type"):
         parse_ddl(text)
 
 
@@ -185,7 +185,7 @@ def test_the_wider_type_is_wide_enough(one: SparkType, other: SparkType) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "target", "sql"),
+    ("kind", "target", "text"),
     [
         ("int", "int", "v"),
         ("int", "bigint", "cast(v as bigint)"),
@@ -196,13 +196,13 @@ def test_the_wider_type_is_wide_enough(one: SparkType, other: SparkType) -> None
         (
             "struct<a:int>",
             "struct<a:bigint,b:date>",
-            "if(v is null, null, named_struct('a', cast(v.a as bigint), 'b', cast(null as date)))",
+            "if(v is null, null, named_struct('a', cast(v.`a` as bigint), 'b', cast(null as date)))",
         ),
     ],
 )
-def test_a_value_is_reshaped_by_sql(kind: str, target: str, sql: str) -> None:
+def test_a_value_is_reshaped_by_sql(kind: str, target: str, text: str) -> None:
     """Only where it must be, and a null stays null."""
-    assert reshape("v", parse_ddl(kind), parse_ddl(target)) == sql
+    assert str(reshape(sql("v"), parse_ddl(kind), parse_ddl(target))) == text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,54 @@
+"""Wide tables: a plan costs in proportion to the columns, whatever the form of the messages."""
+
+import time
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.decode.diagnosis import explain
+from ingest.decode.events import decode_events, explain_rejects
+from tests.decode.messages import frame
+from tests.decode.wide import FORMS, Wide
+
+pytestmark = pytest.mark.spark
+
+WIDTHS = (60, 120)
+SECONDS = 120
+"""Far more than it takes, far less than an explosion does."""
+
+
+def size(rows: DataFrame) -> int:
+    """Return the length of the optimized plan."""
+    return len(rows._jdf.queryExecution().optimizedPlan().toString())  # noqa: SLF001  (only there)
+
+
+def messages(spark: SparkSession, wide: Wide) -> DataFrame:
+    """Make messages, with the headers that an explanation looks at."""
+    rows = frame(spark, [wide.whole, wide.rejected])
+    return rows.withColumn("headers", F.lit(None).cast("array<struct<key:string,value:binary>>"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_plan_is_linear_in_the_columns(spark: SparkSession, form: str) -> None:
+    """Twice the columns, twice the plan: of what a run does, and of why a record is rejected."""
+    spark.conf.set("spark.sql.debug.maxToStringFields", "1000000")
+    few, many = (FORMS[form](width) for width in WIDTHS)
+    for plan in (decode_events, explain_rejects):
+        smaller, larger = (size(plan(messages(spark, wide), wide.compiled)) for wide in (few, many))
+        assert larger < 2.5 * smaller, plan.__name__
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_rejected_record_of_many_columns_is_explained(spark: SparkSession, form: str) -> None:
+    """In bounded time, also where a filter asks for some reasons: 75 columns once took all memory."""
+    wide = FORMS[form](30 if form == "avro, ten deep" else 300)
+    rows = messages(spark, wide)
+    started = time.monotonic()
+    rejected = decode_events(rows, wide.compiled).select("rejected").collect()
+    assert [row.rejected for row in rejected] == [False, True]
+    explained = explain(rows.where("offset = 101"), wide.compiled)
+    assert explained.where("reason = 'truncate'").count() == 0
+    (row,) = explained.where("reason = 'conversion' and error like 'value: column c%'").collect()
+    assert row.error.startswith(("value: column c2 is not a valid", "value: column c0 is not a valid"))
+    assert time.monotonic() - started < SECONDS
