@@ -74,7 +74,7 @@ class VersionPlan:
 
 @attrs.frozen
 class ColumnChange:
-    """A column that the run adds to the table, or whose type it changes; types are Spark's."""
+    """A column that the run adds to the table, or gives another type; types are Spark's."""
 
     column: str
     type: str
@@ -141,52 +141,52 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
     try:
         start = find_start(run, table, watermarks)
         plan = attrs.evolve(plan, is_new=start.last is None, ranges=start.ranges)
-        known = known_ids(start.last)
-        if start.ranges.is_empty and not _has_new_versions(run.registry, table, known):
+        met_ids = known_ids(start.last)
+        if start.ranges.is_empty and not _has_new_versions(run.registry, table, met_ids):
             return plan
         schemas = fetch_known(run, table, start.ranges, start.watermarks)
         if start.ranges.is_empty:
-            return _idle(run, table, plan, schemas, known)
-        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
+            return _idle(run, table, plan, schemas, met_ids)
+        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
         with prepared(run, table, start.last, start.ranges, schemas) as batch:
-            plan = _with_batch(run, plan, batch, known)
+            plan = _with_batch(run, plan, batch, met_ids)
             rows_to_write(run, batch)
     except IngestError as error:
         return stopped(plan, error)
     return attrs.evolve(plan, verdict="commit")
 
 
-def _has_new_versions(registry: Registry, table: TableConfig, known: tuple[SchemaId, ...]) -> bool:
+def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[SchemaId, ...]) -> bool:
     """Whether an idle table may have versions to show: two or three requests instead of every schema.
 
     A key with one version cannot have changed its type.
     """
     subjects = table.subjects
-    if subjects.value is None or not known:
+    if subjects.value is None or not met_ids:
         return True
     if subjects.key is not None and len(registry.versions(subjects.key, deleted=True)) > 1:
         return True
     numbers = registry.versions(subjects.value, deleted=True)
-    return not numbers or registry.version(subjects.value, max(numbers)).id not in known
+    return not numbers or registry.version(subjects.value, max(numbers)).id not in met_ids
 
 
 def _idle(
-    run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, known: tuple[SchemaId, ...]
+    run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
 ) -> TablePlan:
     """Complete the plan of a table without pending messages: a run passes with any schemas."""
     try:
-        return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), known, ()))
+        return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
     except (SchemaError, UnmappedTypeError) as error:
         return attrs.evolve(plan, warning=str(error))
 
 
-def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, known: tuple[SchemaId, ...]) -> TablePlan:
+def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, met_ids: tuple[SchemaId, ...]) -> TablePlan:
     """Add the counts and changes of the pending messages to a plan."""
     waiting = (*batch.counts.schema_ids, *batch.counts.rejected_ids)
     return attrs.evolve(
         plan,
         counts=batch.counts,
-        versions=_versions(run, batch.compiled, known, waiting),
+        versions=_versions(run, batch.compiled, met_ids, waiting),
         columns=() if batch.evolution.failing else _column_changes(batch),
         changes=batch.evolution.changes,
         refused=batch.compiled.refused,
@@ -220,7 +220,7 @@ def exit_code(plans: Sequence[TablePlan]) -> int:
 
 
 def _versions(
-    run: Run, compiled: CompiledTable, known: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
+    run: Run, compiled: CompiledTable, met_ids: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
 ) -> tuple[VersionPlan, ...]:
     """Return the versions newer than all known ones, older ones with pending records, and uncompilable ones.
 
@@ -230,11 +230,11 @@ def _versions(
     if compiled.table.format != "avro" or subject is None:
         return ()
     writers = sorted((w for w in compiled.value.writers if w.version), key=lambda writer: writer.version)
-    newest = max((writer.version for writer in writers if writer.schema_id in known), default=None)
+    newest = max((writer.version for writer in writers if writer.schema_id in met_ids), default=None)
     deleted = deleted_versions(run.registry, subject)
     plans = []
     for before, writer in zip((None, *writers), writers, strict=False):
-        if writer.schema_id not in known and _is_new(writer, newest, waiting):
+        if writer.schema_id not in met_ids and _is_new(writer, newest, waiting):
             is_waiting, is_deleted = writer.schema_id in waiting, writer.version in deleted
             version = VersionPlan(writer.version, writer.schema_id, is_waiting, is_deleted)
             compared = before if newest is not None else None
@@ -242,7 +242,7 @@ def _versions(
     unmapped = [
         VersionPlan(schema.version, schema.schema_id, waiting=False, problem=problem)
         for schema, problem in compiled.unmapped
-        if schema.version and schema.schema_id not in known
+        if schema.version and schema.schema_id not in met_ids
     ]
     return tuple(sorted((*plans, *unmapped), key=lambda version: version.version))
 

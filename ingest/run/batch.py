@@ -34,7 +34,7 @@ class TableState:
     """The current table: its columns (None before the first commit) and the schemas of its commits."""
 
     columns: Present
-    known: tuple[SchemaId, ...] = ()
+    met_ids: tuple[SchemaId, ...] = ()
     expects_partial: bool = False
     """Whether rows that lack values are likely, so that one pass completes them."""
 
@@ -85,7 +85,7 @@ class Attempt:
         """The table's columns, fitted to the schemas of the batch."""
         state = self.batch.state
         schema_ids = (*self.counts.schema_ids, *self._misfits())
-        return evolve(self.compiled, schema_ids, state.columns, state.known)
+        return evolve(self.compiled, schema_ids, state.columns, state.met_ids)
 
     def _misfits(self) -> tuple[SchemaId, ...]:
         """Return the schemas of rejected messages that change what the topic holds: not events of the table.
@@ -99,7 +99,9 @@ class Attempt:
         )
         if is_stray and "envelope-changed" not in table.evolution:
             return ()
-        return tuple(one for one in self.counts.rejected_ids if one in self.compiled.misfits)
+        return tuple(
+            schema_id for schema_id in self.counts.rejected_ids if schema_id in self.compiled.misfits
+        )
 
 
 @attrs.frozen
@@ -200,7 +202,7 @@ def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
 
 
 def _accepted(attempt: Attempt) -> PreparedBatch:
-    """Return the result of an attempt whose assumptions hold."""
+    """Return the result of an attempt that confirmed its assumptions."""
     compiled, counts, evolution, rejects = (
         attempt.compiled,
         attempt.counts,

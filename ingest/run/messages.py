@@ -18,37 +18,37 @@ _WITH_SCHEMA = f"{_BEFORE_SCHEMA}{{"
 
 
 def written_in(
-    texts: Iterable[bytes | None], label: str, taken: Sequence[WriterSchema] = ()
+    texts: Iterable[bytes | None], label: str, fetched: Sequence[WriterSchema] = ()
 ) -> tuple[WriterSchema, ...]:
-    """Return the schemas that messages hold, in the order of the messages, without those already taken.
+    """Return the schemas inside messages, in the order of the messages, without those already fetched.
 
-    They get ids below zero: no registry knows them.  A message without a schema is passed over; so is, where
-    there are others, one with a schema that cannot be read.  Raises `SchemaError`.
+    They get ids below zero: no registry has them.  Messages without a schema are skipped; so is a schema that
+    cannot be parsed, if there are others.  Raises `SchemaError`.
     """
-    frames = {one.frame for one in taken}
-    found: list[WriterSchema] = []
-    odd: list[SchemaError] = []
+    frames = {schema.frame for schema in fetched}
+    schemas: list[WriterSchema] = []
+    problems: list[SchemaError] = []
     for text in texts:
         frame = _frame(text)
         if frame is None or frame in frames:
             continue
         frames.add(frame)
-        number = len(taken) + len(found) + 1
+        number = len(fetched) + len(schemas) + 1
         where = f"{label}, schema {number}"
         node = json.loads(frame[len(_BEFORE_SCHEMA) : -len(_BEFORE_PAYLOAD)])
         try:
             schema = connect.parse(node, where=where)
         except SchemaError as error:
-            odd.append(error)
+            problems.append(error)
             continue
-        found.append(WriterSchema(SchemaId(-number), where, schema, frame))
-    if odd and not found and not taken:
-        raise odd[0]
-    return tuple(found)
+        schemas.append(WriterSchema(SchemaId(-number), where, schema, frame))
+    if problems and not schemas and not fetched:
+        raise problems[0]
+    return tuple(schemas)
 
 
 def _frame(text: bytes | None) -> bytes | None:
-    """Return what stands before the payload, as JsonConverter writes it; None where there is no schema."""
+    """Return the bytes before the payload, as JsonConverter writes them; None without a schema."""
     try:
         message = json.loads(text or b"")
     except (ValueError, RecursionError):
