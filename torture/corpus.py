@@ -1,4 +1,4 @@
-"""Recorded topics, compiled as a run would compile them, and what an independent reader needs of them."""
+"""Recorded topics, compiled as in a run, with the schemas for an independent decoder."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -51,12 +51,12 @@ class Corpus:
 
     @property
     def is_avro(self) -> bool:
-        """Tell whether payloads are Avro."""
+        """Return whether payloads are Avro."""
         return self.compiled.table.format == "avro"
 
 
 def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
-    """Load every topic of recorded changes, or those whose name holds one of some texts."""
+    """Load every topic of recorded changes, or only the named ones."""
     for recording, (dialect, format_) in RECORDINGS.items():
         if names and not any(name.partition(":")[0] == recording for name in names):
             continue
@@ -122,7 +122,7 @@ def json_shape(node: Any) -> Shape:
 
 
 def physical(schema: Any) -> Any:
-    """Drop what fastavro would convert, or refuse: Oracle's negative scales."""
+    """Drop the annotations that fastavro would convert or refuse, such as Oracle's negative scales."""
     if isinstance(schema, list):
         return [physical(part) for part in schema]
     if isinstance(schema, dict):

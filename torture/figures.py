@@ -1,4 +1,4 @@
-"""What a harness counted, and what it found wrong: one shape for all of them."""
+"""The counts and failures of a harness, in one form for all of them."""
 
 from collections import Counter, defaultdict
 

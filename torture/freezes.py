@@ -1,4 +1,4 @@
-"""What a `kill -9` leaves behind, without the kill: the JVM is stopped, the lake is copied, the JVM goes on.
+"""The state after a `kill -9`, without the kill: stop the JVM, copy the lake, continue the JVM.
 
 Nothing but the lake survives a run (offsets lie in its commits), and a stopped JVM writes as little as a dead
 one; what it had not handed to the kernel is lost in both cases.  So the copy is what the next run finds after
@@ -56,7 +56,7 @@ class Freezer:
     figures: Figures = attrs.Factory(Figures)
 
     def run(self, root: Path, max_offsets: int | None, deaths: int, most: int) -> list[Frozen]:
-        """Run once; return what was frozen on the way."""
+        """Run once; return the copies made on the way."""
         raised: list[BaseException] = []
 
         def work() -> None:
@@ -100,7 +100,7 @@ class Freezer:
         return Frozen(copy, moment, deaths + 1)
 
     def recover(self, one: Frozen) -> list[Frozen]:
-        """Run what was left to the end of the topic, and compare it; return what was frozen meanwhile."""
+        """Run to the end of the topic and compare; return the copies made meanwhile."""
         again = self.run(one.root, None, one.deaths, 1 if one.deaths < 3 and self.dice.random() < 0.3 else 0)
         wrong = self.check(one.root)
         self.figures.wrong += [f"frozen at {one.moment} ({one.root.name}): {found}" for found in wrong]
@@ -138,7 +138,7 @@ def freeze_all(freezer: Freezer, root: Path, slice_: int, a_run: int) -> Figures
 
 
 def _wait_stopped(pid: int) -> None:
-    """Wait until every thread stands still."""
+    """Wait until every thread is stopped."""
     end = time.monotonic() + STOP_S
     while time.monotonic() < end:
         states = [_state(stat) for stat in Path(f"/proc/{pid}/task").glob("*/stat")]

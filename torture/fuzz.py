@@ -1,4 +1,4 @@
-"""Spoilt payloads through the whole decode path: each is what an independent decoder says, or set aside.
+"""Corrupt payloads through the whole decode path: each equals an independent decoder's, or is rejected.
 
 Every message of a topic is decoded, judged and explained in one Spark job, folded and counted in another:
 none may fail.
@@ -27,7 +27,7 @@ SHOWN: Final = 10
 
 
 def fuzz(spark: SparkSession, payloads: int, seed: int, names: tuple[str, ...] = ()) -> Figures:
-    """Spoil so many payloads, shared by all topics; return what came of it."""
+    """Corrupt a number of payloads, spread over all topics; return the figures."""
     figures, chosen = Figures(), list(corpora(names))
     for corpus in chosen:
         fuzz_topic(spark, corpus, -(-payloads // len(chosen)), seed, figures)
@@ -35,7 +35,7 @@ def fuzz(spark: SparkSession, payloads: int, seed: int, names: tuple[str, ...] =
 
 
 def fuzz_topic(spark: SparkSession, corpus: Corpus, count: int, seed: int, figures: Figures) -> None:
-    """Spoil payloads of one topic."""
+    """Corrupt payloads of one topic."""
     dice = random.Random(f"{seed} {corpus.name}")  # noqa: S311  damage, no secret
     made = [mutate(dice, corpus) for _ in range(count)]
     messages = [message for _, message in made]

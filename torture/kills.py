@@ -1,4 +1,4 @@
-"""`kill -9` at random and at chosen moments: what follows must be what an undisturbed run makes.
+"""`kill -9` at random and at chosen moments: the result must equal that of an undisturbed run.
 
 One process group runs a table (COW and MOR in turn) slice by slice; it is killed, and the next one goes on
 from what lies in the lake.  After the first run of each process, and at the end, the tables must hold
@@ -62,7 +62,7 @@ class Torture:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether no further process is to be killed."""
+        """Return whether all kills are done."""
         return self.figures.counts["kills"] >= self.most or time.monotonic() >= self.until
 
     def take_worker(self) -> Worker:
@@ -106,7 +106,7 @@ class Torture:
         return Plan(late, self.dice.choice(rare), self.dice.choice(DELAYS_MS) / 1000)
 
     def episode(self) -> None:
-        """Run one deployment to its end, killing all the way, and look at what it holds then."""
+        """Run one deployment to its end, killing all the way, then compare its tables."""
         root, table = self.fresh(), TABLES[self.episodes % len(TABLES)]
         while True:
             worker = self.take_worker()
@@ -121,7 +121,7 @@ class Torture:
             shutil.rmtree(root)
 
     def watch(self, worker: Worker, watch: Watch, plan: Plan) -> bool:
-        """Watch a worker until its moment has come or it is done; tell whether it was killed."""
+        """Watch a worker until its moment has come or it is done; return whether it was killed."""
         started, last, first = time.monotonic(), "nothing yet", True
         due, moment = started + plan.after_s, plan.moment
         if watch.lake.exists():
@@ -146,7 +146,7 @@ class Torture:
         return True
 
     def check(self, worker: Worker, where: str, *, is_done: bool) -> None:
-        """Compare what a worker found with the replay; one that nobody killed has come to the end."""
+        """Compare a worker's tables with the replay; a worker that was not killed must be at the end."""
         for run in worker.told("run"):
             for outcome in run["run"]:
                 if outcome["outcome"] not in ("committed", "idle"):
@@ -168,14 +168,14 @@ class Torture:
             self.note([f"{where}: a process that nobody killed died"])
 
     def note(self, wrong: list[str]) -> None:
-        """Keep what is wrong, and show the first of it."""
+        """Keep the failures, and show the first."""
         self.figures.wrong += wrong
         for one in wrong[:5]:
             print(f"WRONG {one}", flush=True)
 
 
 def kill_all(folder: Path, most: int, seed: int, until: float) -> Figures:
-    """Kill so many times, the last time before a monotonic moment; return what came of it."""
+    """Kill a number of times, the last time before a monotonic moment; return the figures."""
     servers = up(folder / "servers")
     try:
         scene = make_scene(servers, "torture.db.dbo.kills", STEPS, seed)

@@ -1,4 +1,4 @@
-"""What happens to a lake's files, seen from outside: the moments of a run without a word from the product."""
+"""Changes of a lake's files, seen from outside: the moments of a run, without help from the product."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def stage_of(path: str) -> str:
 
 @attrs.define
 class Watch:
-    """Tells what changed in a lake since it was last asked."""
+    """Reports the changes of a lake since the last call."""
 
     lake: Path
     seen: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What an independent decoder says of a message, and whether what came out agrees with it.
+"""Compares the product's outcome of a message with an independent decoder's.
 
 Avro by fastavro with the writer's schema, JSON by Python, values by the referee of the end-to-end tests.
 """
@@ -24,12 +24,12 @@ DURATIONS: Final = {"io.debezium.time.Time": 1000, "io.debezium.time.MicroTime":
 
 
 class Unreadable(Exception):  # noqa: N818  it is no failure
-    """What an independent decoder does not read."""
+    """The independent decoder cannot read a payload."""
 
 
 @attrs.frozen
 class Outcome:
-    """What the product made of one message."""
+    """The product's result for one message."""
 
     kind: str
     rejected: bool
@@ -87,7 +87,7 @@ def _read_json(payload: bytes) -> Side:
 
 
 def is_readable(corpus: Corpus, message: Message) -> bool:
-    """Tell whether the independent decoder reads both sides of a message."""
+    """Return whether the independent decoder reads both key and value of a message."""
     try:
         return all(read(corpus, one) for one in message)
     except Unreadable:
@@ -95,7 +95,7 @@ def is_readable(corpus: Corpus, message: Message) -> bool:
 
 
 def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
-    """Return what is wrong with an outcome; empty where nothing is."""
+    """Return the problem with an outcome; empty if it is right."""
     key, value = message
     if found.rejected:
         return "" if found.reason and found.error else f"rejected without a reason ({found.reason})"
@@ -181,7 +181,7 @@ def _differences(
 
 
 def is_same_key(corpus: Corpus, expected: str, found: str) -> bool:
-    """Tell whether two spellings of a document's key are one."""
+    """Return whether two spellings of a document's key are equal."""
     if not corpus.compiled.dialect.is_document:
         return False
     number = json.loads(found)
@@ -191,7 +191,7 @@ def is_same_key(corpus: Corpus, expected: str, found: str) -> bool:
 
 
 def is_json_as_text(corpus: Corpus, value: Any, found: Any) -> bool:
-    """Tell whether a field of text was given other JSON, and holds it as its text: said in the documents."""
+    """Return whether a text field was sent other JSON and holds it as text, as documented."""
     if corpus.is_avro or isinstance(value, str) or not isinstance(found, str):
         return False
     if isinstance(value, float) and abs(value) == float("inf"):  # a number that no double holds

@@ -1,4 +1,4 @@
-"""Payloads spoilt in every way that bytes can be, and messages made of the wrong parts; by seed."""
+"""Payloads corrupted in every way, and messages made of the wrong parts; by seed."""
 
 import json
 import random
@@ -69,7 +69,7 @@ def set_byte(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
 
 
 def swap_id(dice: random.Random, payload: bytes, corpus: Corpus) -> bytes:
-    """Name another schema: one of this topic, of its keys, or of nobody."""
+    """Name another schema: one of this topic, of its keys, of another kind, or unknown."""
     ids = [*corpus.schemas, *corpus.schemas, dice.randrange(2**32), 0, 2**31, 2**32 - 1]
     return b"\0" + struct.pack(">I", dice.choice(ids)) + payload[HEADER:]
 
@@ -112,12 +112,12 @@ def splice(dice: random.Random, payload: bytes, corpus: Corpus) -> bytes:
 
 
 def rubbish(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
-    """Keep the header alone, and put anything behind it."""
+    """Keep only the header, and put anything behind it."""
     return payload[:HEADER] + dice.randbytes(dice.randrange(200))
 
 
 def extreme_value(dice: random.Random, payload: bytes, corpus: Corpus) -> bytes:
-    """Set one to three fields to extreme values; what comes out is right Avro, or right JSON."""
+    """Set one to three fields to extreme values; the result is valid Avro or JSON."""
     return _extreme_avro(dice, payload, corpus) if corpus.is_avro else _extreme_json(dice, payload)
 
 
@@ -135,17 +135,17 @@ AVRO: Final[Mapping[Mutation, int]] = {
     flip_one: 5, flip_bits: 2, cut: 1, lengthen: 1, set_byte: 3, swap_id: 2, spoil_header: 1, huge_length: 2,
     long_varint: 2, move_bytes: 1, splice: 1, rubbish: 1, extreme_value: 5,
 }  # fmt: skip
-"""How often each is chosen; what leaves a readable record is the more dangerous."""
+"""How often each is chosen; those that leave a readable record are more dangerous."""
 JSON: Final[Mapping[Mutation, int]] = {
     flip_one: 5, flip_bits: 2, cut: 1, lengthen: 1, set_byte: 2, move_bytes: 1, splice: 1, rubbish: 1,
     extreme_value: 5,
 }  # fmt: skip
 NESTED: Final = 100
-"""One of so many is nested: such texts are long."""
+"""One payload in this many is nested: such texts are long."""
 
 
 def mutate(dice: random.Random, corpus: Corpus) -> tuple[str, Message]:
-    """Choose a message and spoil it; return how, and what came of it."""
+    """Choose a message and corrupt it; return the mutation and the message."""
     key, value = dice.choice(corpus.messages)
     whole = dice.random()
     if whole < 0.02:
@@ -195,7 +195,7 @@ def _extreme_avro(dice: random.Random, payload: bytes, corpus: Corpus, text: str
 
 
 def _places(value: Any, schema: Any, known: dict[str, Any]) -> list[tuple[Any, Any, str]]:
-    """Return each scalar in a decoded record: what holds it, by which name, and its physical type."""
+    """Return each scalar in a decoded record: its holder, its name there, and its physical type."""
     found: list[tuple[Any, Any, str]] = []
     if schema["type"] != "record" or not isinstance(value, dict):
         return found

@@ -1,4 +1,4 @@
-"""Processes killed, moments frozen, payloads spoilt: `make torture`, or `python torture/run.py NAME…`.
+"""Processes killed, moments frozen, payloads corrupted: `make torture`, or `python torture/run.py NAME…`.
 
 Prints the figures that docs/reliability.md quotes; returns 1 where anything was lost, doubled or falsified.
 """
@@ -77,7 +77,7 @@ def freezes(asked: SignalRequest, folder: Path) -> list[str]:
 
 
 def payloads(asked: SignalRequest, folder: Path) -> list[str]:
-    """Spoil payloads."""
+    """Corrupt payloads."""
     del folder
     spark = start_session("payloads", "local[2]", CONF, spark_jars())
     found = fuzz(spark, asked.count, asked.seed)

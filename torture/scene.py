@@ -1,4 +1,4 @@
-"""The topic that is read while processes die, and what must be read of it: payloads replayed in plain Python.
+"""The topic that is read while processes die, and the expected tables: payloads replayed in plain Python.
 
 Two partitions, four schema versions (one widens a column in place, one writes the table anew), deletes, keys
 that change, doubled messages, and records that nothing can read.
@@ -45,7 +45,7 @@ Offsets = Mapping[int, int]
 
 @attrs.frozen
 class Wanted:
-    """What a table must hold that has read up to some offsets: rows, and the places that it set aside."""
+    """The expected rows and rejected coordinates of a table that has read up to some offsets."""
 
     rows: Texts
     rejects: frozenset[tuple[int, int]]
@@ -70,7 +70,7 @@ class Scene:
         return {partition: len(messages) for partition, messages in enumerate(self.messages)}
 
     def wanted(self, offsets: Offsets) -> Wanted:
-        """Replay what lies before some offsets."""
+        """Replay the messages before some offsets."""
         rows: dict[int, Mapping[str, str | None]] = {}
         rejects = set()
         columns: set[str] = set()
@@ -91,7 +91,7 @@ class Scene:
         return Wanted({number: {**empty, **row} for number, row in rows.items()}, frozenset(rejects))
 
     def _read(self, key: bytes | None, value: bytes) -> tuple[int, Mapping[str, str | None] | None] | None:
-        """Give key and row of a change, no row for a delete; None for what nothing can read."""
+        """Give key and row of a change, no row for a delete; None if it cannot be read."""
         number, event = self._decode(key), self._decode(value)
         if number is None or event is None:
             return None
@@ -123,7 +123,7 @@ def make_scene(servers: Addresses, name: str, count: int, seed: int) -> Scene:
 
 
 def build_scene(servers: Servers, name: str, count: int, seed: int) -> Scene:
-    """Register the versions, make the messages of so many changes and produce them."""
+    """Register the versions, make messages of a number of changes and produce them."""
     topic = Topic.begin(name, FIRST, servers)
     for columns in VERSIONS[1:]:
         topic.version(columns)

@@ -1,4 +1,4 @@
-"""What a table must hold at the offsets that it has come to, and whether it does."""
+"""Compares a table with the expected rows at its offsets."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A process that runs the tables slice by slice and tells of it, until it is killed.
+"""A process that runs the tables slice by slice and reports progress, until it is killed.
 
 Started with the number of a pipe to tell on: a JSON line each for `ready`, every step, every run and, at the
 end, what the tables hold.  An order is a line on standard input.  Standard output is Hudi's.
@@ -54,7 +54,7 @@ def main(pipe: int) -> None:
 
 
 def look(session: Session, table: str) -> dict[str, Any]:
-    """Return what a table holds, read as its users read it."""
+    """Return a table's rows, read as users read it."""
     lake = session.settings.lake
     last = HudiTable(session.spark, lake.table_path(table)).checkpoint()
     if last is None:

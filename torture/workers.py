@@ -1,4 +1,4 @@
-"""Worker processes: started beforehand, told to go, heard, and killed with their JVM."""
+"""Worker processes: started in advance, signalled to begin, watched, and killed with their JVM."""
 
 import json
 import os
@@ -49,13 +49,13 @@ class Worker:
             time.sleep(0.01)
 
     def order(self, **order: Any) -> None:
-        """Tell it to go."""
+        """Signal the worker to begin."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
 
     def told(self, word: str) -> list[Mapping[str, Any]]:
-        """Return what it has said under a word so far."""
+        """Return the worker's reports of one kind so far."""
         return [one for _, one in list(self.heard) if word in one]
 
     def kill(self) -> None:
@@ -77,7 +77,7 @@ def _hear(pipe: int, heard: list[tuple[float, Mapping[str, Any]]]) -> None:
 
 
 def _is_alive(group: int) -> bool:
-    """Tell whether a process group has a process that is no zombie."""
+    """Return whether a process group has a process that is not a zombie."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, pgrp = stat.read_text().rpartition(")")[2].split()[:3]
