@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import TableFileError
@@ -96,7 +97,7 @@ def _check_config(spark: SparkSession, table: TableConfig) -> None:
         builder.forTable(table.name).withProperties(properties).build()
         if CODEC in table.hudi:
             jvm.org.apache.parquet.hadoop.metadata.CompressionCodecName.fromConf(table.hudi[CODEC])
-    except Py4JJavaError as error:
+    except (Py4JJavaError, PySparkException) as error:
         problem = root_cause(error)
         culprit = next((key for key, value in table.hudi.items() if value.lower() in problem.lower()), "")
         raise TableFileError(
