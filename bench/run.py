@@ -41,6 +41,14 @@ BENCHES = {
         whole.changes_against_upsert, "shown", lambda _: True,
         "the same for 200,000 changes of 60,000 keys, where the upsert has only the newest rows to write",
     ),
+    "postgres": Bench(
+        whole.postgres_against_upsert, "shown", lambda _: True,
+        "the same for 100,000 changes of PostgreSQL, 72 % of them without their unchanged large value",
+    ),
+    "mongodb": Bench(
+        whole.mongodb_against_upsert, "shown", lambda _: True,
+        "the same for 100,000 changes of MongoDB, 80 % of them update descriptions without a document",
+    ),
     "idle": Bench(
         whole.idle_seconds, "< 3 s", lambda x: x < 3,
         "seconds of a run that finds nothing new in 50 tables, session up",

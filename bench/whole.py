@@ -5,15 +5,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from events import KEY_SCHEMA, TOPIC, messages, value_schema
+from partial import MONGODB, POSTGRES, Stream
 from pyspark.sql import DataFrame
 
 from ingest import Session
@@ -41,18 +43,28 @@ PARTITIONS = 2
 
 def rows_against_upsert() -> float:
     """Return upsert time / run time for 200,000 events of 31 columns, each a row of its own."""
-    return _run_against_upsert(keys=200_000)
+    return _run_against_upsert(lambda root: _produce(root, [TOPIC], events=200_000, keys=200_000, columns=31))
 
 
 def changes_against_upsert() -> float:
     """Return the same for changes of 60,000 keys: the upsert's rows are a quarter of the events."""
-    return _run_against_upsert(keys=60_000)
+    return _run_against_upsert(lambda root: _produce(root, [TOPIC], events=200_000, keys=60_000, columns=31))
 
 
-def _run_against_upsert(*, keys: int) -> float:
+def postgres_against_upsert() -> float:
+    """Return the same for 100,000 changes of PostgreSQL, most of them without their large value."""
+    return _run_against_upsert(lambda root: _produce_stream(root, POSTGRES, events=100_000, keys=20_000))
+
+
+def mongodb_against_upsert() -> float:
+    """Return the same for 100,000 changes of MongoDB, most of them update descriptions."""
+    return _run_against_upsert(lambda root: _produce_stream(root, MONGODB, events=100_000, keys=20_000))
+
+
+def _run_against_upsert(produce: Callable[[Path], None]) -> float:
     """Compare the medians of both."""
     with _deployment() as root:
-        _produce(root, [TOPIC], events=200_000, keys=keys, columns=31)
+        produce(root)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
             (table,) = session.tables()
@@ -127,20 +139,33 @@ def _settings(addresses: Addresses) -> str:
 
 def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: int) -> None:
     """Register a key and a value schema for each topic, and produce the same events to all."""
-    brokers, registry = json.loads((root / "addresses.json").read_text())
-    admin = AdminClient({"bootstrap.servers": brokers})
-    created = admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in topics])
-    for future in created.values():
-        future.result()
-    client = SchemaRegistryClient({"url": registry})
     for topic in topics:
-        key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(KEY_SCHEMA), "AVRO"))
-        value = Schema(json.dumps(value_schema(columns)), "AVRO")
-        value_id = client.register_schema(f"{topic}-value", value)
+        key_id, value_id = _create(root, topic, KEY_SCHEMA, value_schema(columns))
+    _send(root, topics, messages(events, keys, columns, key_id, (value_id,)))
+
+
+def _produce_stream(root: Path, stream: Stream, *, events: int, keys: int) -> None:
+    """Register the schemas of a stream, and produce its messages."""
+    key_id, value_id = _create(root, stream.topic, stream.key_schema(), stream.value_schema())
+    _send(root, [stream.topic], stream.messages(events, keys, key_id, value_id))
+
+
+def _create(root: Path, topic: str, key: Any, value: Any) -> tuple[int, int]:
+    """Create a topic; return the ids of its key's and value's schema."""
+    brokers, registry = json.loads((root / "addresses.json").read_text())
+    created = AdminClient({"bootstrap.servers": brokers}).create_topics([NewTopic(topic, PARTITIONS, 1)])
+    created[topic].result()
+    client = SchemaRegistryClient({"url": registry})
+    key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(key), "AVRO"))
+    return key_id, client.register_schema(f"{topic}-value", Schema(json.dumps(value), "AVRO"))
+
+
+def _send(root: Path, topics: list[str], events: Iterable[tuple[bytes, bytes]]) -> None:
+    brokers, _ = json.loads((root / "addresses.json").read_text())
     producer = Producer(
         {"bootstrap.servers": brokers, "linger.ms": 50, "queue.buffering.max.messages": 200_000}
     )
-    for key, value_bytes in messages(events, keys, columns, key_id, (value_id,)):
+    for key, value_bytes in events:
         for topic in topics:
             while True:
                 try:
@@ -160,11 +185,10 @@ def _settled(session: Session, table: TableConfig) -> tuple[DataFrame, list[str]
     keys, values = fetch_written(session.settings, session.registry, table, {}, {})
     compiled = compile_table(table, keys, values)
     frame = read(session.spark, ranges, kafka, min_partitions=2)
-    folded = latest_by_key(decode_events(frame, compiled), compiled).persist()
-    counts = count_batch(folded, compiled)
-    rows = build_rows(folded, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
+    latest = latest_by_key(decode_events(frame, compiled), compiled)
+    counts = count_batch(latest, compiled)
+    rows = build_rows(latest, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
     rows.count()
-    folded.unpersist()
     return rows, [name for name, _ in compiled.key_columns]
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 import fastavro
 
+from ingest.compile.row_model import RowKey
 from tests.e2e.referee.mongodb import one_spelling
 from tests.e2e.referee.shape import Shape, convert
 from torture.corpus import Corpus, Message, json_shape
@@ -132,7 +133,7 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
         return f"op and time: {(found.op, found.source_ms)}, expected {(op, source.get('ts_ms'))}"
     if op == "t":
         return ""
-    if not corpus.compiled.key_in_row:
+    if corpus.compiled.key_source != RowKey():
         try:
             keyed = read(corpus, key)
         except Unreadable as error:

@@ -5,8 +5,11 @@ objects of Oracle and SQL Server), or a description of the update replaces the d
 event is *partial*: an older row gives the missing values.
 """
 
+from typing import assert_never
+
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.document import DOCUMENT
+from ingest.compile.row_model import Append, Columns, Document, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sql import Sql, any_true, join, sql
 
@@ -17,10 +20,10 @@ def decoded_value(compiled: CompiledTable, version: ColumnVersion) -> Sql:
     """Return the decoded value of one version of a row's column."""
     form = compiled.form
     image = form.at(form.row_field)
-    if compiled.dialect.is_document:
+    if compiled.image == Document():
         return image
     after = image.field(version.field)
-    if not (compiled.keeps_all and form.before_field):
+    if compiled.model != Append() or not form.before_field:
         return after
     before = form.at(form.before_field).field(version.field)
     return sql("if({op} = 'd', {before}, {after})", op=form.op, before=before, after=after)
@@ -28,16 +31,20 @@ def decoded_value(compiled: CompiledTable, version: ColumnVersion) -> Sql:
 
 def row_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
     """Return the fields of an event's row, by name, over the decoded event."""
-    if compiled.dialect.is_document:
-        return _document_fields(compiled)
-    return [(v.field, _field(compiled, v)) for v in compiled.row_variants]
+    match compiled.image:
+        case Document():
+            return _document_fields(compiled)
+        case Columns():
+            return [(v.field, _field(compiled, v)) for v in compiled.row_variants]
+        case image:
+            assert_never(image)
 
 
 def _field(compiled: CompiledTable, version: ColumnVersion) -> Sql:
     """Return a field; a value that the source did not send is null in a row that no older one completes."""
     value = version.mapped.convert(decoded_value(compiled, version))
     unavailable = version.mapped.is_unavailable(value)
-    if not compiled.keeps_all or unavailable is None:
+    if compiled.model != Append() or unavailable is None:
         return value
     return sql("if({unavailable}, null, {value})", unavailable=unavailable, value=value)
 
@@ -61,13 +68,7 @@ def _document_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
 
 def partial_sql(compiled: CompiledTable) -> Sql:
     """Return a condition that is true for an event whose row lacks values; never null."""
-    fields = dict(row_fields(compiled))
-    lacks: list[Sql] = []
-    if compiled.dialect.is_document:
-        lacks = [sql("({document}) is null", document=fields[DOCUMENT])]
-    else:
-        unavailable = (v.mapped.is_unavailable(fields[v.field]) for v in compiled.row_variants)
-        lacks = [condition for condition in unavailable if condition]
+    lacks = _lacking_values(compiled)
     deleted = _deleted_sql(compiled)
     if not lacks:
         return deleted
@@ -79,9 +80,22 @@ def partial_sql(compiled: CompiledTable) -> Sql:
     )
 
 
+def _lacking_values(compiled: CompiledTable) -> list[Sql]:
+    """Return a condition for each value that an event's row may lack."""
+    fields = dict(row_fields(compiled))
+    match compiled.image:
+        case Document():
+            return [sql("({document}) is null", document=fields[DOCUMENT])]
+        case Columns():
+            unavailable = (v.mapped.is_unavailable(fields[v.field]) for v in compiled.row_variants)
+            return [condition for condition in unavailable if condition]
+        case image:
+            assert_never(image)
+
+
 def _deleted_sql(compiled: CompiledTable) -> Sql:
     """Return a condition that is true for a delete that lacks the row of a soft-delete table; never null."""
-    if not compiled.marks_deleted:
+    if compiled.model != SoftDelete():
         return sql("false")
     tombstone = sql("writer is null" if compiled.form.tombstone_deletes else "false")
     return sql("({tombstone} or coalesce({op} = 'd', false))", tombstone=tombstone, op=compiled.form.op)
@@ -90,14 +104,22 @@ def _deleted_sql(compiled: CompiledTable) -> Sql:
 def lacks_sql(compiled: CompiledTable, version: ColumnVersion, row: Sql) -> Sql | None:
     """Return a condition that is true where a row lacks a version's value; None where it never does."""
     value = row.field(version.field)
-    if compiled.dialect.is_document:
-        return sql("{value} is null", value=value)
-    return version.mapped.is_unavailable(value)
+    match compiled.image:
+        case Document():
+            return sql("{value} is null", value=value)
+        case Columns():
+            return version.mapped.is_unavailable(value)
+        case image:
+            assert_never(image)
 
 
 def patch_sql(compiled: CompiledTable, row: Sql, old: Sql) -> Sql:
     """Return the value that a row lacks, from the old one."""
-    if not compiled.dialect.is_document:
-        return old
-    parts = join(", ", (row.field(field) for field in _UPDATE_FIELDS))
-    return sql("ingest_document_update({old}, {parts})", old=old, parts=parts)
+    match compiled.image:
+        case Columns():
+            return old
+        case Document():
+            parts = join(", ", (row.field(field) for field in _UPDATE_FIELDS))
+            return sql("ingest_document_update({old}, {parts})", old=old, parts=parts)
+        case image:
+            assert_never(image)

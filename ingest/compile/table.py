@@ -1,7 +1,7 @@
 """Key and value schemas, all versions of them, compiled into one table."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import attrs
 
@@ -21,6 +21,20 @@ from ingest.compile.envelope import Envelope, classify, find_envelope, plain_rec
 from ingest.compile.event import EventForm, form_of
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.compile.position import terms_of
+from ingest.compile.row_model import (
+    Append,
+    Columns,
+    Coordinates,
+    Document,
+    KeySource,
+    MessageKey,
+    RowImage,
+    RowKey,
+    RowModel,
+    SoftDelete,
+    Upsert,
+    row_model,
+)
 from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
@@ -44,12 +58,9 @@ class CompiledTable:
     key: Payload
     value: Payload
     key_columns: tuple[tuple[str, SparkType], ...]
-    key_in_row: bool
-    """Whether the key is taken from the row image instead of the message key."""
+    key_source: KeySource
     derived: tuple[Derived, ...] = ()
     """Columns made of a document."""
-    expects_partial: bool = True
-    """Whether rows are completed; where they are not, the few that should have been are only counted."""
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     """Schemas whose changes a policy of the table file sets aside, and why."""
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
@@ -70,25 +81,24 @@ class CompiledTable:
         return terms_of(self.dialect, self.form)
 
     @property
-    def keeps_all(self) -> bool:
-        """Whether every change is a row of its own."""
-        return self.table.target.mode == "append"
+    def model(self) -> RowModel:
+        """How changes become rows."""
+        return row_model(self.table.target)
 
     @property
-    def marks_deleted(self) -> bool:
-        """Whether deleted rows stay, with the values that they had, marked as such."""
-        return self.table.target.delete == "soft" and not self.keeps_all
+    def image(self) -> RowImage:
+        """What a row consists of."""
+        return Document() if self.dialect.is_document else Columns()
 
     @property
     def keyed_tombstones(self) -> bool:
         """Whether a tombstone's key is that of a row, and does not itself count as a delete."""
-        return not (self.keeps_all or self.key_in_row or self.form.tombstone_deletes)
+        return self.key_source == MessageKey() and not self.form.tombstone_deletes
 
     @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:
         """The variants that the row image gives: all but those of a message key's columns."""
-        in_message = not self.key_in_row and not self.keeps_all
-        keys = {name for name, _ in self.key_columns} if in_message else set()
+        keys = {name for name, _ in self.key_columns} if self.key_source == MessageKey() else set()
         return tuple(
             column_version
             for column_version in self.value.column_versions
@@ -96,18 +106,17 @@ class CompiledTable:
         )
 
     @property
-    def completes(self) -> bool:
-        """Whether rows that lack values are completed."""
-        return self.expects_partial and self.may_be_partial
-
-    @property
     def may_be_partial(self) -> bool:
         """Whether an event may lack values of its row, so that an older one has to give them."""
-        if self.keeps_all:
-            return False
-        if self.marks_deleted or self.dialect.is_document:  # a delete lacks all but the key
-            return True
-        return any(column_version.mapped.unavailable for column_version in self.row_variants)
+        match self.model:
+            case Append():
+                return False
+            case SoftDelete():
+                return True  # a delete lacks all values but the key
+            case Upsert():
+                return self.image == Document() or any(v.mapped.unavailable for v in self.row_variants)
+            case model:
+                assert_never(model)
 
 
 def compile_table(
@@ -136,7 +145,7 @@ def compile_table(
             _NO_KEYS,
             value,
             _COORDINATES,
-            key_in_row=False,
+            Coordinates(),
             derived=derived,
             misfits=misfits,
         )
@@ -148,7 +157,8 @@ def compile_table(
     key = _compile_keys(table, dialect, keys)
     value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
     columns = _key_columns(table, value if key_in_row else key, key_names)
-    return CompiledTable(table, dialect, form, key, value, columns, key_in_row, derived, misfits=misfits)
+    source = RowKey() if key_in_row else MessageKey()
+    return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
 
 
 def _envelopes(

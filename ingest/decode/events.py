@@ -20,6 +20,7 @@ a reject, read its message again.
 """
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from pyspark.sql import DataFrame
 
@@ -27,6 +28,7 @@ from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.position import sort_key_sql
 from ingest.compile.row_image import decoded_value, partial_sql, row_fields
+from ingest.compile.row_model import Coordinates, MessageKey, RowKey
 from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
 from ingest.decode.rejects import Check, reason_sql, rejected_sql
@@ -129,7 +131,7 @@ def _struct(fields: list[tuple[str, Sql]]) -> Sql:
 
 def key_sql(compiled: CompiledTable, name: str) -> Sql:
     """Return a key column: from the message key, or from the row image (the one before, if deleted)."""
-    if compiled.keeps_all:
+    if compiled.key_source == Coordinates():
         return ident(name.removeprefix("_cdc_"))
     spark_type = dict(compiled.key_columns)[name]
     values = [
@@ -141,11 +143,19 @@ def key_sql(compiled: CompiledTable, name: str) -> Sql:
 
 def _key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
     """Return the decoded values of a key column; the first one that is not null counts."""
-    if compiled.keeps_all:
-        return []
-    if not compiled.key_in_row:
-        return [(_KEY.field(version.field), version) for version in compiled.key.columns()[name]]
-    # The fields that only name the key come first, then the row, then the row before.
+    match compiled.key_source:
+        case Coordinates():
+            return []
+        case MessageKey():
+            return [(_KEY.field(version.field), version) for version in compiled.key.columns()[name]]
+        case RowKey():
+            return _key_values_in_row(compiled, name)
+        case source:
+            assert_never(source)
+
+
+def _key_values_in_row(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
+    """Return the values of a key column: from the fields that only name the key, the row, the row before."""
     images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
     versions = compiled.value.columns()[name]
     return [(compiled.form.at(image).field(v.field), v) for image in images for v in versions]
@@ -186,7 +196,7 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
 def _reasons(compiled: CompiledTable) -> list[Check]:
     """Return the checks with those of bytes before they are decoded, which only give better reasons."""
     form = format_of(compiled)
-    keyed = not compiled.key_in_row and not compiled.keeps_all
+    keyed = compiled.key_source == MessageKey()
     null = Check(sql("key is null"), "null-key", literal("key: null, so the change has no row"), implied=True)
     unmapped = [
         Check(form.written_by(schema, "value"), "unmapped-schema", literal(f"value: {why}"), implied=True)
@@ -231,11 +241,11 @@ def _refused(compiled: CompiledTable) -> list[Check]:
 
 
 def _key_checks(compiled: CompiledTable) -> list[Check]:
-    if compiled.keeps_all:
+    if compiled.key_source == Coordinates():
         return []
     nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns]
     unsafe = [Check(unsafe, "unsafe-key", literal(f"key: {why}")) for unsafe, why in compiled.key_rules]
-    unread = [] if compiled.key_in_row else [_unreadable(compiled, "key", "keyed")]
+    unread = [_unreadable(compiled, "key", "keyed")] if compiled.key_source == MessageKey() else []
     return [*unread, *nulls, *unsafe]
 
 
@@ -247,7 +257,7 @@ def _null_key(compiled: CompiledTable, name: str) -> Check:
 def _key_moves(compiled: CompiledTable) -> list[Check]:
     """Return the check of an update that changes a declared key: it would leave the old row behind."""
     form = compiled.form
-    if not compiled.key_in_row or form.before_field not in compiled.value.images:
+    if compiled.key_source != RowKey() or form.before_field not in compiled.value.images:
         return []
     before, after = form.at(form.before_field), form.at(form.row_field)
     moved = [

@@ -1,6 +1,7 @@
 """The kind of a message: a change of a row, or something else that is counted and ignored."""
 
 from ingest.compile.event import CHANGE, EMPTY, TOMBSTONE, TRUNCATE
+from ingest.compile.row_model import Document
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
 from ingest.typemap.sql import Sql, join, literal, sql
@@ -91,7 +92,7 @@ def _missing_row(compiled: CompiledTable) -> list[Check]:
     if not compiled.form.row_field:
         return []
     op = op_sql(compiled)
-    needs_row = ("c", "r") if compiled.dialect.is_document else ("c", "u", "r")
+    needs_row = ("c", "r") if compiled.image == Document() else ("c", "u", "r")
     condition = sql(
         "{op} in ({ops}) and {image} is null",
         op=op,

@@ -66,8 +66,6 @@ class Dialect:
     """The smallest unit of the source's timestamps, where every value is a multiple of it."""
     has_placeholders: bool = False
     """Whether values that an update did not touch may come as a placeholder."""
-    sends_partial_updates: bool = True
-    """Whether rows that lack values are to be expected; if not, a batch that holds some is read twice."""
     has_durations: bool = False
     """Whether a time of day is a duration, which may be negative or longer than a day."""
     is_document: bool = False

@@ -38,7 +38,6 @@ SQLSERVER = Dialect(
     flattened_fields=("commit_lsn",),
     time_resolution_ns=100,
     has_placeholders=True,
-    sends_partial_updates=False,  # only from 3.6 on, and only of (max) columns
     caveats=(
         Guard(
             "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "

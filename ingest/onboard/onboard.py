@@ -15,6 +15,7 @@ import attrs
 from ingest import avro
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
 from ingest.compile.payload import WriterSchema
+from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
 from ingest.config.rules import WrongValueError
 from ingest.dialects import DIALECTS, Dialect
@@ -259,7 +260,7 @@ def _describe(
     lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
     table = attrs.evolve(table, columns=lossless | table.columns)
     compiled = compile_table(table, schemas.keys, schemas.values)
-    names = () if compiled.keeps_all else tuple(name for name, _ in compiled.key_columns)
+    names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
     marks = sizes.found.get(table.topic) if sizes else None
     messages = sum(mark.end - mark.begin for mark in marks.values()) if marks else 0
     layout = choose_target(messages, (), names)

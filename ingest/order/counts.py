@@ -1,4 +1,4 @@
-"""What a folded range holds, counted."""
+"""The counts of a batch."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,21 +8,20 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
-from ingest.compile.position import position_sql, without_partition_terms
+from ingest.compile.position import without_partition_terms
+from ingest.compile.row_model import Append, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.moments import moment_or_none, to_millis
 from ingest.names import SchemaId
+from ingest.order.bookkeeping import position_of
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 from ingest.order.tombstones import bare_sql, has_change_sql
 from ingest.typemap.sql import Sql, literal, sql
 
-PARTIALS = "partials"
-"""The counter of changes that lacked values, in a commit: the next run expects more of them."""
-
 
 @attrs.frozen
 class BatchCounts:
-    """What a range held.  `read` is the sum of all counts of messages."""
+    """The counts of a batch.  `read` is the sum of all counts of messages."""
 
     upserted: int = 0
     deleted: int = 0
@@ -30,28 +29,28 @@ class BatchCounts:
     ignored: dict[str, int] = attrs.Factory(dict)
     rejected: int = 0
     schema_ids: tuple[SchemaId, ...] = ()
-    """The schemas that wrote what is not rejected."""
+    """The schemas of the messages that are not rejected."""
     rejected_ids: tuple[SchemaId, ...] = ()
-    """The schemas that wrote what is rejected."""
+    """The schemas of rejected messages."""
     max_source_ts: datetime | None = None
     rows_needing_stored_values: int = 0
-    """Rows that lack values which only the table can give."""
+    """Rows with missing values that only the table has."""
     soft_deletes_needing_stored_values: int = 0
-    """Rows to be marked as deleted, whose values only the table can give."""
+    """Rows to mark as deleted with values that only the table has."""
     partials: int = 0
-    """Changes that lack values: all of them, or, where rows are completed, those that count."""
+    """Changes that lack values and follow the newest whole row of their key."""
     read_bytes: int = 0
     """Keys and values of all messages."""
     bare_tombstones: int = 0
     """Keys whose last message is a tombstone without its delete: the table may hold their row."""
     bare_over_changes: int = 0
-    """How many of them have changes in the range, which count as superseded."""
+    """The number of these with changes in the batch, which count as superseded."""
     truncated_at: str | None = None
-    """The position of the newest truncate that is to be applied: nothing older than it stays."""
+    """The position of the newest truncate to apply: all older rows are deleted."""
 
     @property
     def looks_back(self) -> bool:
-        """Whether the rows to write depend on those that the table holds."""
+        """Whether the rows to write depend on stored ones."""
         return bool(
             self.rows_needing_stored_values
             or self.soft_deletes_needing_stored_values
@@ -60,10 +59,10 @@ class BatchCounts:
         )
 
     def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
-        """Count as deletes the tombstones that delete so many stored rows."""
+        """Count as deletes the tombstones that delete this number of stored rows."""
         tombstones = self.ignored.get(TOMBSTONE, 0) - rows
-        others = {kind: count for kind, count in self.ignored.items() if kind != TOMBSTONE}
-        ignored = {**others, **({TOMBSTONE: tombstones} if tombstones else {})}
+        counts = {**self.ignored, TOMBSTONE: tombstones}
+        ignored = {kind: count for kind, count in counts.items() if kind != TOMBSTONE or count}
         return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
 
     @property
@@ -78,7 +77,7 @@ class BatchCounts:
         return changes + sum(self.ignored.values()) + self.rejected
 
     def counters(self) -> dict[str, int]:
-        """Return the numbers as they are kept in a commit."""
+        """Return the counts as a commit stores them."""
         ignored = {f"ignored.{kind}": count for kind, count in self.ignored.items()}
         return {
             "read": self.read,
@@ -86,26 +85,20 @@ class BatchCounts:
             "deleted": self.deleted,
             "superseded": self.superseded,
             **({REJECTED: self.rejected} if self.rejected else {}),
-            **({PARTIALS: self.partials} if self.partials else {}),
             **ignored,
         }
 
 
-def count_batch(folded: DataFrame, compiled: CompiledTable) -> BatchCounts:
-    """Count what a folded range holds: one small Spark job, a first look at what is written later.
+def count_batch(latest: DataFrame, compiled: CompiledTable) -> BatchCounts:
+    """Count a batch in one small Spark job.
 
-    Applying a truncate takes two more: its position, and the count of older changes.
+    Applying a truncate takes two more jobs: its position, and the count of older changes.
     """
-    counted = _count(folded, compiled, None)
+    counts = _count(latest, compiled, None)
     policy = compiled.table.target.truncate
-    if TRUNCATE not in counted.ignored or policy != "apply" or compiled.keeps_all:
-        return counted
-    return _count(folded, compiled, _truncated_at(folded, compiled))
-
-
-def position_of(compiled: CompiledTable, event: Sql) -> Sql:
-    """Return the position of an event."""
-    return position_sql(compiled.terms, compiled.table.epoch, event.field("sort_key"))
+    if TRUNCATE not in counts.ignored or policy != "apply" or compiled.model == Append():
+        return counts
+    return _count(latest, compiled, _truncated_at(latest, compiled))
 
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
@@ -117,41 +110,44 @@ def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
 
 def older_position_sql(compiled: CompiledTable, position: Sql, truncate: Sql) -> Sql:
     """Return a condition that is true for the position of a row that is older than that of a truncate."""
-    row, end = (without_partition_terms(compiled.terms, each) for each in (position, truncate))
-    return sql("{row} < {end}", row=row, end=end)
+    return sql(
+        "{row} < {end}",
+        row=without_partition_terms(compiled.terms, position),
+        end=without_partition_terms(compiled.terms, truncate),
+    )
 
 
-def _truncated_at(folded: DataFrame, compiled: CompiledTable) -> str:
-    truncate = folded.where(F.col("kind") == TRUNCATE)
+def _truncated_at(latest: DataFrame, compiled: CompiledTable) -> str:
+    truncate = latest.where(F.col("kind") == TRUNCATE)
     return str(truncate.selectExpr(str(position_of(compiled, sql("newest")).alias("at"))).collect()[0]["at"])
 
 
-def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
+def _count(latest: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
     words = [f"seen_{i}" for i in range(word_count(compiled))]
-    groups = _group(folded, compiled, words, truncated_at)
+    groups = _group(latest, compiled, words, truncated_at)
     rejected = [group for group in groups if group.kind == REJECTED]
-    read = [group for group in groups if group.kind != REJECTED]
-    changes = [group for group in groups if group.has_change]
-    current = [group for group in changes if not group.older]
-    deletes = [group for group in current if group.deletes]
-    upserts = [group for group in current if not group.deletes]
-    over_changes = _sum([group for group in current if group.bare], "rows")
-    soft = [group for group in changes if group.deletes or group.older] if compiled.marks_deleted else []
+    unrejected = [group for group in groups if group.kind != REJECTED]
+    changes = _where(groups, has_change=True)
+    current = _where(changes, older=False)
+    upserts = _where(current, deletes=False)
+    over_changes = _sum(_where(current, bare=True), "rows")
     return BatchCounts(
         upserted=_sum(upserts, "rows"),
-        deleted=_sum(deletes, "rows"),
+        deleted=_sum(_where(current, deletes=True), "rows"),
         superseded=_sum(changes, "messages")
         - _sum(changes, "tombstones")
         - (_sum(current, "rows") - over_changes),
         ignored=_ignored(groups, over_changes),
         rejected=_sum(rejected, "rows"),
-        schema_ids=_seen(read, words, compiled.schema_ids),
+        schema_ids=_seen(unrejected, words, compiled.schema_ids),
         rejected_ids=_seen(rejected, words, compiled.schema_ids),
         max_source_ts=_newest(changes),
         rows_needing_stored_values=_sum(upserts, "rows_needing_stored_values"),
-        soft_deletes_needing_stored_values=_sum(soft, "rows_needing_stored_values"),
+        soft_deletes_needing_stored_values=_sum(
+            _soft_deletes(compiled, changes), "rows_needing_stored_values"
+        ),
         read_bytes=_sum(groups, "bytes"),
-        bare_tombstones=_sum([group for group in groups if group.bare], "rows"),
+        bare_tombstones=_sum(_where(groups, bare=True), "rows"),
         bare_over_changes=over_changes,
         truncated_at=truncated_at,
         partials=_sum(changes, "partials"),
@@ -159,17 +155,19 @@ def _count(folded: DataFrame, compiled: CompiledTable, truncated_at: str | None)
 
 
 def _group(
-    folded: DataFrame, compiled: CompiledTable, words: Sequence[str], truncated_at: str | None
+    latest: DataFrame, compiled: CompiledTable, words: Sequence[str], truncated_at: str | None
 ) -> list[Row]:
     """Add up the rows of each kind, deletes and older ones apart."""
     older = older_sql(compiled, truncated_at)
     is_older = sql("kind = {change} and {older}", change=literal(CHANGE), older=older)
     has_change = sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change_sql(compiled))
     bare = bare_sql(compiled)
-    is_deleted = sql("false") if compiled.keeps_all else sql("newest.op = 'd' or {bare}", bare=bare)
-    needing = sql("base is null and size(later) > 0") if compiled.completes else sql("false")
+    is_deleted = sql("false") if compiled.model == Append() else sql("newest.op = 'd' or {bare}", bare=bare)
+    partial = compiled.may_be_partial
+    needing = sql("base is null and later is not null") if partial else sql("false")
+    partials = sql("if(later is null, 0L, cast(size(later) as bigint))") if partial else sql("0L")
     return (
-        folded.groupBy(
+        latest.groupBy(
             "kind",
             F.expr(str(is_deleted)).alias("deletes"),
             F.expr(str(is_older)).alias("older"),
@@ -183,11 +181,23 @@ def _group(
             F.sum("bytes").alias("bytes"),
             F.max("source_ms").alias("source_ms"),
             F.expr(str(sql("count_if({c})", c=needing))).alias("rows_needing_stored_values"),
-            F.expr(str(sql("sum({c})", c=_partials(compiled)))).alias("partials"),
+            F.expr(str(sql("sum({c})", c=partials))).alias("partials"),
             *(F.bit_or(word).alias(word) for word in words),
         )
         .collect()
     )
+
+
+def _where(groups: Sequence[Row], **flags: bool) -> list[Row]:
+    """Return the groups with these values of their flags."""
+    return [group for group in groups if all(bool(group[name]) == flag for name, flag in flags.items())]
+
+
+def _soft_deletes(compiled: CompiledTable, changes: Sequence[Row]) -> list[Row]:
+    """Return the changes that mark a row as deleted: deletes, and changes older than a truncate."""
+    if compiled.model != SoftDelete():
+        return []
+    return [*_where(changes, deletes=True), *_where(changes, deletes=False, older=True)]
 
 
 def _sum(groups: Sequence[Row], column: str) -> int:
@@ -204,13 +214,6 @@ def _ignored(groups: Sequence[Row], over_changes: int) -> dict[str, int]:
     tombstones = _sum([group for group in groups if group.kind == CHANGE], "tombstones") - over_changes
     kinds = {group.kind: group.messages for group in groups if group.kind not in (CHANGE, REJECTED)}
     return {**kinds, **({TOMBSTONE: tombstones} if tombstones else {})}
-
-
-def _partials(compiled: CompiledTable) -> Sql:
-    """Return the number of partial changes that a row represents."""
-    if compiled.completes:
-        return sql("size(later)")
-    return sql("partials") if compiled.may_be_partial else sql("0L")
 
 
 def _seen(rows: Sequence[Row], words: Sequence[str], schema_ids: Sequence[SchemaId]) -> tuple[SchemaId, ...]:

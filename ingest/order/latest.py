@@ -1,13 +1,12 @@
-"""The fold: one row a key, the newest, and beside those one row for whatever was only counted.
+"""The newest change of each key, in one shuffle, together with everything to count.
 
-One shuffle gives all that a run needs to know: the rows to write, how many messages stand behind them, which
-schemas wrote them, and the coordinates of every rejected record.
+The result has the rows to write, the number of messages behind each, the schemas that wrote them, and the
+coordinates of every rejected message.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -15,98 +14,59 @@ from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.table import CompiledTable
 from ingest.java import java_rows, jvm_of
 from ingest.order.tombstones import tombstone_counters
-from ingest.typemap.sparktype import has_map
 from ingest.typemap.sql import Sql, ident, join, literal, sql
 
-REJECTED = "rejected"
+REJECTED: Final = "rejected"
 
-WRITERS_PER_WORD = 62
-"""Schemas that one 64-bit set holds, by their number in the compiled table."""
+WRITERS_PER_WORD: Final = 62
+"""The number of schemas in one 64-bit set, each by its index in the compiled table."""
 
-_COUNTS = MappingProxyType({"SUM": F.sum, "MAX": F.max, "OR": F.bit_or})
-_EVENT = ("sort_key", "partition", "op", "source_ms", "writer", "offset", "row")
-_EVENT_STRUCT = sql("struct({fields})", fields=join(", ", map(ident, _EVENT)))
-_ORDER = 2
-"""How many of them, from the left, decide which event of a key is newer; in a partition the first does."""
+_EVENT: Final = ("sort_key", "partition", "op", "source_ms", "writer", "offset", "row")
+_EVENT_STRUCT: Final = sql("struct({fields})", fields=join(", ", map(ident, _EVENT)))
+_ORDERED: Final = 2
+"""How many of these, from the left, order the events of a key; within a partition the sort key suffices."""
 
 
 def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest change of each key.
 
-    Returned: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (how many
-    the row represents), `bytes` (their size), `source_ms` (the newest source time), `seen_<i>` (sets of
-    writers).
-    Kinds other than `change` have one row each, but every rejected record keeps its own.
-
-    Where rows are completed there are also `later`, the partial changes that end with `newest`, in order, and
-    `base`, the row that they are to be laid over: null where it is not in these events.  Where they are not,
-    `partials` counts them.
+    Columns: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (their
+    number), `bytes` (their size), `source_ms` (newest source time), `seen_<i>` (sets of writers).  Kinds
+    other than `change` have one row each; every rejected message has its own.
 
     A key's tombstones are in its row, see `ingest.order.tombstones`; without changes one is its `newest`.
 
-    What is returned may be looked at several times, and wants to be unpersisted in the end.
+    If rows may be partial: `later`, the partial changes up to `newest`, in order, or null if `newest` is
+    whole; and `base`, the whole row before them, or null if these events contain no such row.
+
+    The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
+    shuffle: in measurements that takes half the time of caching the rows.
     """
-    return _complete(events, compiled) if compiled.completes else _newest(events, compiled)
-
-
-def _newest(events: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Fold by our own function on the JVM.
-
-    The messages are read and shuffled at once, and a look at the result reads the shuffle's files again:
-    measured, that costs half of what holding the rows does.
-    """
-    groups = _groups(compiled)
-    counters = {
-        "messages": (sql("1L"), "SUM"),
-        "bytes": (sql("bytes"), "SUM"),
-        "newest_ms": (sql("source_ms"), "MAX"),
-        **({"partials": (sql("if(partial, 1L, 0L)"), "SUM")} if compiled.may_be_partial else {}),
-        **tombstone_counters(compiled),
-        **{f"seen_{i}": (word, "OR") for i, word in enumerate(_words(compiled))},
-    }
-    counted = {name: value for name, (value, _) in counters.items()}
-    flat = events.selectExpr(*_named(groups), *_EVENT, *_named(counted))
-    ways = {name: way for name, (_, way) in counters.items()}
+    groups, counters = _groups(compiled), _counters(compiled)
+    values = {name: value for name, (value, _) in counters.items()}
+    combine = {name: how for name, (_, how) in counters.items()}
     latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
-    folded = latest.of(java_rows(flat), len(groups), _ORDER, ways)
+    rows = java_rows(
+        events.selectExpr(*_named(groups), *_EVENT, *_named(values), *_named(_partial_columns(compiled)))
+    )
+    if compiled.may_be_partial:
+        reduced = latest.withPartial(rows, len(groups), _ORDERED, len(_EVENT), combine)
+    else:
+        reduced = latest.of(rows, len(groups), _ORDERED, combine)
     names = [name for name in counters if name != "newest_ms"]
-    return DataFrame(folded, events.sparkSession).selectExpr(
-        *groups, str(_EVENT_STRUCT.alias("newest")), "newest_ms as source_ms", *names
+    return DataFrame(reduced, events.sparkSession).selectExpr(
+        *groups,
+        str(_EVENT_STRUCT.alias("newest")),
+        "newest_ms as source_ms",
+        *names,
+        *_named(_completing_columns(compiled)),
     )
-
-
-def _complete(events: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Fold by Spark's own functions, since each key's partial changes are to be kept too."""
-    groups = _groups(compiled)
-    words = {f"seen_{i}": word for i, word in enumerate(_words(compiled))}
-    tombstones = tombstone_counters(compiled)
-    sorted_out = events.selectExpr(
-        *_named(groups),
-        "partial",
-        str(_EVENT_STRUCT.alias("event")),
-        "source_ms",
-        "bytes",
-        *_named({**words, **{name: value for name, (value, _) in tombstones.items()}}),
-    )
-    is_tombstone = F.col("event.op") == TOMBSTONE
-    whole = F.when(F.col("partial") | is_tombstone, F.lit(None)).otherwise(F.col("event"))
-    folded = sorted_out.groupBy(*groups).agg(
-        (F.max_by(whole, whole["sort_key"]) if _holds_map(compiled) else F.max(whole)).alias("newest"),
-        F.expr("collect_list(if(partial, event, null))").alias("partials"),
-        F.first(F.when(is_tombstone, F.col("event")), ignorenulls=True).alias("tombstone"),
-        F.count(F.lit(1)).alias("messages"),
-        F.sum("bytes").alias("bytes"),
-        F.max("source_ms").alias("source_ms"),
-        *(F.bit_or(name).alias(name) for name in words),
-        *(_COUNTS[way](name).alias(name) for name, (_, way) in tombstones.items()),
-    )
-    return _with_partials(folded).persist(StorageLevel.MEMORY_AND_DISK)
 
 
 def _groups(compiled: CompiledTable) -> dict[str, Sql]:
-    """Return the columns by which events are combined into one row, by name.
+    """Return the grouping columns, by name.
 
-    Spark sorts by them, and by the first one fastest: that is a key column, which tells most apart.
+    Spark sorts by them, and compares the first one fastest: the first is a key column, the most selective.
     """
     kinds = join(", ", map(literal, (CHANGE, TOMBSTONE) if compiled.keyed_tombstones else (CHANGE,)))
     key = sql("if(kind in ({kinds}) and not rejected, {key}, null)", kinds=kinds)
@@ -124,55 +84,54 @@ def _groups(compiled: CompiledTable) -> dict[str, Sql]:
     }
 
 
+def _counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
+    """Return the name of each counter, its value for one message, and how counters are combined."""
+    return {
+        "messages": (sql("1L"), "SUM"),
+        "bytes": (sql("bytes"), "SUM"),
+        "newest_ms": (sql("source_ms"), "MAX"),
+        **tombstone_counters(compiled),
+        **{f"seen_{i}": (word, "OR") for i, word in enumerate(_words(compiled))},
+    }
+
+
+def _partial_columns(compiled: CompiledTable) -> dict[str, Sql]:
+    """Return the columns that the JVM fills if rows are partial: nulls of the right types."""
+    if not compiled.may_be_partial:
+        return {}
+    return {
+        "partial": sql("partial"),
+        "base": sql("if(false, {event}, null)", event=_EVENT_STRUCT),
+        "later": sql("if(false, array({event}), null)", event=_EVENT_STRUCT),
+    }
+
+
+def _completing_columns(compiled: CompiledTable) -> dict[str, Sql]:
+    """Return the columns that complete rows; a tombstone, which sorts below all changes, is not a row."""
+    if not compiled.may_be_partial:
+        return {}
+    base = sql("if(base.op = {tombstone}, null, base)", tombstone=literal(TOMBSTONE))
+    return {"base": base, "later": sql("later")}
+
+
 def _named(columns: Mapping[str, Sql]) -> list[str]:
     return [str(expression.alias(name)) for name, expression in columns.items()]
 
 
-def _with_partials(folded: DataFrame) -> DataFrame:
-    """Put the partial changes that follow the newest whole one in order, and the last of them on top.
-
-    A key without changes has one of its tombstones.
-    """
-    kept = [column for column in folded.columns if column not in ("newest", "partials", "tombstone")]
-    sorted_in = folded.select(
-        *kept,
-        "newest",
-        "tombstone",
-        F.expr(_LATER).alias("later"),
-    )
-    return sorted_in.selectExpr(
-        *kept,
-        "coalesce(if(size(later) = 0, newest, element_at(later, -1)), tombstone) as newest",
-        "if(size(later) = 0, null, newest) as base",
-        "later",
-    )
-
-
-_LATER = (
-    "if(size(partials) = 0, partials, array_sort("
-    "filter(partials, e -> newest is null or e.sort_key > newest.sort_key), (a, b) -> "
-    "case when a.sort_key < b.sort_key then -1 when a.sort_key > b.sort_key then 1 else 0 end))"
-)
-
-
-def rejected(folded: DataFrame) -> DataFrame:
+def rejected(changes: DataFrame) -> DataFrame:
     """Return the coordinates of the rejected messages: `partition, offset`."""
-    return folded.where(F.col("kind") == REJECTED).selectExpr(
+    return changes.where(F.col("kind") == REJECTED).selectExpr(
         "reject_partition as partition", "reject_offset as offset"
     )
 
 
-def _holds_map(compiled: CompiledTable) -> bool:
-    return any(has_map(column_version.mapped.spark) for column_version in compiled.value.column_versions)
-
-
 def word_count(compiled: CompiledTable) -> int:
-    """Return how many words the set of writers takes."""
+    """Return the number of 64-bit words in a set of writers."""
     return -(-len(compiled.value.writers) // WRITERS_PER_WORD)
 
 
 def _words(compiled: CompiledTable) -> list[Sql]:
-    """Return each word of the set that holds one writer: a bit at its number."""
+    """Return each word of the set that contains one writer: the bit at its index."""
     starts = [word * WRITERS_PER_WORD for word in range(word_count(compiled))]
     return [
         sql(

@@ -1,10 +1,13 @@
-"""The whole table after a batch: what a commit needs that cannot leave the stored files as they are."""
+"""The whole table after a batch, for a commit that must rewrite all stored files."""
+
+from typing import assert_never
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ingest.compile.event import DELETED
+from ingest.compile.row_model import Append, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sparktype import SparkType, parse_ddl, reshape
 from ingest.typemap.sql import ident, sql
@@ -14,27 +17,37 @@ _RANK = "_ingest_rank"
 
 
 def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Return the stored rows with a batch's laid over them, in the batch's types.
+    """Return the stored rows, replaced by those of a batch, in the types of the batch.
 
-    Deleted rows are left out, or marked, as the table file says now.
+    Deleted rows are removed, or marked, as the current table file says.
 
-    Of two rows of a key the later position wins, of equal ones the batch's: as Hudi does it in an upsert.
+    Of two rows of a key the later position wins, or at equal positions that of the batch, as in an upsert of
+    Hudi.
     """
-    if not compiled.marks_deleted:
+    if compiled.model != SoftDelete():
         stored = stored.drop(DELETED)
     both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
     keys = [F.col(str(ident(name))) for name, _ in compiled.key_columns]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
-    kept = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
-    if compiled.marks_deleted:
-        kept = kept.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
-    elif not compiled.keeps_all:
-        kept = kept.where("_cdc_op != 'd'")
-    return kept.drop(_RANK, _IS_NEW)
+    newest_rows = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
+    return _without_deletes(newest_rows, compiled).drop(_RANK, _IS_NEW)
+
+
+def _without_deletes(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Remove deleted rows, or mark them, or keep them as changes."""
+    match compiled.model:
+        case Append():
+            return rows
+        case Upsert():
+            return rows.where("_cdc_op != 'd'")
+        case SoftDelete():
+            return rows.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
+        case model:
+            assert_never(model)
 
 
 def _widened(stored: DataFrame, rows: DataFrame) -> DataFrame:
-    """Return stored rows in the batch's types, where it has the column."""
+    """Return stored rows in the types of the batch, for the columns of the batch."""
     targets = _types(rows)
     columns = [
         reshape(ident(name), spark_type, targets.get(name, spark_type)).alias(name)

@@ -1,4 +1,4 @@
-"""Tombstones that alone report a delete.
+"""Tombstones without their delete.
 
 A connector sends a delete and then a tombstone, so that Kafka's cleaner drops the key's records; the cleaner
 may keep only the tombstone.  A *bare* tombstone is the last message of its key, without a delete directly
@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE, DELETED, TOMBSTONE
 from ingest.compile.evolve import Evolution
 from ingest.compile.position import moved_sql, position_sql
+from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sparktype import cast, null_of, parse_ddl
 from ingest.typemap.sql import Sql, ident, join, literal, sql
@@ -37,7 +38,7 @@ def tombstone_counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
 
 
 def bare_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for a key whose last message is a bare tombstone; never null."""
+    """Return a condition that is true for a key with a bare tombstone as last message; never null."""
     if not compiled.keyed_tombstones:
         return sql("false")
     return sql(
@@ -104,7 +105,8 @@ def stored_deletes(
 def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Return the rows that delete stored ones; where deleted rows stay, with all their values."""
     keys = {name for name, _ in compiled.key_columns}
-    values = set(deletes.columns) if compiled.marks_deleted else keys
+    is_soft = compiled.model == SoftDelete()
+    values = set(deletes.columns) if is_soft else keys
     types = {field.name: parse_ddl(field.dataType.simpleString()) for field in settled.schema}
     columns = {
         name: cast(ident(name), spark_type) if _keeps(name, values) else null_of(spark_type)
@@ -116,7 +118,7 @@ def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTab
         "_cdc_partition": sql("t_partition"),
         "_cdc_offset": sql("t_offset"),
     }
-    if compiled.marks_deleted:
+    if is_soft:
         columns[DELETED] = sql("true")
     return deletes.selectExpr(*(str(columns[name].alias(name)) for name in settled.columns))
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
 from ingest.compile.payload import WriterSchema
+from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
@@ -35,8 +36,6 @@ class TableState:
 
     columns: Present
     met_ids: tuple[SchemaId, ...] = ()
-    expects_partial: bool = False
-    """Whether rows that lack values are likely, so that one pass completes them."""
 
 
 @attrs.frozen
@@ -59,14 +58,12 @@ class Batch:
 class Assumptions:
     """The premises of one attempt to decode a batch; the attempt confirms or disproves them.
 
-    `refused` maps the schemas that a policy rejects to the reason.  With `partial` the attempt completes rows
-    that lack values; without, it only counts them.
+    `refused` maps the schemas that a policy rejects to the reason.
     """
 
     keys: tuple[WriterSchema, ...]
     values: tuple[WriterSchema, ...]
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
-    partial: bool = False
 
 
 @attrs.frozen
@@ -119,7 +116,7 @@ class PreparedBatch:
     def rewrites(self) -> tuple[str, ...]:
         """The columns that need the whole table rewritten: by their type, or because `delete` changed."""
         columns = self.state.columns
-        changed = columns is not None and (DELETED in columns) != self.compiled.marks_deleted
+        changed = columns is not None and (DELETED in columns) != (self.compiled.model == SoftDelete())
         return (*self.evolution.rewrites, *([DELETED] if changed else []))
 
     @property
@@ -154,11 +151,11 @@ def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:
 
 @contextmanager
 def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> Iterator[PreparedBatch]:
-    """Decode a batch and fit it to its table; the result stays cached until the context ends.
+    """Decode a batch and fit it to its table; the result is valid until the context ends.
 
     Decodes again while an attempt disproves its assumptions.  Raises `DecodeError` for too many rejects.
     """
-    assumptions: Assumptions | None = Assumptions(*schemas, partial=batch.state.expects_partial)
+    assumptions: Assumptions | None = Assumptions(*schemas)
     while assumptions is not None:
         with attempt(batch, assumptions) as result:
             assumptions = revised(result, registry)
@@ -168,28 +165,22 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 
 @contextmanager
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
-    """Decode a batch once; its rows stay cached until the context ends."""
+    """Decode a batch once; its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
-    compiled = attrs.evolve(compiled, expects_partial=assumptions.partial, refused=assumptions.refused)
+    compiled = attrs.evolve(compiled, refused=assumptions.refused)
     changes = latest_by_key(decode_events(batch.messages, compiled), compiled)
-    try:
-        counts = count_batch(changes, compiled)
-        with _rejected_messages(batch, changes, counts) as rejects:
-            yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
-    finally:
-        changes.unpersist()
+    counts = count_batch(changes, compiled)
+    with _rejected_messages(batch, changes, counts) as rejects:
+        yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
 
 
 def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
     """Return corrected assumptions; None when the batch confirms those of the attempt.
 
-    Wrong are: no partial rows, where some lack values; all schemas known, where rejects name others (in the
-    registry but not a version of the subject, or inside messages that were not sampled); all schemas allowed,
-    where a policy rejects one.
+    Wrong are: all schemas known, where rejects name others (in the registry but not a version of the subject,
+    or inside messages that were not sampled); all schemas allowed, where a policy rejects one.
     """
     assumptions = attempt.assumptions
-    if attempt.counts.partials and not attempt.compiled.completes:
-        return attrs.evolve(assumptions, partial=True)
     keys, values = _missing_schemas(attempt, registry)
     if keys or values:
         # The subject's own newest key stays the last one: it names the key columns.

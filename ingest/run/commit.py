@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.dialects import DIALECTS
+from ingest.compile.row_model import SoftDelete
 from ingest.hudi.catalog import register
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.ledger import LedgerEntry
@@ -14,7 +14,6 @@ from ingest.hudi.options import Operation
 from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.names import Partition, SchemaId
-from ingest.order.counts import PARTIALS
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
@@ -80,9 +79,7 @@ def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
 
 def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
     """Return the table's current columns and schemas."""
-    often = table.target.delete == "soft" or DIALECTS[table.dialect].sends_partial_updates
-    partial = often or bool(last and last.counters.get(PARTIALS))
-    return TableState(run.lake.table(table).columns(), known_ids(last), partial)
+    return TableState(run.lake.table(table).columns(), known_ids(last))
 
 
 def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
@@ -113,7 +110,7 @@ def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
     if not batch.counts.looks_back:
         return None
     table = run.lake.table(batch.compiled.table)
-    if batch.compiled.marks_deleted:  # a soft-deleted row keeps all its values
+    if batch.compiled.model == SoftDelete():  # a soft-deleted row keeps all its values
         return table.rows()
     rows = table.live_rows()
     names = stored_columns(batch.compiled, batch.evolution)

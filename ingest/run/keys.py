@@ -6,6 +6,7 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.compile.evolve import TargetColumn
+from ingest.compile.row_model import Coordinates
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import key_sql
 from ingest.errors import DecodeError, EvolutionError, SchemaError
@@ -49,7 +50,7 @@ def check_keys(
 
 def with_key_rules(compiled: CompiledTable) -> CompiledTable:
     """Let a table reject keys that Hudi's text form cannot distinguish."""
-    if compiled.keeps_all:
+    if compiled.key_source == Coordinates():
         return compiled
     kinds = {name: str(kind) for name, kind in compiled.key_columns}
     rules = unsafe_texts(kinds, lambda name: key_sql(compiled, name), compiled.table.target.partition_by)

@@ -8,6 +8,7 @@ import pytest
 
 from ingest.compile.column_versions import merged_type
 from ingest.compile.payload import Payload
+from ingest.compile.row_model import MessageKey, RowKey
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import SchemaError
 from ingest.tables import Column
@@ -174,7 +175,7 @@ def test_the_key_comes_from_the_message_key() -> None:
         ("region", "string"),
         ("no", "bigint"),
     ]
-    assert not result.key_in_row
+    assert result.key_source == MessageKey()
 
 
 @pytest.mark.parametrize(("declared", "in_row"), [(("a", "b"), True), (("b", "a"), True), (("id",), False)])
@@ -184,13 +185,13 @@ def test_declared_key_columns_come_from_the_row_unless_they_are_the_messages(
     """Then the before image must say which row a delete means."""
     result = compiled([{**ID, "a": "int", "b": "string"}], of=table(*declared))
     assert [name for name, _ in result.key_columns] == list(declared)
-    assert result.key_in_row is in_row
+    assert (result.key_source == RowKey()) is in_row
 
 
 def test_the_messages_key_columns_in_another_order_stay_the_messages() -> None:
     """The declared order is kept."""
     result = compiled([{"a": "int", "b": "int"}], of=table("b", "a"), keys={"a": "int", "b": "int"})
-    assert ([name for name, _ in result.key_columns], result.key_in_row) == (["b", "a"], False)
+    assert ([name for name, _ in result.key_columns], result.key_source) == (["b", "a"], MessageKey())
 
 
 def test_a_topic_without_keys_needs_declared_ones() -> None:
@@ -199,7 +200,7 @@ def test_a_topic_without_keys_needs_declared_ones() -> None:
         compiled([ID], keys=None)
     assert (caught.value.where, caught.value.path) == (f"topic {TOPIC}", "$key")
     result = compiled([ID], keys=None, of=table("id"))
-    assert result.key_in_row
+    assert result.key_source == RowKey()
     assert result.key.writers == ()
 
 
@@ -209,7 +210,7 @@ def test_a_key_that_is_no_record_gives_no_columns(declared: tuple[str, ...]) -> 
     values = [written(VALUE_ID, envelope(ID))]
     keys = [written(KEY_ID, "string", "the key")]
     if declared:
-        assert compile_table(table(*declared), keys, values).key_in_row
+        assert compile_table(table(*declared), keys, values).key_source == RowKey()
         return
     with pytest.raises(SchemaError, match="is no record, so it names no key columns"):
         compile_table(table(), keys, values)

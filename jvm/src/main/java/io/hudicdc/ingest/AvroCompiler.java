@@ -12,9 +12,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Makes readers, and the Spark type of what they read, of Avro schemas.
+ * Compiles Avro schemas to readers, and to the Spark type of their values.
  *
- * <p>How a writer's schema is read as another is Avro's to say: its Resolver decides, this follows.
+ * <p>Avro's {@code Resolver} decides how a writer's schema is read as the reader's.
  */
 final class AvroCompiler {
     private AvroCompiler() {}
@@ -23,7 +23,7 @@ final class AvroCompiler {
         return new Schema.Parser().setValidateDefaults(false).parse(json);
     }
 
-    /** Return the Spark type of a reader's schema, as spark-avro's SchemaConverters has it, all of it nullable. */
+    /** Return the Spark type of a reader's schema, as spark-avro's SchemaConverters does; everything is nullable. */
     static DataType sparkType(Schema reader) {
         LogicalType logical = reader.getLogicalType();
         switch (reader.getType()) {
@@ -58,7 +58,7 @@ final class AvroCompiler {
         }
     }
 
-    /** Make the reader of a writer's records; what they cannot be read as is found when it is met. */
+    /** Return the reader of a writer's records; a value that cannot be converted is malformed when it is read. */
     static AvroReader reader(Schema writer, Schema reader) {
         return reader(Resolver.resolve(writer, reader));
     }
@@ -137,18 +137,18 @@ final class AvroCompiler {
                 : new AvroStructures.Array(element, AvroSkips.isEmpty(action.writer.getElementType()));
     }
 
-    /** Make a record's reader; what the writer lacks stays null, the only default of our readers. */
+    /** Return the reader of a record; fields that the writer lacks stay null, the only default of our reader schemas. */
     private static AvroReader record(Resolver.RecordAdjust action) {
         AvroReader[] fields =
                 Arrays.stream(action.fieldActions).map(AvroCompiler::reader).toArray(AvroReader[]::new);
-        int[] places = new int[fields.length];
+        int[] columns = new int[fields.length];
         for (int i = 0, read = 0; i < fields.length; i++) {
             if (action.fieldActions[i].type != Resolver.Action.Type.SKIP) {
-                places[i] = action.readerOrder[read++].pos();
+                columns[i] = action.readerOrder[read++].pos();
             }
         }
         return new AvroStructures.Record(
-                fields, places, action.reader.getFields().size());
+                fields, columns, action.reader.getFields().size());
     }
 
     private static DataType binaryType(Schema reader) {

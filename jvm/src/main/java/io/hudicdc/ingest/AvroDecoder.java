@@ -21,7 +21,7 @@ final class AvroDecoder {
                 .toArray(AvroReader[]::new);
     }
 
-    /** Return the struct `value`, `whole` of a message; null where it names no schema of these. */
+    /** Return the struct {@code value}, {@code whole} of a message; null for a schema id that is not one of these. */
     InternalRow decode(byte[] message) {
         AvroReader reader = readerOf(message);
         if (reader == null) {

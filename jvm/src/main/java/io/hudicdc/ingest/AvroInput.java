@@ -5,11 +5,11 @@ import java.util.Arrays;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The bytes of one record, read from a place to their end by the primitives of Avro's binary encoding.
+ * Reads the primitives of Avro's binary encoding from the bytes of one record.
  *
- * <p>Every method leaves the place behind what it read, or throws {@link MalformedAvro}; no length is believed
- * beyond the bytes that are left.  Numbers that do not fit their type, booleans other than 0 and 1, and text that is
- * not UTF-8 are malformed: Avro's own BinaryDecoder makes something of them, and other decoders something else.
+ * <p>Every method advances behind its value, or throws {@link MalformedAvro}. A length never exceeds the remaining bytes.
+ * Numbers that do not fit their type, booleans other than 0 and 1, and text that is not UTF-8 are malformed: Avro's own
+ * BinaryDecoder (1.11) accepts them, and other decoders disagree with it on their value.
  */
 final class AvroInput {
     private static final int INT_SHIFT = 28;
@@ -71,7 +71,7 @@ final class AvroInput {
         return Double.longBitsToDouble(littleEndian(Double.BYTES));
     }
 
-    /** Refer to the record's own bytes: Spark never writes into a binary value (its casts to text do the same). */
+    /** Share the bytes of the record: Spark never writes into a binary value (its casts to text share them too). */
     UTF8String readString() {
         int size = readSize();
         int from = skip(size);
@@ -90,7 +90,7 @@ final class AvroInput {
         return Arrays.copyOfRange(bytes, from, from + size);
     }
 
-    /** Read the size of what follows, which is not more than there is. */
+    /** Read the size of the bytes that follow; it never exceeds them. */
     int readSize() {
         long size = readLong();
         if (size < 0 || size > left()) {
@@ -113,7 +113,7 @@ final class AvroInput {
         return new BigInteger(bytes, skip(size), size);
     }
 
-    /** Go over some bytes, and return where they began. */
+    /** Skip some bytes, and return their start. */
     int skip(int size) {
         if (size > left()) {
             throw MalformedAvro.FOUND;

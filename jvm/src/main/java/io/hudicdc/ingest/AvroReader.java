@@ -1,11 +1,11 @@
 package io.hudicdc.ingest;
 
-/** Reads the values of one writer's type as those of one reader's. */
+/** Reads values of a writer's type as values of the reader's type. */
 abstract class AvroReader {
-    /** Read a value as Spark holds it; null for null. */
+    /** Read a value in Spark's internal form; null for null. */
     abstract Object read(AvroInput in);
 
-    /** Read a value into a row's field that is still null; numbers do so without a box. */
+    /** Read a value into a field of a row that is still null; numbers are not boxed. */
     void readInto(AvroInput in, DecodedRow row, int at) {
         row.set(at, read(in));
     }

@@ -6,7 +6,7 @@ import org.apache.avro.Schema;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Readers of values without parts, Avro's promotions of the writer's type among them. */
+/** Readers of scalar values, including Avro's promotions of the writer's type. */
 final class AvroScalars {
     private AvroScalars() {}
 
@@ -34,7 +34,7 @@ final class AvroScalars {
         }
     }
 
-    /** Longs, and moments in milliseconds, which Spark counts in microseconds. */
+    /** Longs, and timestamps in milliseconds, converted to Spark's microseconds. */
     static final class Longs extends AvroReader {
         private static final long MICROS_PER_MILLI = 1_000;
 
@@ -158,7 +158,7 @@ final class AvroScalars {
     static final class Enums extends AvroReader {
         private final UTF8String[] symbols;
 
-        /** Take the reader's symbol of each of the writer's; null where it has none. */
+        /** Take the reader's symbol for each symbol of the writer; null if the reader lacks it. */
         Enums(UTF8String[] symbols) {
             this.symbols = symbols;
         }
@@ -173,7 +173,7 @@ final class AvroScalars {
         }
     }
 
-    /** Numbers as Java's BigInteger writes them; more digits than the precision are malformed. */
+    /** Numbers in two's complement, big-endian; more digits than the precision are malformed. */
     static final class Decimals extends AvroReader {
         private final int precision;
         private final int scale;
@@ -210,7 +210,7 @@ final class AvroScalars {
         }
     }
 
-    /** What the reader cannot take at all, as where a branch of the writer's union is none of the reader's. */
+    /** Values that the reader cannot represent, such as a branch of the writer's union that the reader lacks. */
     static final class Unreadable extends AvroReader {
         @Override
         Object read(AvroInput in) {

@@ -3,11 +3,11 @@ package io.hudicdc.ingest;
 import java.util.List;
 import org.apache.avro.Schema;
 
-/** Readers that go over a value and make nothing of it. */
+/** Readers that skip a value. */
 final class AvroSkips {
     private AvroSkips() {}
 
-    /** Make the reader that skips a type; the writer's schema is finite, `ingest.avro` refuses any other. */
+    /** Return the reader that skips a type; {@code ingest.avro} refuses recursive schemas. */
     static AvroReader of(Schema writer) {
         switch (writer.getType()) {
             case NULL:
@@ -42,7 +42,7 @@ final class AvroSkips {
         }
     }
 
-    /** Tell whether every value of a type takes no bytes. */
+    /** Return whether every value of a type is encoded in zero bytes. */
     static boolean isEmpty(Schema type) {
         switch (type.getType()) {
             case NULL:
@@ -124,7 +124,7 @@ final class AvroSkips {
         }
     }
 
-    /** An array or a map: a block whose count is negative says its bytes, so that it is skipped whole. */
+    /** An array or a map: a block with a negative count states its size and is skipped at once. */
     private static final class Blocks extends Skip {
         private final AvroReader element;
         private final boolean empty;

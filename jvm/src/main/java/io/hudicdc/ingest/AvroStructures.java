@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Readers of values with parts. */
+/** Readers of unions, records, arrays and maps. */
 final class AvroStructures {
-    /** Elements that take no bytes; a count of them proves nothing, so that it must not be believed for ever. */
-    private static final int MOST_EMPTY = 1 << 16;
+    /** The limit of elements of zero bytes: no number of remaining bytes bounds their count. */
+    private static final int MAX_EMPTY = 1 << 16;
 
     private AvroStructures() {}
 
@@ -42,13 +42,13 @@ final class AvroStructures {
 
     static final class Record extends AvroReader {
         private final AvroReader[] fields;
-        private final int[] places;
+        private final int[] columns;
         private final int width;
 
-        /** Take the writer's fields in its order, and the place of each in the reader's row (unused if skipped). */
-        Record(AvroReader[] fields, int[] places, int width) {
+        /** Take the writer's fields in order, and the column of each in the reader's row (unused if skipped). */
+        Record(AvroReader[] fields, int[] columns, int width) {
             this.fields = fields;
-            this.places = places;
+            this.columns = columns;
             this.width = width;
         }
 
@@ -56,7 +56,7 @@ final class AvroStructures {
         DecodedRow read(AvroInput in) {
             DecodedRow row = new DecodedRow(width);
             for (int i = 0; i < fields.length; i++) {
-                fields[i].readInto(in, row, places[i]);
+                fields[i].readInto(in, row, columns[i]);
             }
             return row;
         }
@@ -76,7 +76,7 @@ final class AvroStructures {
             Object[] elements = {};
             for (int count = readCount(in, mayBeEmpty); count > 0; count = readCount(in, mayBeEmpty)) {
                 int from = elements.length;
-                if (from + count > MOST_EMPTY && mayBeEmpty) {
+                if (from + count > MAX_EMPTY && mayBeEmpty) {
                     throw MalformedAvro.FOUND;
                 }
                 elements = Arrays.copyOf(elements, from + count);
@@ -95,7 +95,7 @@ final class AvroStructures {
             this.value = value;
         }
 
-        /** Let the last of several equal keys win, as Avro's own maps do. */
+        /** Keep the last value of a repeated key, as Avro's own maps do. */
         @Override
         Object read(AvroInput in) {
             Map<UTF8String, Object> entries = new LinkedHashMap<>();
@@ -111,14 +111,14 @@ final class AvroStructures {
         }
     }
 
-    /** Read how many elements a block has; a negative count is followed by the block's bytes, which a reader ignores. */
+    /** Read the number of elements of a block; after a negative count comes the size of the block, which is ignored. */
     private static int readCount(AvroInput in, boolean mayBeEmpty) {
         long count = in.readLong();
         if (count < 0) {
             in.readLong();
             count = -count;
         }
-        if (count < 0 || count > (mayBeEmpty ? MOST_EMPTY : in.left())) {
+        if (count < 0 || count > (mayBeEmpty ? MAX_EMPTY : in.left())) {
             throw MalformedAvro.FOUND;
         }
         return (int) count;

@@ -8,7 +8,7 @@ public final class Clock {
 
     private Clock() {}
 
-    /** Return {@code [-]HH:mm:ss.f}, with so many digits behind the point, of a count of 10^-digits s. */
+    /** Return {@code [-]HH:mm:ss.f}, with {@code digits} digits after the point, for a count of 10^-digits s. */
     public static UTF8String text(long count, int digits) {
         long unit = 1;
         for (int i = 0; i < digits; i++) {

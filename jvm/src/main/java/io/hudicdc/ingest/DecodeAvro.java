@@ -19,12 +19,12 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * A message of one side as struct {@code value}, {@code whole}: the record, read as the reader's, and whether the
- * message is exactly one record of the schema that it names.
+ * Decodes a key or value as struct {@code value}, {@code whole}: the record in the reader's schema, and whether the
+ * message is exactly one record of its writer schema.
  *
- * <p>Null where the message names no schema of this side; {@code value} is null where {@code whole} is false.
- * What is read is what spark-avro's {@code from_avro} gives with {@code avroSchema}, PERMISSIVE, CORRECTED.
- * Spark's UnaryExpression cannot be extended in Java: a final method of it returns a type that Java finds too wide.
+ * <p>Null for an unknown schema id; {@code value} is null where {@code whole} is false. The result equals that of
+ * spark-avro's {@code from_avro} with {@code avroSchema}, PERMISSIVE and CORRECTED. Java cannot extend Spark's
+ * UnaryExpression: the return type of a final method of it is too wide for Java.
  */
 public final class DecodeAvro extends Expression implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -43,7 +43,7 @@ public final class DecodeAvro extends Expression implements Serializable {
         this.wires = wires;
     }
 
-    /** Decode a binary column: {@code reader} and {@code wires} are Avro JSON, each of the latter of one schema id. */
+    /** Decode a binary column. {@code reader} and {@code wires} are Avro JSON; each wire schema has one id. */
     public static Column column(Column messages, String reader, List<? extends Number> ids, List<String> wires) {
         List<Integer> headers = ids.stream().map(Number::intValue).collect(Collectors.toUnmodifiableList());
         return new Column(new DecodeAvro(messages.expr(), reader, headers, List.copyOf(wires)));
@@ -96,8 +96,8 @@ public final class DecodeAvro extends Expression implements Serializable {
     }
 
     @Override
-    public Expression withNewChildrenInternal(IndexedSeq<Expression> others) {
-        return new DecodeAvro(others.head(), reader, ids, wires);
+    public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
+        return new DecodeAvro(children.head(), reader, ids, wires);
     }
 
     @Override

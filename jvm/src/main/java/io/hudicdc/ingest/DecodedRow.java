@@ -14,22 +14,22 @@ import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A struct whose numbers are not boxed; all null at first. */
+/** A row of null fields to fill, whose numbers are not boxed. */
 final class DecodedRow extends InternalRow {
     private static final long serialVersionUID = 1L;
 
     private final boolean[] present;
     private final long[] numbers;
-    private final Object[] others;
+    private final Object[] objects;
 
     DecodedRow(int width) {
         this(new boolean[width], new long[width], new Object[width]);
     }
 
-    private DecodedRow(boolean[] present, long[] numbers, Object[] others) {
+    private DecodedRow(boolean[] present, long[] numbers, Object[] objects) {
         this.present = present;
         this.numbers = numbers;
-        this.others = others;
+        this.objects = objects;
     }
 
     @Override
@@ -40,7 +40,7 @@ final class DecodedRow extends InternalRow {
     @Override
     public void setNullAt(int at) {
         present[at] = false;
-        others[at] = null;
+        objects[at] = null;
     }
 
     @Override
@@ -86,16 +86,16 @@ final class DecodedRow extends InternalRow {
         }
     }
 
-    /** Set what is not a number of the JVM's; null is null. */
+    /** Set a field that is not a primitive number, or null. */
     void set(int at, Object value) {
         present[at] = value != null;
-        others[at] = value;
+        objects[at] = value;
     }
 
-    /** Share what the fields hold: no value is changed once it is decoded. */
+    /** Copy the row, but not its values: decoded values never change. */
     @Override
     public InternalRow copy() {
-        return new DecodedRow(present.clone(), numbers.clone(), others.clone());
+        return new DecodedRow(present.clone(), numbers.clone(), objects.clone());
     }
 
     @Override
@@ -140,37 +140,37 @@ final class DecodedRow extends InternalRow {
 
     @Override
     public Decimal getDecimal(int at, int precision, int scale) {
-        return (Decimal) others[at];
+        return (Decimal) objects[at];
     }
 
     @Override
     public UTF8String getUTF8String(int at) {
-        return (UTF8String) others[at];
+        return (UTF8String) objects[at];
     }
 
     @Override
     public byte[] getBinary(int at) {
-        return (byte[]) others[at];
+        return (byte[]) objects[at];
     }
 
     @Override
     public CalendarInterval getInterval(int at) {
-        return (CalendarInterval) others[at];
+        return (CalendarInterval) objects[at];
     }
 
     @Override
     public InternalRow getStruct(int at, int width) {
-        return (InternalRow) others[at];
+        return (InternalRow) objects[at];
     }
 
     @Override
     public ArrayData getArray(int at) {
-        return (ArrayData) others[at];
+        return (ArrayData) objects[at];
     }
 
     @Override
     public MapData getMap(int at) {
-        return (MapData) others[at];
+        return (MapData) objects[at];
     }
 
     @Override
@@ -178,8 +178,8 @@ final class DecodedRow extends InternalRow {
         if (isNullAt(at)) {
             return null;
         }
-        if (others[at] != null) {
-            return others[at];
+        if (objects[at] != null) {
+            return objects[at];
         }
         if (type instanceof BooleanType) {
             return getBoolean(at);
@@ -198,11 +198,11 @@ final class DecodedRow extends InternalRow {
         return other instanceof DecodedRow
                 && Arrays.equals(present, ((DecodedRow) other).present)
                 && Arrays.equals(numbers, ((DecodedRow) other).numbers)
-                && Arrays.deepEquals(others, ((DecodedRow) other).others);
+                && Arrays.deepEquals(objects, ((DecodedRow) other).objects);
     }
 
     @Override
     public int hashCode() {
-        return 31 * Arrays.hashCode(numbers) + Arrays.deepHashCode(others);
+        return 31 * Arrays.hashCode(numbers) + Arrays.deepHashCode(objects);
     }
 }

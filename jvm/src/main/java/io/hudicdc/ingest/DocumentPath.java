@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A dotted path of an update description, such as {@code addr.city} or {@code tags.1}, and what it does to a tree.
+ * A dotted path of an update description, such as {@code addr.city} or {@code tags.1}, applied to a tree.
  *
- * <p>The path does not say whether {@code 1} is an index or a name, nor whether a dot is part of a name: the
- * document decides. What does not fit the document is left alone: then the change is older than the document, as
- * when a snapshot had read a later state already, and the changes that follow bring it up.
+ * <p>A path does not distinguish an index {@code 1} from a name, nor a dot inside a name from a separator: the document
+ * decides. A change that does not fit the document is ignored: it is older than the document, as when a snapshot has
+ * read a later state, and the following changes include it.
  */
 final class DocumentPath {
-    /** MongoDB itself pads an array with no more nulls than this. */
+    /** MongoDB pads an array with at most this many nulls. */
     private static final int MAX_PADDING = 1_500_000;
 
     private static final int MISSING = -1;
@@ -36,7 +36,7 @@ final class DocumentPath {
         }
     }
 
-    /** Take a field out of its object; an array's element becomes null, as $unset leaves it. */
+    /** Remove a field from its object; an element of an array becomes null, as with $unset. */
     void remove(Map<String, Object> root) {
         Object node = root;
         for (int at = 0; isContainer(node); ) {
@@ -67,7 +67,7 @@ final class DocumentPath {
         return String.join(".", List.of(steps).subList(from, to));
     }
 
-    /** Choose how many steps are the next name: those of a whole path that is there, else of a start that is. */
+    /** Return how many steps form the next name: those of an existing whole path, else of an existing prefix. */
     private int stepEnd(Map<String, Object> node, int at) {
         int start = 0;
         for (int end = at + 1; end <= steps.length; end++) {
@@ -104,14 +104,14 @@ final class DocumentPath {
         return false;
     }
 
-    /** Go to a child; a missing or scalar one becomes an object first. */
+    /** Return a child; a missing or scalar child becomes an object first. */
     private static Object descend(Object node, String name) {
         Object child = child(node, name);
         if (isContainer(child)) {
             return child;
         }
-        Map<String, Object> made = new LinkedHashMap<>();
-        return put(node, name, made) ? made : null;
+        Map<String, Object> created = new LinkedHashMap<>();
+        return put(node, name, created) ? created : null;
     }
 
     private static boolean put(Object node, String name, Object value) {
@@ -149,7 +149,7 @@ final class DocumentPath {
                 : Json.list(node).get(index);
     }
 
-    /** Tell documents and arrays from values; a wrapper such as {"$date": …} is a value. */
+    /** Return whether a node is a document or an array; a wrapper such as {"$date": …} is a value. */
     private static boolean isContainer(Object node) {
         return node instanceof List || (node instanceof Map && ExtendedJson.scalar(Json.map(node)) == null);
     }

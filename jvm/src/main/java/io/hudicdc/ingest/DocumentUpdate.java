@@ -9,9 +9,9 @@ import scala.collection.Seq;
 
 /**
  * {@code ingest_document_update(document, updated, removed, truncated)}: an event's updateDescription applied to the
- * document as it stood, both as Debezium writes them; null where the document is null, or either is no JSON object.
+ * previous document, both as Debezium writes them; null if the document is null, or if either is not a JSON object.
  *
- * <p>Names keep their place, new ones come last; what is not touched keeps its spelling.
+ * <p>Names keep their order, new names come last, and untouched values keep their spelling.
  */
 public final class DocumentUpdate implements UDF4<String, String, Seq<String>, Seq<Row>, String> {
     private static final long serialVersionUID = 1L;
@@ -34,7 +34,7 @@ public final class DocumentUpdate implements UDF4<String, String, Seq<String>, S
             values.forEach((path, value) -> new DocumentPath(path).set(root, ExtendedJson.strict(value)));
             return Json.write(root, Json.Style.DRIVER);
         } catch (IOException malformed) {
-            return null; // the caller tests for it
+            return null; // the check of the column rejects the record
         }
     }
 

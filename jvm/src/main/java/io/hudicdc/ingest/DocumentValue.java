@@ -12,7 +12,7 @@ import org.apache.spark.sql.api.java.UDF2;
  * {@code ingest_document_value(document, path)}: the value at {@code $.a.b[0]} or {@code $['a b']} without its Extended
  * JSON wrapper, as text ready for a cast; an object or an array as compact JSON, as it is stored.
  *
- * <p>Null for null, for what is not there, and where the document is no JSON.  A path that cannot be read fails.
+ * <p>Null for null, for a missing value, and for a document that is not JSON. An invalid path fails the query.
  */
 public final class DocumentValue implements UDF2<String, String, String> {
     private static final long serialVersionUID = 1L;
@@ -32,7 +32,7 @@ public final class DocumentValue implements UDF2<String, String, String> {
             }
             return ExtendedJson.text(node);
         } catch (IOException | NumberFormatException malformed) {
-            return null; // the caller tests for it
+            return null; // the check of the column rejects the record
         }
     }
 
@@ -59,7 +59,8 @@ public final class DocumentValue implements UDF2<String, String, String> {
             }
         }
         if (at < 0) {
-            throw new IllegalArgumentException("ingest_document_value: no path such as $.a.b[0] or $['a b']: " + path);
+            throw new IllegalArgumentException(
+                    "ingest_document_value: not a path such as $.a.b[0] or $['a b']: " + path);
         }
         return steps;
     }

@@ -11,11 +11,11 @@ import scala.Function1;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
-/** Functions that generated code calls as they are, by the names that SQL has for them. */
+/** The functions that generated code calls directly, under their SQL names. */
 public final class Expressions {
     private Expressions() {}
 
-    /** Make the functions known to one session. */
+    /** Register the functions in one session. */
     public static void register(SparkSession session) {
         register(session, "ingest_instant", Instants.class, "micros", DataTypes.TimestampType, DataTypes.StringType);
         register(session, "ingest_ticks", Ticks.class, "micros", DataTypes.TimestampNTZType, DataTypes.LongType);
@@ -29,13 +29,13 @@ public final class Expressions {
                 DataTypes.IntegerType);
     }
 
-    /** Register a static method that may give null, and is not called where an argument is. */
+    /** Register a static method that may return null and is not called with null arguments. */
     private static void register(
-            SparkSession session, String name, Class<?> home, String method, DataType gives, DataType... takes) {
-        Seq<AbstractDataType> types =
-                JavaConverters.<AbstractDataType>asScalaBuffer(List.of(takes)).toList();
-        Function1<Seq<Expression>, Expression> made =
-                arguments -> new StaticInvoke(home, gives, method, arguments, types, true, true, true);
-        session.sessionState().functionRegistry().createOrReplaceTempFunction(name, made, "scala_udf");
+            SparkSession session, String name, Class<?> home, String method, DataType result, DataType... arguments) {
+        Seq<AbstractDataType> types = JavaConverters.<AbstractDataType>asScalaBuffer(List.of(arguments))
+                .toList();
+        Function1<Seq<Expression>, Expression> builder =
+                children -> new StaticInvoke(home, result, method, children, types, true, true, true);
+        session.sessionState().functionRegistry().createOrReplaceTempFunction(name, builder, "scala_udf");
     }
 }

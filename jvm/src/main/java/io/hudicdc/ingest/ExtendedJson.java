@@ -17,10 +17,10 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * MongoDB's Extended JSON: one value has up to three spellings, v1 strict, v2 relaxed and v2 canonical.
+ * MongoDB's Extended JSON: a value has up to three spellings, v1 strict, v2 relaxed and v2 canonical.
  *
- * <p>https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/ (v2) and -v1/; what Debezium writes
- * where is said by io.debezium.connector.mongodb.JsonSerialization.
+ * <p>https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/ (v2) and -v1/. Debezium chooses the spelling in
+ * io.debezium.connector.mongodb.JsonSerialization.
  */
 final class ExtendedJson {
     enum Kind {
@@ -42,13 +42,13 @@ final class ExtendedJson {
     static final class Scalar {
         final Kind kind;
         final String text;
-        /** A binary's subtype as two hex digits, a pattern's options; empty for the others. */
-        final String more;
+        /** The subtype of a binary as two hex digits, or the options of a pattern; else empty. */
+        final String detail;
 
-        Scalar(Kind kind, String text, String more) {
+        Scalar(Kind kind, String text, String detail) {
             this.kind = kind;
             this.text = text;
-            this.more = more;
+            this.detail = detail;
         }
     }
 
@@ -58,7 +58,7 @@ final class ExtendedJson {
 
     private ExtendedJson() {}
 
-    /** Recognise a wrapper in any of its spellings; null for a document of the user's. */
+    /** Recognise a wrapper in any spelling; null for a document of the user. */
     static Scalar scalar(Map<String, Object> node) {
         try {
             if (node.size() == 1) {
@@ -67,7 +67,7 @@ final class ExtendedJson {
             }
             return node.size() == 2 ? pair(node) : null;
         } catch (IllegalArgumentException | DateTimeException | ArithmeticException notAWrapper) {
-            return null; // names like a wrapper's, values unlike: what it stands for is its own text
+            return null; // named like a wrapper, but with another value: a document of the user
         }
     }
 
@@ -88,7 +88,7 @@ final class ExtendedJson {
         return respell(node, false);
     }
 
-    /** Take a value's wrapper off: text ready for a cast; null for null and undefined. */
+    /** Unwrap a value to text ready for a cast; null for null and undefined. */
     static String text(Object node) {
         if (node == null || node instanceof String) {
             return (String) node;
@@ -144,15 +144,15 @@ final class ExtendedJson {
             case DOUBLE:
                 return new Json.Number(scalar.text);
             case BINARY:
-                return object("$binary", scalar.text, "$type", scalar.more);
+                return object("$binary", scalar.text, "$type", scalar.detail);
             case REGEX:
-                return object("$regex", scalar.text, "$options", scalar.more);
+                return object("$regex", scalar.text, "$options", scalar.detail);
             default:
                 return node;
         }
     }
 
-    /** Relaxed text prints int and long alike: what does not fit the one is the other. */
+    /** Relaxed text prints int and long alike: a number that does not fit an int is a long. */
     private static Object strictNumber(Json.Number number) {
         if (!number.isInteger() || new BigInteger(number.text).bitLength() < Integer.SIZE) {
             return number;
@@ -172,15 +172,15 @@ final class ExtendedJson {
             case DECIMAL:
                 return number(scalar.text, scalar.kind);
             case BINARY:
-                return object("$binary", object("base64", scalar.text, "subType", scalar.more));
+                return object("$binary", object("base64", scalar.text, "subType", scalar.detail));
             case REGEX:
-                return object("$regularExpression", object("pattern", scalar.text, "options", scalar.more));
+                return object("$regularExpression", object("pattern", scalar.text, "options", scalar.detail));
             default:
                 return node;
         }
     }
 
-    /** The driver's relaxed mode has a text for the years 1970 to 9999, fractions without closing zeros. */
+    /** The driver's relaxed mode writes the years 1970 to 9999 as text, fractions without trailing zeros. */
     private static Object canonicalDate(Scalar scalar) {
         long millis = Long.parseLong(scalar.text);
         return millis >= 0 && millis < YEAR_10000_MS
@@ -189,9 +189,9 @@ final class ExtendedJson {
     }
 
     /**
-     * Spell a number by its exact value: MongoDB holds 5, 5.0 and the decimal 5.00 for the same {@code _id}.
+     * Spell a number by its exact value: for MongoDB 5, 5.0 and the decimal 5.00 are the same {@code _id}.
      *
-     * <p>A decimal 0.1 is no double 0.1 there: only what a double holds exactly is written like one.
+     * <p>But the decimal 0.1 differs from the double 0.1: only values that a double represents exactly are doubles.
      */
     private static Object number(String text, Kind kind) {
         Double special = special(text);
@@ -228,7 +228,7 @@ final class ExtendedJson {
         }
     }
 
-    /** Write an exponent out, which Spark's casts to whole numbers do not read. */
+    /** Write digits in place of an exponent, which Spark's casts to whole numbers do not accept. */
     private static String plain(String text) {
         if (special(text) != null || (text.indexOf('e') < 0 && text.indexOf('E') < 0)) {
             return text;
@@ -321,7 +321,7 @@ final class ExtendedJson {
 
     private static String string(Object value) {
         if (!(value instanceof String)) {
-            throw new IllegalArgumentException("no string");
+            throw new IllegalArgumentException("not a string");
         }
         return (String) value;
     }

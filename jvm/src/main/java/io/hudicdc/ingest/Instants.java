@@ -6,21 +6,21 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 
 /**
- * Moments of ISO-8601 texts, in microseconds since 1970-01-01 UTC: what {@code try_cast(text as timestamp)} gives
- * where the session's zone is UTC, of texts that begin with a year of four digits.
+ * Parses ISO-8601 timestamps that begin with a year of four digits, to microseconds since 1970-01-01 UTC.
  *
- * <p>Spark reads the offset with a regular expression and the zone from a table, for most of a microsecond.  The one
- * form that Debezium writes, {@code yyyy-MM-ddTHH:mm:ss[.f](Z|±HH:mm)}, is read here; Spark reads all others.
+ * <p>The result equals that of {@code try_cast(text as timestamp)} in a session with the zone UTC. Spark parses the offset
+ * with a regular expression and looks the zone up in a table, which takes most of a microsecond. Debezium's format,
+ * {@code yyyy-MM-ddTHH:mm:ss[.f](Z|±HH:mm)}, is parsed here; Spark parses all others.
  */
 public final class Instants {
-    /** What stands for no moment; of Spark's own texts none is that early. */
+    /** Marks a text that was not parsed; Spark's range of timestamps begins later. */
     private static final long NONE = Long.MIN_VALUE;
 
     private static final int YEAR_SIZE = "yyyy".length();
     private static final int SECONDS_END = "yyyy-MM-ddTHH:mm:ss".length();
     private static final int OFFSET_SIZE = "+HH:mm".length();
-    private static final int MOST_OFFSET_HOURS = 17;
-    private static final int MOST_DIGITS = 9;
+    private static final int MAX_OFFSET_HOURS = 17;
+    private static final int MAX_DIGITS = 9;
     private static final int MICRO_DIGITS = 6;
     private static final int[] MONTH_DAYS = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     private static final int[] DAYS_BEFORE = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
@@ -28,37 +28,37 @@ public final class Instants {
 
     private Instants() {}
 
-    /** Return the moment of a text, or null; generated code calls this. */
+    /** Return the microseconds of a text, or null; generated code calls this. */
     public static Long micros(UTF8String text) {
         byte[] bytes = text.getBytes();
-        long micros = usual(bytes);
+        long micros = debezium(bytes);
         if (micros != NONE) {
             return micros;
         }
         if (!hasYear(bytes) || hasControl(bytes)) {
             return null;
         }
-        Option<Object> moment = DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC);
-        return moment.isDefined() ? (Long) moment.get() : null;
+        Option<Object> timestamp = DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC);
+        return timestamp.isDefined() ? (Long) timestamp.get() : null;
     }
 
-    /** Spark gives a bare time today's date, and takes -2024 for a year. */
+    /** Spark would add the current date to a time of day, and accept -2024 as a year. */
     private static boolean hasYear(byte[] text) {
         return text.length > YEAR_SIZE && text[YEAR_SIZE] == '-';
     }
 
-    /** Spark passes over control characters wherever it trims, between the digits and the zone too. */
+    /** Spark ignores control characters wherever it trims, even between the digits and the zone. */
     private static boolean hasControl(byte[] text) {
-        for (byte one : text) {
-            if (one >= 0 && one < ' ') {
+        for (byte character : text) {
+            if (character >= 0 && character < ' ') {
                 return true;
             }
         }
         return false;
     }
 
-    /** Read the usual form, or give up. */
-    private static long usual(byte[] text) {
+    /** Parse Debezium's format, or return {@link #NONE}. */
+    private static long debezium(byte[] text) {
         int size = text.length;
         if (size <= SECONDS_END || !isPunctuated(text)) {
             return NONE;
@@ -99,7 +99,7 @@ public final class Instants {
         return ((days * 24L + hour) * 60 + minute) * 60 + second;
     }
 
-    /** Find where the digits behind the seconds end, or -1. */
+    /** Return the end of the digits after the seconds, or -1. */
     private static int zoneStart(byte[] text, int size) {
         if (text[SECONDS_END] != '.') {
             return SECONDS_END;
@@ -109,10 +109,10 @@ public final class Instants {
             at++;
         }
         int digits = at - SECONDS_END - 1;
-        return digits == 0 || digits > MOST_DIGITS || at == size ? -1 : at;
+        return digits == 0 || digits > MAX_DIGITS || at == size ? -1 : at;
     }
 
-    /** Read up to six digits: what is below a microsecond is cut off. */
+    /** Read up to six digits, and truncate the others. */
     private static long fraction(byte[] text, int zone) {
         long micros = 0;
         for (int i = 1; i <= MICRO_DIGITS; i++) {
@@ -133,14 +133,14 @@ public final class Instants {
         }
         int hours = two(text, at + 1);
         int minutes = two(text, at + 4);
-        if ((hours | minutes) < 0 || hours > MOST_OFFSET_HOURS || minutes > 59) {
+        if ((hours | minutes) < 0 || hours > MAX_OFFSET_HOURS || minutes > 59) {
             return NONE;
         }
         int seconds = (hours * 60 + minutes) * 60;
         return sign == '-' ? -seconds : seconds;
     }
 
-    /** Read two digits; negative if they are none. */
+    /** Read two digits; negative for other characters. */
     private static int two(byte[] text, int at) {
         int tens = digit(text, at);
         int ones = digit(text, at + 1);

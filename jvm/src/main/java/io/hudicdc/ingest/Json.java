@@ -16,7 +16,7 @@ import java.util.Map;
  * JSON text as a tree of {@code Map} (in the order of the text), {@code List}, {@code String}, {@code Boolean},
  * {@code Json.Number} and null, and back.
  *
- * <p>Spark's own parsers read numbers as doubles or refuse them; here a number keeps the text it was written with.
+ * <p>Spark's own parsers read numbers as doubles or refuse them; here a number keeps its text.
  */
 final class Json {
     /** A number, or a bare {@code NaN}, {@code Infinity}, {@code -Infinity}, as it was written. */
@@ -27,15 +27,15 @@ final class Json {
             this.text = text;
         }
 
-        /** Tell a 64-bit or longer integer from what MongoDB's writers print for a double. */
+        /** Return whether this is an integer: MongoDB's writers print doubles with a point or an exponent. */
         boolean isInteger() {
             return text.chars().allMatch(c -> c == '-' || (c >= '0' && c <= '9'));
         }
     }
 
-    /** Where a written text differs: between tokens, and in the characters that are escaped. */
+    /** The space between tokens, and the characters to escape. */
     enum Style {
-        /** No space at all; only what JSON demands is escaped. */
+        /** Without spaces; escapes only the characters that JSON requires. */
         COMPACT(":"),
         /** As the MongoDB driver's JsonWriter prints the `after` of an event in its strict mode. */
         DRIVER(": ");
@@ -52,7 +52,7 @@ final class Json {
             .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
             .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
             .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
-            // A document has up to 16 MiB; as base64 text that is more than Jackson's own bound.
+            // A document has up to 16 MiB; its base64 text exceeds Jackson's default limit.
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxStringLength(Integer.MAX_VALUE)
                     .maxNumberLength(10_000)
@@ -61,12 +61,12 @@ final class Json {
 
     private Json() {}
 
-    /** Read one value; text that is no JSON, or has more after it, is an IOException. */
+    /** Read one value. Throws an IOException for invalid JSON, and for text after the value. */
     static Object parse(String text) throws IOException {
         try (JsonParser parser = FACTORY.createParser(text)) {
             Object value = read(parser, next(parser));
             if (parser.nextToken() != null) {
-                throw new IOException("more text after the value");
+                throw new IOException("text after the value");
             }
             return value;
         }
@@ -76,18 +76,18 @@ final class Json {
     static Map<String, Object> parseObject(String text) throws IOException {
         Object value = parse(text);
         if (!(value instanceof Map)) {
-            throw new IOException("no object");
+            throw new IOException("not an object");
         }
         return map(value);
     }
 
-    /** Take a tree's node for the object it is; the tree is made here, so its keys are strings. */
+    /** Cast a node to an object; {@link #parse} creates only objects with string keys. */
     @SuppressWarnings("unchecked")
     static Map<String, Object> map(Object node) {
         return (Map<String, Object>) node;
     }
 
-    /** Take a tree's node for the array it is. */
+    /** Cast a node to an array. */
     @SuppressWarnings("unchecked")
     static List<Object> list(Object node) {
         return (List<Object>) node;
@@ -203,7 +203,7 @@ final class Json {
         }
     }
 
-    /** Name the characters beyond ASCII that JsonWriter escapes; those of the upper planes are two surrogates. */
+    /** Return whether JsonWriter escapes a character outside ASCII; supplementary characters are two surrogates. */
     private static boolean isEscapedByDriver(char c) {
         if (c < 0x7f) {
             return false;

@@ -1,6 +1,6 @@
 package io.hudicdc.ingest;
 
-/** Bytes that are no value of their schema; told by the million, so it is one object without a stack. */
+/** Malformed bytes: one preallocated exception without a stack trace, since a batch may contain millions of them. */
 final class MalformedAvro extends RuntimeException {
     static final MalformedAvro FOUND = new MalformedAvro();
 

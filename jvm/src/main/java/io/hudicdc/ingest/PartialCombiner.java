@@ -8,19 +8,20 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * Rows with those of a group folded that come soon after each other: what need not be shuffled.
+ * Combines rows of a group that follow each other closely, so that fewer rows are shuffled.
  *
- * <p>A row is held until another group's takes its slot, in memory of a fixed size.  A few keys with many changes
- * become a few rows, and all tombstones one.  Where hardly any two rows meet, as in a snapshot, holding them is given
- * up: copies cost up to a tenth of a run, and what is held loses the order that it came in.
+ * <p>A row waits in a slot, in memory of a fixed size, until a row of another group takes the slot. A few keys with many
+ * changes become a few rows, and all tombstones one row. A whole row replaces all older rows of its group; a partial row
+ * replaces none. Combining stops where few rows meet, as in a snapshot: copies cost up to a tenth of a run, and rows
+ * lose the order in which they came.
  */
 final class PartialCombiner implements Iterator<InternalRow> {
-    private static final int SLOTS = 1 << 12;
-    private static final long MOST_BYTES = 16L << 20;
-    /** Rows after which it can be given up, and of how many at least one has to have met another. */
-    private static final int TRIAL = 2 * SLOTS;
+    static final int SLOTS = 1 << 12;
+    static final long MAX_BYTES = 16L << 20;
+    /** Combining stops after this number of rows if fewer than one in {@link #MIN_COMBINED} was combined. */
+    static final int TRIAL = 2 * SLOTS;
 
-    private static final int WORTH = 10;
+    private static final int MIN_COMBINED = 10;
 
     private final Iterator<InternalRow> rows;
     private final RowLayout layout;
@@ -29,8 +30,8 @@ final class PartialCombiner implements Iterator<InternalRow> {
     private final BaseOrdering byGroupAndOrder;
     private final UnsafeRow[] slots = new UnsafeRow[SLOTS];
     private long bytes;
-    private long taken;
-    private long folded;
+    private long examined;
+    private long combined;
     private int drained;
     private UnsafeRow next;
 
@@ -45,7 +46,7 @@ final class PartialCombiner implements Iterator<InternalRow> {
     @Override
     public boolean hasNext() {
         while (next == null && rows.hasNext()) {
-            next = take((UnsafeRow) rows.next());
+            next = combine((UnsafeRow) rows.next());
         }
         while (next == null && drained < SLOTS) {
             next = slots[drained++];
@@ -63,32 +64,46 @@ final class PartialCombiner implements Iterator<InternalRow> {
         return row;
     }
 
-    /** LatestByKey a row into the one of its group that is held, or hold it; return what has to go on for it. */
-    private UnsafeRow take(UnsafeRow row) {
-        if (taken >= TRIAL && folded * WORTH < taken) {
+    /** Combine a row with the one in its slot, or put it there; return the row to pass on, if any. */
+    private UnsafeRow combine(UnsafeRow row) {
+        if (examined >= TRIAL && combined * MIN_COMBINED < examined) {
             return row;
         }
-        taken++;
+        examined++;
         int slot = group.apply(row).hashCode() & (SLOTS - 1);
-        UnsafeRow held = slots[slot];
-        boolean same = held != null && byGroup.compare(held, row) == 0;
-        if (same && byGroupAndOrder.compare(held, row) >= 0) {
-            layout.count(row, held);
-            folded++;
-            return null;
+        UnsafeRow waiting = slots[slot];
+        if (waiting == null || byGroup.compare(waiting, row) != 0) {
+            return put(slot, row);
         }
-        long more = row.getSizeInBytes() - (held == null ? 0 : held.getSizeInBytes());
-        if (!same && bytes + more > MOST_BYTES) {
-            return row;
+        boolean isOlder = byGroupAndOrder.compare(waiting, row) >= 0;
+        if (layout.isPartial(isOlder ? waiting : row)) {
+            return isOlder ? row : put(slot, row);
+        }
+        combined++;
+        if (isOlder) {
+            layout.count(row, waiting);
+            return null;
         }
         UnsafeRow copy = row.copy();
+        layout.count(waiting, copy);
+        bytes += size(copy) - size(waiting);
         slots[slot] = copy;
-        bytes += more;
-        if (same) {
-            layout.count(held, copy);
-            folded++;
-            return null;
+        return null;
+    }
+
+    /** Let a row wait in a slot, if memory allows; return the row to pass on. */
+    private UnsafeRow put(int slot, UnsafeRow row) {
+        UnsafeRow waiting = slots[slot];
+        long growth = size(row) - size(waiting);
+        if (bytes + growth > MAX_BYTES) {
+            return row;
         }
-        return held;
+        bytes += growth;
+        slots[slot] = row.copy();
+        return waiting;
+    }
+
+    private static long size(UnsafeRow row) {
+        return row == null ? 0 : row.getSizeInBytes();
     }
 }

@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.apache.spark.sql.api.java.UDF2;
 
-/** {@code ingest_plain_decimal(scale, unscaled)}: the number in plain notation, whatever its number of digits. */
+/** {@code ingest_plain_decimal(scale, unscaled)}: the number in plain notation, with any number of digits. */
 public final class PlainDecimal implements UDF2<Number, byte[], String> {
     private static final long serialVersionUID = 1L;
 

@@ -1,31 +1,30 @@
 package io.hudicdc.ingest;
 
 /**
- * Moments of SQL Server's {@code datetime2(7)}, which Debezium counts in nanoseconds since 1970-01-01 in 64 bits.
+ * Timestamps of SQL Server's {@code datetime2(7)}, which Debezium counts in 64 bits as nanoseconds since 1970-01-01.
  *
- * <p>What does not fit, from 1677 back and from 2262 on, was wrapped without a sign by versions before 3.6.  The source
- * counts 100 ns and 2^64 mod 100 is 16, so a wrapped value betrays itself by not being a multiple of 100, and its last
- * two digits tell how many times 2^64 are lacking: k solves 16 k = -v (mod 100), which has one solution mod 25, and
- * the years 1 to 9999 need only k = -3 to 14.
+ * <p>Versions before 3.6 silently wrap values before 1677 and after 2262. The source counts 100 ns, and 2^64 mod 100 is
+ * 16: a wrapped value is not a multiple of 100, and its last two digits give the number k of wraps. k solves
+ * 16 k = -v (mod 100), which has one solution mod 25; the years 1 to 9999 need only k = -3 to 14.
  */
 public final class Ticks {
     private static final long FIRST_MICROS = -62_135_596_800_000_000L;
     private static final long LAST_MICROS = 253_402_300_799_999_999L;
     private static final long WRAP_MICROS = 18_446_744_073_709_551L;
     private static final int WRAP_REST = 616;
-    private static final int FEWEST_WRAPS = -10;
-    private static final int MOST_WRAPS = 14;
-    private static final int[] WRAPS = new int[MOST_WRAPS - FEWEST_WRAPS + 1];
+    private static final int MIN_WRAPS = -10;
+    private static final int MAX_WRAPS = 14;
+    private static final int[] WRAPS = new int[MAX_WRAPS - MIN_WRAPS + 1];
 
     static {
-        for (int wraps = FEWEST_WRAPS; wraps <= MOST_WRAPS; wraps++) {
+        for (int wraps = MIN_WRAPS; wraps <= MAX_WRAPS; wraps++) {
             WRAPS[Math.floorMod(-16 * wraps, 100) / 4] = wraps;
         }
     }
 
     private Ticks() {}
 
-    /** Return microseconds since 1970-01-01, towards the past; null for what no such column can hold. */
+    /** Return microseconds since 1970-01-01, rounded down; null for values outside the years of the type. */
     public static Long micros(long nanos) {
         int rest = (int) Math.floorMod(nanos, 100L);
         if (rest % 4 != 0) {

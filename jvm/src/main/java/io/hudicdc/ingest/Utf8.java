@@ -2,7 +2,11 @@ package io.hudicdc.ingest;
 
 import org.apache.spark.unsafe.Platform;
 
-/** Tells whether bytes are text: Spark believes every writer, and shows what is none as something else. */
+/**
+ * Validates UTF-8, which Spark 3.5 does not: it would show invalid bytes as other text.
+ *
+ * <p>{@code CharsetDecoder} takes several times as long, and copies; Spark 4 has {@code UTF8String.isValid}.
+ */
 final class Utf8 {
     private static final long HIGH_BITS = 0x8080808080808080L;
     private static final int FIRST_OF_TWO = 0xc2;
@@ -14,7 +18,7 @@ final class Utf8 {
 
     private Utf8() {}
 
-    /** Tell of the bytes from a place to before another; most text is ASCII, which is seen by eight bytes. */
+    /** Validate the bytes from a start to before an end. Most text is ASCII, which is checked eight bytes at a time. */
     static boolean isValid(byte[] bytes, int from, int to) {
         int at = from;
         while (at < to) {
@@ -33,7 +37,7 @@ final class Utf8 {
         return true;
     }
 
-    /** Return how many bytes the character of several has; 0 where it is none. */
+    /** Return the size of a character of several bytes; 0 if it is invalid. */
     private static int size(byte[] bytes, int at, int to) {
         int first = bytes[at] & 0xff;
         int size = first < FIRST_OF_THREE ? 2 : first < FIRST_OF_FOUR ? 3 : 4;
@@ -52,12 +56,12 @@ final class Utf8 {
         return size;
     }
 
-    /** No character is written longer than it needs. */
+    /** Overlong encodings are invalid. */
     private static int lowest(int first) {
         return first == FIRST_OF_THREE ? 0xa0 : first == FIRST_OF_FOUR ? 0x90 : LOW;
     }
 
-    /** Halves of surrogates are no characters, and none is beyond U+10FFFF. */
+    /** Surrogates and code points above U+10FFFF are invalid. */
     private static int highest(int first) {
         return first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : HIGH;
     }

@@ -1,0 +1,152 @@
+"""`LatestByKey` against Spark's own aggregates."""
+
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.java import java_rows, jvm_of
+
+pytestmark = pytest.mark.spark
+
+ROWS = 40_000
+COUNTERS = {"messages": "SUM", "newest_ms": "MAX", "seen": "OR"}
+EVENT = ("sort_key", "text", "id")
+KEYS = {
+    "few": "cast(hash(id, 1) % 7 as string)",
+    "many": "cast(id as string)",
+    "adjacent pairs": "cast(id div 2 as string)",
+    "distant pairs": f"cast(id % {ROWS // 2} as string)",
+    "few, then many": f"cast(if(id < {ROWS // 4}, id % 5, id) as string)",
+    "some null": "if(id % 3 = 0, null, cast(id % 100 as string))",
+}
+PARTIAL = {"some": "hash(id, 4) % 3 = 0", "most": "hash(id, 4) % 300 != 0", "all": "true", "no": "false"}
+
+
+def _rows(spark: SparkSession, key: str, text: str) -> DataFrame:
+    """Return rows with a key and a unique sort key, in another order than that of the sort key."""
+    return spark.range(ROWS).repartition(3).selectExpr(
+        f"{key} as key",
+        "if(id % 2 = 0, 'even', 'odd') as kind",
+        f"named_struct('p0', hash(id, 2) % 10, 'p1', id * 7919 % {ROWS}) as sort_key",
+        f"{text} as text",
+        "id",
+        "1L as messages",
+        "if(id % 5 = 0, null, hash(id, 3) * 1000L) as newest_ms",
+        "shiftleft(1L, cast(id % 60 as int)) as seen",
+    )  # fmt: skip
+
+
+def _combiner(spark: SparkSession) -> Any:
+    return jvm_of(spark).io.hudicdc.ingest.LatestByKey
+
+
+def _newest(rows: DataFrame) -> DataFrame:
+    spark = rows.sparkSession
+    return DataFrame(_combiner(spark).of(java_rows(rows), 2, 1, COUNTERS), spark)
+
+
+def _referee(rows: DataFrame) -> DataFrame:
+    newest = [F.max_by(name, "sort_key").alias(name) for name in EVENT]
+    return rows.groupBy("key", "kind").agg(*newest, *_counters())
+
+
+def _counters() -> list[Column]:
+    counters = [F.sum("messages"), F.max("newest_ms"), F.bit_or("seen")]
+    return [counter.alias(name) for counter, name in zip(counters, COUNTERS, strict=True)]
+
+
+def _with_partial(rows: DataFrame) -> DataFrame:
+    spark, event = rows.sparkSession, f"struct({', '.join(EVENT)})"
+    given = rows.selectExpr(
+        *(column for column in rows.columns if column != "partial"),
+        "partial",
+        f"if(false, {event}, null) as base",
+        f"if(false, array({event}), null) as later",
+    )
+    combined = _combiner(spark).withPartial(java_rows(given), 2, 1, len(EVENT), COUNTERS)
+    return DataFrame(combined, spark).drop("partial")
+
+
+def _partial_referee(rows: DataFrame) -> DataFrame:
+    """Return the partial rows after the newest whole one, in order, as SQL says it."""
+    grouped = rows.withColumn("event", F.struct(*EVENT)).groupBy("key", "kind")
+    lists = grouped.agg(
+        F.max(F.expr("if(partial, null, event)")).alias("whole"),
+        F.collect_list(F.expr("if(partial, event, null)")).alias("partials"),
+        *_counters(),
+    ).withColumn(
+        "later",
+        F.expr(
+            "array_sort(filter(partials, e -> whole is null or e.sort_key > whole.sort_key), (a, b) -> "
+            "case when a.sort_key < b.sort_key then -1 when a.sort_key > b.sort_key then 1 else 0 end)"
+        ),
+    )
+    newest = "if(size(later) = 0, whole, element_at(later, -1))"
+    return lists.selectExpr(
+        "key",
+        "kind",
+        *(f"{newest}.{name} as {name}" for name in EVENT),
+        *COUNTERS,
+        "if(size(later) = 0, null, whole) as base",
+        "if(size(later) = 0, null, later) as later",
+    )
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_each_group_has_its_newest_row_and_all_counts(spark: SparkSession, key: str) -> None:
+    """However many groups there are and wherever their rows are."""
+    rows = _rows(spark, key, "concat('text ', id)")
+    combined, expected = _newest(rows), _referee(rows)
+
+    assert combined.columns == rows.columns
+    assert combined.count() == expected.count()
+    assert combined.exceptAll(expected.select(*combined.columns)).count() == 0
+
+
+@pytest.mark.parametrize("key", [KEYS["few"], KEYS["distant pairs"], KEYS["some null"]])
+@pytest.mark.parametrize("partial", PARTIAL.values(), ids=PARTIAL)
+def test_each_group_has_the_partial_rows_after_its_newest_whole_row(
+    spark: SparkSession, key: str, partial: str
+) -> None:
+    """In order, with the whole row before them; groups that end with a whole row have only that."""
+    rows = _rows(spark, key, "concat('text ', id)").withColumn("partial", F.expr(partial))
+    combined, expected = _with_partial(rows), _partial_referee(rows)
+
+    assert combined.count() == expected.count()
+    assert combined.exceptAll(expected.select(*combined.columns)).count() == 0
+
+
+def test_the_whole_row_of_an_event_wins_over_its_partial_copy(spark: SparkSession) -> None:
+    """Two rows of one group with the same order are one event, whichever comes first."""
+    events = [(key, n, is_partial) for n, is_partial in enumerate([True, False]) for key in ("a", "b")]
+    events += [("b", 2, True)]
+    rows = spark.createDataFrame(events, "key string, n int, partial boolean").selectExpr(
+        "key", "'k' as kind", "named_struct('p0', if(n = 2, 1, 0)) as sort_key", "string(n) as text",
+        "n as id", "1L as messages", "1L as newest_ms", "1L as seen", "partial",
+    )  # fmt: skip
+    found = {row["key"]: row for row in _with_partial(rows).collect()}
+    assert (found["a"]["text"], found["a"]["later"], found["a"]["messages"]) == ("1", None, 2)
+    assert (found["b"]["base"]["text"], [row["text"] for row in found["b"]["later"]]) == ("1", ["2"])
+
+
+def test_rows_too_large_for_the_slots_are_combined_after_the_shuffle(spark: SparkSession) -> None:
+    """Of rows of 20,000 bytes, 800 fill the 16 MiB of the 4,096 slots."""
+    rows = _rows(spark, "cast(id % 2000 as string)", "repeat('x', 20000)").where("id < 4000")
+
+    columns = rows.drop("text").columns
+    combined = _newest(rows)
+    assert combined.count() == 2_000
+    assert combined.select(*columns).exceptAll(_referee(rows).select(*columns)).count() == 0
+
+
+def test_a_second_evaluation_does_not_read_the_source_again(spark: SparkSession, tmp_path: Path) -> None:
+    """It reads the files of the shuffle."""
+    source = str(tmp_path / "rows")
+    _rows(spark, "cast(id % 10 as string)", "'x'").write.parquet(source)
+    combined = _newest(spark.read.parquet(source))
+    rmtree(source)
+    assert [combined.count(), combined.count()] == [10, 10]
