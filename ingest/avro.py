@@ -245,7 +245,7 @@ class _Parser:
             case {"type": inner} if not isinstance(inner, str) or inner not in _COMPLEX:
                 return self.parse(inner, namespace, path, depth + 1)
             case _:
-                raise self.error(path, f"is no Avro type: {json.dumps(node)[:80]}")
+                raise self.error(path, f"is not an Avro type: {json.dumps(node)[:80]}")
 
     def named(self, name: str, namespace: str, path: str) -> Schema:
         if name in PHYSICALS:

@@ -38,7 +38,7 @@ _TODO: Final = "JsonConverter writes such schemas with schemas.enable = true"
 def parse(schema: Any, *, where: str) -> Schema:
     """Parse a schema, given as parsed JSON; `where` names it in errors.
 
-    Raises `SchemaError`, with the path, for what is no Connect schema, or nested too deep.
+    Raises `SchemaError`, with the path, for what is not a Connect schema, or nested too deep.
     """
     try:
         return _Parser(where).parse(schema, "$")
@@ -76,7 +76,7 @@ class _Parser:
             case {"type": str(kind)} if kind in _PHYSICALS:
                 return Scalar(_PHYSICALS[kind], self.notes(node, path))
             case _:
-                raise self.error(path, f"is no Connect schema: {str(node)[:80]}")
+                raise self.error(path, f"is not a Connect schema: {str(node)[:80]}")
 
     def record(self, node: Mapping[str, Any], fields: list[Any], path: str, depth: int) -> Record:
         """Parse a struct; one that equals an earlier one is that one, as Avro names it a second time."""
@@ -128,13 +128,13 @@ class _Parser:
         try:
             return b64decode(default, validate=True).decode("latin-1")
         except ValueError as error:
-            raise self.error(path, f"has a default that is no base64: {default[:80]}") from error
+            raise self.error(path, f"has a default that is not base64: {default[:80]}") from error
 
     def notes(self, node: Mapping[str, Any], path: str) -> Notes:
         name = self.text(node, "name", path)
         given = node.get("parameters") or {}
         if not isinstance(given, dict):
-            raise self.error(path, f"has parameters that are no object: {str(given)[:80]}")
+            raise self.error(path, f"has parameters that are not an object: {str(given)[:80]}")
         parameters = {str(key): str(value) for key, value in given.items()}
         logical = _LOGICALS.get((name, str(node.get("type"))), "")
         precision, scale = self.decimal(parameters, path) if logical == "decimal" else (None, None)
@@ -153,7 +153,7 @@ class _Parser:
     def text(self, node: Mapping[str, Any], key: str, path: str) -> str:
         value = node.get(key)
         if value is not None and not isinstance(value, str):
-            raise self.error(path, f"has a {key} that is no text: {str(value)[:80]}")
+            raise self.error(path, f"has a {key} that is not text: {str(value)[:80]}")
         return value or ""
 
     def error(self, path: str, problem: str) -> SchemaError:

@@ -64,7 +64,7 @@ def describe(schema: avro.Schema, label: str) -> Description:
     if isinstance(schema, avro.Record):
         plain = "key or plain record" if kind == "foreign" else kind
         return Description(plain, "", _lines(Mapper(label), schema, "$"))
-    raise SchemaError(label, "$", "is no record, so it has no columns")
+    raise SchemaError(label, "$", "is not a record, so it has no columns")
 
 
 def _lines(mapper: Mapper, record: avro.Record, path: str) -> tuple[ColumnLine, ...]:

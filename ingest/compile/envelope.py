@@ -124,7 +124,7 @@ def _check_meaning(schema: avro.Record, source: avro.Record, where: str) -> None
 def plain_record(schema: avro.Schema, where: str) -> Envelope:
     """Take any record as a row.  Raises `SchemaError` for another schema."""
     if not isinstance(schema, avro.Record):
-        raise SchemaError(where, "$", "is no record, so it has no columns")
+        raise SchemaError(where, "$", "is not a record, so it has no columns")
     return Envelope("record", schema, schema, RECORD)
 
 
@@ -158,14 +158,14 @@ def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
     field = schema.field(part)
     found = avro.not_null(field.type) if field else None
     if not isinstance(found, avro.Record):
-        raise SchemaError(where, f"$.{part}", "is no record", "Onboard topics of change events")
+        raise SchemaError(where, f"$.{part}", "is not a record", "Onboard topics of change events")
     return found
 
 
 def why_foreign(schema: avro.Schema) -> str:
     """Name the parts that a schema lacks to be that of change events."""
     if not isinstance(schema, avro.Record):
-        return "is no record, so no change event"
+        return "is not a record, so not a change event"
     names = [field.name for field in schema.fields]
     if {"specversion", "type", "source", "data"} <= {name.lower() for name in names}:
         return f"{schema.name} is a CloudEvents envelope, which is not supported: use the connector's own"
@@ -176,4 +176,4 @@ def why_foreign(schema: avro.Schema) -> str:
             "; it looks flattened (ExtractNewRecordState), and lacks what its order is made of: "
             "add.fields = op, source.ts_ms and the source position (lsn and sequence, commit_lsn, scn, …)"
         )
-    return f"{schema.name} has no {', '.join(missing)}: it is no change event{hint}"
+    return f"{schema.name} has no {', '.join(missing)}: it is not a change event{hint}"

@@ -64,7 +64,7 @@ class CompiledTable:
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     """Schemas whose changes a policy of the table file sets aside, and why."""
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
-    """Versions that are no events of this table (another form, another connector, none at all), and why."""
+    """Versions that are not events of this table (another form, another connector, none at all), and why."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()
     """Schemas of values that could not be compiled, and why; what they wrote is set aside."""
     key_rules: tuple[tuple[Sql, str], ...] = ()
@@ -131,7 +131,7 @@ def compile_table(
     envelopes, misfits = _envelopes(dialect, values)
     if not envelopes:
         label = values[-1].label if values else f"topic {table.topic}"
-        problem = next(iter(misfits.values()), "is no change event")
+        problem = next(iter(misfits.values()), "is not a change event")
         raise SchemaError(label, "$", problem, "Onboard topics of change events")
     newest = next(envelopes[one.schema_id] for one in reversed(values) if one.schema_id in envelopes)
     form = form_of(newest, dialect)
@@ -205,7 +205,7 @@ def _unique_key(envelope: Envelope) -> tuple[str, ...]:
 def _no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
     todo = "Name the columns that are unique: [key] columns = [...]"
     if keys:
-        return SchemaError(keys[-1].label, "$", "is no record, so it names no key columns", todo)
+        return SchemaError(keys[-1].label, "$", "is not a record, so it names no key columns", todo)
     problem = "has no key schema, so its rows have no identity"
     return SchemaError(f"topic {table.topic}", "$key", problem, todo)
 
@@ -233,7 +233,7 @@ def _key_columns(
     found = []
     for name in (target_name(table, name) for name in names):
         if name not in columns:
-            raise SchemaError(f"topic {table.topic}", f"$.{name}", "is no column, so it is no key")
+            raise SchemaError(f"topic {table.topic}", f"$.{name}", "is not a column and cannot be a key")
         lossy = next((v.mapped.merges for v in columns[name] if v.mapped.merges), "")
         if lossy:
             raise SchemaError(

@@ -78,13 +78,13 @@ def test_a_signal_table_is_known_by_its_three_columns_of_text(
 @pytest.mark.parametrize(
     ("node", "path", "problem"),
     [
-        ("string", "$", "is no record, so no change event"),
-        (record("s.Value", "id"), "$", "s.Value has no after, source, op: it is no change event"),
+        ("string", "$", "is not a record, so not a change event"),
+        (record("s.Value", "id"), "$", "s.Value has no after, source, op: it is not a change event"),
         (record("s.Value", "id", "__op"), "$", "it looks flattened"),
         (record("s.Value", "id", "__op", "__ts_ms"), "$", "add.fields = op, source.ts_ms and the source pos"),
         (record("s.Value", "id", "__lsn"), "$", "it looks flattened"),
         (record("s.CloudEvents.Envelope", "id", "source", "specversion", "type", "data"), "$", "CloudEvents"),
-        (record("s.Envelope", "before", "after", "source", "op"), "$.source", "is no record"),
+        (record("s.Envelope", "before", "after", "source", "op"), "$.source", "is not a record"),
     ],
 )
 def test_what_is_no_envelope_is_refused_with_what_it_lacks(node: Any, path: str, problem: str) -> None:
@@ -181,7 +181,7 @@ def test_a_plain_record_is_a_row() -> None:
     node = {"type": "record", "name": "x.Status", "fields": fields_of({"id": "string", "n": nullable("int")})}
     found = plain_record(parsed(node), "v")
     assert (found.form, [field.name for field in found.row.fields]) == ("record", ["id", "n"])
-    with pytest.raises(SchemaError, match="is no record"):
+    with pytest.raises(SchemaError, match="is not a record"):
         plain_record(parsed("string"), "v")
 
 

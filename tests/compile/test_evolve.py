@@ -243,7 +243,7 @@ def test_a_version_that_is_no_event_of_the_table_stops_only_who_holds_records_of
         return evolve(result, [SchemaId(seen)], HELD, [FIRST])
 
     assert found(FIRST).failing == ()
-    for seen, reason in ((SECOND, "oracle"), (THIRD, "no change event")):
+    for seen, reason in ((SECOND, "oracle"), (THIRD, "not a change event")):
         (failure,) = found(seen).failing
         assert (failure.kind, failure.column) == ("envelope-changed", "")
         assert reason in failure.new

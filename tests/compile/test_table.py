@@ -212,7 +212,7 @@ def test_a_key_that_is_no_record_gives_no_columns(declared: tuple[str, ...]) -> 
     if declared:
         assert compile_table(table(*declared), keys, values).key_source == RowKey()
         return
-    with pytest.raises(SchemaError, match="is no record, so it names no key columns"):
+    with pytest.raises(SchemaError, match="is not a record, so it names no key columns"):
         compile_table(table(), keys, values)
 
 
@@ -260,7 +260,7 @@ def test_a_key_that_is_no_column_is_refused(
     declared: tuple[str, ...], keys: Mapping[str, Any], columns: Mapping[str, Column]
 ) -> None:
     """Missing or excluded."""
-    with pytest.raises(SchemaError, match="is no column, so it is no key"):
+    with pytest.raises(SchemaError, match="is not a column and cannot be a key"):
         compiled([ID], keys=keys, of=table(*declared, columns=columns))
 
 
@@ -317,7 +317,7 @@ def test_a_column_renamed_at_the_source_may_go_on_under_one_name() -> None:
     assert spark_types(result) == {"id": ["int"], "b": ["int", "bigint"]}
 
 
-# --- what is no change event ---------------------------------------------------------------------
+# --- what is not a change event ---------------------------------------------------------------------
 
 
 def test_another_connectors_events_are_refused() -> None:
@@ -353,7 +353,7 @@ def test_foreign_schemas_among_the_versions_are_kept_apart() -> None:
 @pytest.mark.parametrize("values", [[], [FLAT], [HEARTBEAT, "string"]])
 def test_a_topic_without_any_change_event_schema_is_refused(values: list[Any]) -> None:
     """There is nothing to make a table of."""
-    with pytest.raises(SchemaError, match="is no change event"):
+    with pytest.raises(SchemaError, match="is not a change event"):
         compile_table(
             table(), [written(KEY_ID, key(ID))], [written(VALUE_ID + i, v) for i, v in enumerate(values)]
         )

@@ -98,7 +98,7 @@ def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_pat
         with pytest.raises(SchemaError, match="cannot be read as JSON"):
             session.check("checked", file)
         file.write_text(json.dumps(key_schema("a", {"id": "int"})))
-        with pytest.raises(SchemaError, match="no change event"):
+        with pytest.raises(SchemaError, match="not a change event"):
             session.check("checked", file)
     assert client.get_versions(f"{topic.name}-value") == [1]
 
@@ -124,7 +124,7 @@ def test_a_version_that_is_not_an_envelope_stops_once_used(deployment: Deploymen
     assert (plan.verdict, done.outcome, done.instant) == ("fail", "failed", None)
     assert isinstance(done.error, EvolutionError)
     assert str(plan.error) == str(done.error)
-    assert "no change event" in str(done.error)
+    assert "not a change event" in str(done.error)
     set_policies(deployment, "foreign", {"envelope-changed": "reject"})
     allow_rejects(deployment, "foreign")
     (done,) = deployment.run(["foreign"]).tables

@@ -91,7 +91,7 @@ LEFT_OUT = {
     ),
     "plain": ({"value": record("shop.Order", id="int")}, "shop.Order has no after, source, op"),
     "flat": ({"value": record("srv.Flat", id="int", __op="string")}, "looks flattened"),
-    "text": ({"value": "string"}, "is no record"),
+    "text": ({"value": "string"}, "is not a record"),
 }
 
 

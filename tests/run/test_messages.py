@@ -97,7 +97,7 @@ def test_a_message_without_a_schema_tells_nothing(text: bytes | None) -> None:
 
 def test_what_is_no_connect_schema_is_refused_with_its_place() -> None:
     """By the label, and the path in it."""
-    with pytest.raises(SchemaError, match="is no Connect schema") as caught:
+    with pytest.raises(SchemaError, match="is not a Connect schema") as caught:
         written_in([compact(message(struct({"type": "odd", "field": "x"}), {}))], "values of topic t")
     assert (caught.value.where, caught.value.path) == ("values of topic t, schema 1", "$.x")
 
