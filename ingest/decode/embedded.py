@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
+from ingest.decode.numeric import with_base64
 from ingest.decode.rejects import Check
 from ingest.typemap.sql import Sql, ident, join, literal, sql
 
@@ -34,7 +35,7 @@ def text_sql(column: str) -> Sql:
     text = sql("cast({c} as string)", c=ident(column))
     # A row without its schema may have a column called payload.
     payload = sql(
-        "coalesce(get_json_object({text}, '$.payload'), if(contains({text}, {name}), 'null', null))",
+        "coalesce(ingest_json_member({text}, 'payload'), if(contains({text}, {name}), 'null', null))",
         text=text,
         name=literal('"payload"'),
     )
@@ -148,7 +149,8 @@ def _parse(payload: Payload, writer: CompiledWriter, name: str, index: int) -> P
     text = ident(f"{name}_text")
     body = _behind(writer.frame, text) if writer.frame else _bare(text)
     names = {image: _names(reader, payload, writer, image) for image in payload.images}
-    return parse_sql(body, reader, names, raw=f"{name}_raw{index}", value=f"{name}_value{index}")
+    columns = {"raw": f"{name}_raw{index}", "value": f"{name}_value{index}"}
+    return parse_sql(body, reader, names, second=with_base64(body, payload, writer), **columns)
 
 
 def _behind(frame: bytes, text: Sql) -> Sql:
@@ -166,7 +168,7 @@ def _bare(text: Sql) -> Sql:
     A row may begin with a column called schema: then it has no payload.
     """
     return sql(
-        "if(startswith({text}, {before}), coalesce(get_json_object({text}, '$.payload'), {text}), {text})",
+        "if(startswith({text}, {before}), coalesce(ingest_json_member({text}, 'payload'), {text}), {text})",
         text=text,
         before=literal(_BEFORE_SCHEMA),
     )

@@ -53,22 +53,32 @@ class Parsed:
     whole: Sql
 
 
-def parse_sql(text: Sql, reader: Any, names: Names, *, raw: str = "raw", value: str = "value") -> Parsed:
+def parse_sql(
+    text: Sql,
+    reader: Any,
+    names: Names,
+    *,
+    raw: str = "raw",
+    value: str = "value",
+    second: Sql | None = None,
+) -> Parsed:
     """Return how to parse a payload's JSON text as a reader's record.
 
-    `raw` and `value` name the columns of the first two projections.  Unknown JSON fields are ignored, absent
+    `raw` and `value` name the columns of the first two projections.  `second` is the text to parse where the
+    first is not of the reader's shape.  Unknown JSON fields are ignored, absent
     ones null; where the reader has text, a number, a boolean or an object gives its JSON.
     Raises `SchemaError` for a reader that has no JSON form.
     """
     raw_sql, value_sql = ident(raw), ident(value)
     conversion = Converter(names, raw_sql.field("infinite")).convert(reader, "")
     parsed, distinct = (_framed_type(each) for each in (conversion.parsed, conversion.distinct))
-    from_json = sql(
-        "from_json({text}, {type}, map({options}))",
-        text=_framed(text),
-        type=literal(str(parsed)),
-        options=_OPTIONS,
-    )
+    from_json = _from_json(text, parsed)
+    if second is not None:
+        from_json = sql(
+            "get(transform(array({first}), r -> if(r.bad is null, r, {second})), 0)",
+            first=from_json,
+            second=_from_json(second, parsed),
+        )
     record = sql("get({raw}.v, 0)", raw=raw_sql)
     fault = conversion.fails(record, value_sql)
     return Parsed(
@@ -81,6 +91,15 @@ def parse_sql(text: Sql, reader: Any, names: Names, *, raw: str = "raw", value: 
             record=record,
             fault=fault or sql("false"),
         ),
+    )
+
+
+def _from_json(text: Sql, parsed: Sql) -> Sql:
+    return sql(
+        "from_json({text}, {type}, map({options}))",
+        text=_framed(text),
+        type=literal(str(parsed)),
+        options=_OPTIONS,
     )
 
 

@@ -20,8 +20,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 CASES: Final = Path(__file__).parent / "foreign"
 JSON_CASES: Final = (
+    "alltypes-dec",
     "flink-mysql-include-keyless",
     "flink-mysql-payload-first",
+    "paimon-alltypes-json",
     "paimon-mongo-27",
     "rw-messy-key",
     "rw-mongo-bare",
