@@ -82,12 +82,20 @@ def stored(value: Any) -> Any:
             return value
 
 
+def number(value: Any, expected: float) -> Any:
+    """Write a decimal as the number that a case expects."""
+    return type(expected)(value) if isinstance(value, str) else value
+
+
 def rows(deployment: Deployment, table: str, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Read the columns that are expected; `name~` is compared as JSON."""
     names = [name.removesuffix("~") for name in expected[0]] if expected else ["_cdc_op"]
+    given = expected[0] if expected else {}
+    as_numbers = {name: value for name, value in given.items() if type(value) in (int, float)}
     found = []
     for row in deployment.frame(table).select(*names).collect():
         values = {name: stored(row[name]) for name in names}
+        values |= {name: number(values[name], expected) for name, expected in as_numbers.items()}
         found.append(
             {
                 name: json.loads(values[name[:-1]]) if name.endswith("~") else values[name]
