@@ -158,3 +158,52 @@ def test_json_of_other_projects_becomes_their_rows(
         assert by_text(rows(deployment, "foreign", expected)) == by_text(expected)
     if "see" in case["expect"]:
         assert deployment.frame("foreign").count() == case["expect"]["see"]
+
+
+def test_events_without_any_schema_are_onboarded_by_a_guess(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """The guess lies next to the table file, which says so; whoever corrects it is not overwritten."""
+    case = json.loads((CASES / "flink-mysql-payload-first.json").read_text())
+    deployment = make_deployment()
+    topic = f"{deployment.prefix}.guessed"
+    servers = LocalServers(deployment.servers)
+    servers.make_topic(topic)
+    messages = [
+        (key, json.dumps(json.loads(value)["payload"]).encode()) for _, (key, value) in texts(case) if value
+    ]
+    servers.produce(topic, messages, 0, {})
+
+    (onboarded,) = deployment.session.onboard([topic], name="foreign", format="debezium-json")
+    assert (onboarded.state, onboarded.key_columns) == ("new", ("id",))
+    assert "the types are guessed from 16 messages" in " ".join(onboarded.caveats)
+    schema = deployment.tables / "foreign.schema.json"
+    corrected = schema.read_text() + "\n"
+    schema.write_text(corrected)
+    (again,) = deployment.session.onboard([topic], name="foreign", format="debezium-json")
+    (outcome,) = deployment.run().tables
+
+    assert (again.state, schema.read_text()) == ("unchanged", corrected)
+    assert (outcome.error, outcome.counts.rejected) == (None, 0)
+    expected = case["expect"]["rows"]
+    assert by_text(rows(deployment, "foreign", expected)) == by_text(expected)
+
+
+def test_a_compacted_topics_tombstone_alone_deletes_its_row(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """RisingWave's compacted topic has lost the delete event, and keeps its tombstone."""
+    case = json.loads((CASES / "rw-avro-compact.json").read_text())
+    deployment = make_deployment()
+    topic = f"{deployment.prefix}.compact"
+    servers = LocalServers(deployment.servers)
+    servers.make_topic(topic)
+    servers.produce(topic, frames(case, servers, topic), 0, {})
+    (onboarded,) = deployment.session.onboard([topic], name="foreign")
+    assert onboarded.state == "new", onboarded.reason
+
+    (outcome,) = deployment.run().tables
+
+    assert (outcome.error, outcome.counts.rejected) == (None, 0)
+    expected = case["expect"]["rows"]
+    assert by_text(rows(deployment, "foreign", expected)) == by_text(expected)
