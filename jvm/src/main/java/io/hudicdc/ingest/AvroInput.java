@@ -17,12 +17,25 @@ final class AvroInput {
     private static final int LONG_SHIFT = 63;
     private static final int LONG_LAST = 0x01;
 
+    /** Elements without bytes in one record: any count of them fits in a few bytes, so that it is not believed. */
+    static final int MAX_EMPTY = 1 << 16;
+
     private byte[] bytes;
     private int at;
+    private int empty;
 
     void open(byte[] record, int from) {
         bytes = record;
         at = from;
+        empty = 0;
+    }
+
+    /** Count elements that take no bytes. */
+    void countEmpty(int elements) {
+        empty += elements;
+        if (empty > MAX_EMPTY) {
+            throw MalformedAvro.FOUND;
+        }
     }
 
     int left() {

@@ -9,9 +9,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Readers of unions, records, arrays and maps. */
 final class AvroStructures {
-    /** The limit of elements of zero bytes: no number of remaining bytes bounds their count. */
-    private static final int MAX_EMPTY = 1 << 16;
-
     private AvroStructures() {}
 
     static final class Union extends AvroReader {
@@ -76,8 +73,8 @@ final class AvroStructures {
             Object[] elements = {};
             for (int count = readCount(in, mayBeEmpty); count > 0; count = readCount(in, mayBeEmpty)) {
                 int from = elements.length;
-                if (from + count > MAX_EMPTY && mayBeEmpty) {
-                    throw MalformedAvro.FOUND;
+                if (mayBeEmpty) {
+                    in.countEmpty(count);
                 }
                 elements = Arrays.copyOf(elements, from + count);
                 for (int i = from; i < elements.length; i++) {
@@ -118,7 +115,7 @@ final class AvroStructures {
             in.readLong();
             count = -count;
         }
-        if (count < 0 || count > (mayBeEmpty ? MAX_EMPTY : in.left())) {
+        if (count < 0 || count > (mayBeEmpty ? AvroInput.MAX_EMPTY : in.left())) {
             throw MalformedAvro.FOUND;
         }
         return (int) count;

@@ -12,15 +12,28 @@ import java.util.Map;
  * read a later state, and the following changes include it.
  */
 final class DocumentPath {
-    /** MongoDB pads an array with at most this many nulls. */
-    private static final int MAX_PADDING = 1_500_000;
+    /** MongoDB itself pads an array with at most this many nulls; here it is the limit of a whole update. */
+    static final int MAX_PADDING = 1_500_000;
+
+    /** MongoDB nests at most 100 levels; more steps than that are dots inside names. */
+    private static final int MAX_STEPS = 1_000;
 
     private static final int MISSING = -1;
 
     private final String[] steps;
+    private final int[] padding;
 
     DocumentPath(String dotted) {
-        this.steps = dotted.split("\\.", -1);
+        this(dotted, new int[] {MAX_PADDING});
+    }
+
+    /** Take a path, and how many nulls it and other paths may still pad arrays with. */
+    DocumentPath(String dotted, int[] padding) {
+        this.steps = dotted.split("\\.", MAX_STEPS + 1);
+        this.padding = padding;
+        if (steps.length > MAX_STEPS) {
+            throw new IllegalArgumentException("a path of more than " + MAX_STEPS + " steps");
+        }
     }
 
     void set(Map<String, Object> root, Object value) {
@@ -105,7 +118,7 @@ final class DocumentPath {
     }
 
     /** Return a child; a missing or scalar child becomes an object first. */
-    private static Object descend(Object node, String name) {
+    private Object descend(Object node, String name) {
         Object child = child(node, name);
         if (isContainer(child)) {
             return child;
@@ -114,16 +127,18 @@ final class DocumentPath {
         return put(node, name, created) ? created : null;
     }
 
-    private static boolean put(Object node, String name, Object value) {
+    private boolean put(Object node, String name, Object value) {
         if (node instanceof Map) {
             Json.map(node).put(name, value);
             return true;
         }
         List<Object> elements = Json.list(node);
         int index = index(name);
-        if (index == MISSING || index - elements.size() > MAX_PADDING) {
+        int missing = Math.max(index - elements.size(), 0);
+        if (index == MISSING || missing > padding[0]) {
             return false;
         }
+        padding[0] -= missing;
         while (elements.size() <= index) {
             elements.add(null);
         }

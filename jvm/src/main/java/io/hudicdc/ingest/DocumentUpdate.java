@@ -31,9 +31,10 @@ public final class DocumentUpdate implements UDF4<String, String, Seq<String>, S
             Map<String, Object> values = updated == null ? Map.of() : Json.parseObject(updated);
             truncate(root, truncated);
             remove(root, removed);
-            values.forEach((path, value) -> new DocumentPath(path).set(root, ExtendedJson.strict(value)));
+            int[] padding = {DocumentPath.MAX_PADDING};
+            values.forEach((path, value) -> new DocumentPath(path, padding).set(root, ExtendedJson.strict(value)));
             return Json.write(root, Json.Style.DRIVER);
-        } catch (IOException malformed) {
+        } catch (IOException | IllegalArgumentException malformed) {
             return null; // the check of the column rejects the record
         }
     }

@@ -199,8 +199,11 @@ final class ExtendedJson {
             return object("$numberDouble", special.toString());
         }
         BigDecimal exact = kind == Kind.DOUBLE ? exactDouble(text) : new BigDecimal(text);
+        if (exact.signum() == 0) {
+            return new Json.Number("0"); // whatever its exponent: to write that out would fill the memory
+        }
         double nearest = exact.doubleValue();
-        boolean whole = exact.signum() == 0 || exact.stripTrailingZeros().scale() <= 0;
+        boolean whole = exact.stripTrailingZeros().scale() <= 0;
         if (whole && Math.abs(nearest) < 1e19 && exact.toBigInteger().bitLength() < Long.SIZE) {
             return new Json.Number(exact.toBigInteger().toString());
         }
@@ -326,8 +329,13 @@ final class ExtendedJson {
         return (String) value;
     }
 
+    /** Return a number's text; Java takes time with the square of its length to read it. */
     private static String digits(Object value) {
-        return value instanceof Json.Number ? ((Json.Number) value).text : string(value);
+        String text = value instanceof Json.Number ? ((Json.Number) value).text : string(value);
+        if (text.length() > MAX_PLAIN_DIGITS) {
+            throw new NumberFormatException("a number of " + text.length() + " characters");
+        }
+        return text;
     }
 
     private static Map<String, Object> object(String name, Object value) {
