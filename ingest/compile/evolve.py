@@ -72,30 +72,30 @@ def evolve(
     compiled: CompiledTable,
     seen: Sequence[SchemaId],
     present: Present,
-    known: Sequence[SchemaId] = (),
+    earlier: Sequence[SchemaId] = (),
 ) -> Evolution:
     """Fit the columns that the seen schemas wrote to the present table.
 
-    `known` are the schemas of the table's earlier commits, in that order.  What must not be written is in
-    `failing`.
+    `earlier` are the schemas of the table's earlier commits, in that order.  Changes that must not be written
+    are in `failing`.
     """
-    seen = [one for one in seen if one not in compiled.refused]
-    order = tuple(dict.fromkeys((*known, *compiled.value.in_version_order(seen))))
+    seen = [schema_id for schema_id in seen if schema_id not in compiled.refused]
+    order = tuple(dict.fromkeys((*earlier, *compiled.value.in_version_order(seen))))
     fits = list(_fit_columns(_Schemas(compiled, seen, order, present)))
-    met = [
-        *(one for fit in fits for one in fit.met),
-        *new_versions(compiled, seen, known, exists=present is not None),
+    decisions = [
+        *(decision for fit in fits for decision in fit.decisions),
+        *new_versions(compiled, seen, earlier, exists=present is not None),
     ]
-    refused = refusals(met)
+    refused = refusals(decisions)
     if refused:
         without = attrs.evolve(compiled, refused={**compiled.refused, **refused})
-        evolution = evolve(without, seen, present, known)
+        evolution = evolve(without, seen, present, earlier)
         return attrs.evolve(evolution, refused={**refused, **evolution.refused})
     keys = tuple(fit.column for fit in fits if fit.column and fit.is_key)
     columns = tuple(fit.column for fit in fits if fit.column and not fit.is_key)
-    changes = tuple(one.change for one in met if one.policy == "evolve")
+    changes = tuple(decision.change for decision in decisions if decision.policy == "evolve")
     rewrites = _rewrites((*keys, *columns), present)
-    return Evolution(keys, columns, changes, rewrites=rewrites, failing=failures(compiled, met))
+    return Evolution(keys, columns, changes, rewrites=rewrites, failing=failures(compiled, decisions))
 
 
 # --- the types, against the table ----------------------------------------------------------------
@@ -103,10 +103,10 @@ def evolve(
 
 @attrs.frozen
 class _Fit:
-    """A column that takes some of its variants, the changes this means, and the variants that clash."""
+    """A column with the versions that fit it, the changes this needs, and the versions that clash."""
 
     column: TargetColumn | None
-    met: tuple[PolicyDecision, ...] = ()
+    decisions: tuple[PolicyDecision, ...] = ()
     clashing: tuple[ColumnVersion, ...] = ()
     is_key: bool = False
 
@@ -130,20 +130,20 @@ def _fit_columns(schemas: _Schemas) -> Iterator[_Fit]:
     for name, column_versions in compiled.value.columns(schemas.seen).items():
         if name not in key_names:
             yield from _fit_row_column(schemas, name, column_versions)
-    for one in compiled.derived:
-        yield _fit_type(compiled, one.name, one.spark, present)
+    for derived in compiled.derived:
+        yield _fit_type(compiled, derived.name, derived.spark, present)
 
 
 def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: Present) -> _Fit:
     """Fit a column of one type, which no single version brings; one that is new was declared."""
-    held = (present or {}).get(name)
-    kind = brought if held is None else widest(held, brought)
-    if kind is None:
-        change = SchemaChange("column-changed", name, str(brought), str(held))
+    current = (present or {}).get(name)
+    target = brought if current is None else widest(current, brought)
+    if target is None:
+        change = SchemaChange("column-changed", name, str(brought), str(current))
         return _Fit(None, (PolicyDecision(change, "fail"),))
-    steps = _steps(name, held, kind, present)
-    met = tuple(PolicyDecision(one, compiled.table.policy(one.kind) if held else "evolve") for one in steps)
-    return _Fit(TargetColumn(name, kind), met)
+    steps = _steps(name, current, target, present)
+    policies = [compiled.table.policy(step.kind) if current else "evolve" for step in steps]
+    return _Fit(TargetColumn(name, target), tuple(map(PolicyDecision, steps, policies)))
 
 
 def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[ColumnVersion]) -> Iterator[_Fit]:
@@ -157,66 +157,82 @@ def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[Colu
     yield fit
     policy = compiled.table.policy("column-changed")
     was = fit.column.spark if fit.column else (present or {}).get(name)
-    left = fit.clashing
-    while left:
+    pending = fit.clashing
+    while pending:
         unit = units.get("", "")
         before = f"{was} ({unit})" if unit else str(was)
-        change = SchemaChange("column-changed", name, left[0].mapped.described, before)
-        met = PolicyDecision(change, policy, _of(schemas.seen, left[0]))
+        change = SchemaChange("column-changed", name, pending[0].mapped.described, before)
+        decision = PolicyDecision(change, policy, _of(schemas.seen, pending[0]))
         if policy != "evolve":
-            yield _Fit(None, (met,))
-            left = left[1:]
+            yield _Fit(None, (decision,))
+            pending = pending[1:]
             continue
-        other = clash_column(compiled, name, left[0], order, present)
-        fit = _fit(schemas, other, left, left[0].mapped.units)
+        other = clash_column(compiled, name, pending[0], order, present)
+        fit = _fit(schemas, other, pending, pending[0].mapped.units)
         is_new = other not in (present or {})
-        yield attrs.evolve(fit, met=(met, *fit.met) if is_new else fit.met)
-        left = fit.clashing
+        decisions = (decision, *fit.decisions) if is_new else fit.decisions
+        yield attrs.evolve(fit, decisions=decisions)
+        pending = fit.clashing
 
 
 def _fit(
     schemas: _Schemas, name: str, column_versions: Sequence[ColumnVersion], units: Mapping[str, str]
 ) -> _Fit:
     """Take versions into a column, in their order, as far as types, units and policies allow."""
-    compiled, present = schemas.compiled, schemas.present
-    held = (present or {}).get(name)
-    kind = held
-    taken: list[ColumnVersion] = []
+    present = schemas.present
+    current = spark_type = (present or {}).get(name)
+    accepted: list[ColumnVersion] = []
     clashing: list[ColumnVersion] = []
     stopped: list[PolicyDecision] = []
-    for column_version in column_versions:
-        brought = column_version.mapped.spark
-        fitting = brought if kind is None else widest(kind, brought)  # a struct keeps the present order
-        if fitting is None or column_version.mapped.clash(units):
-            clashing.append(column_version)
+    for version in column_versions:
+        wider = _widened(spark_type, version, units)
+        if wider is None:
+            clashing.append(version)
             continue
-        steps = _steps(name, kind if held else None, fitting, present if kind == held else None)
-        met = [
-            PolicyDecision(step, compiled.table.policy(step.kind), _of(schemas.seen, column_version))
-            for step in steps
-        ]
-        if any(one.policy != "evolve" for one in met):
-            stopped += (one for one in met if one.policy != "evolve")
-            continue
-        kind = fitting
-        taken.append(column_version)
-    if kind is None or not taken:
+        steps = _steps(
+            name, spark_type if current else None, wider, present if spark_type == current else None
+        )
+        refusing = _stopping(schemas, steps, version)
+        stopped += refusing
+        if not refusing:
+            spark_type = wider
+            accepted.append(version)
+    if spark_type is None or not accepted:
         return _Fit(None, tuple(stopped), tuple(clashing))
-    made = [PolicyDecision(step, "evolve") for step in _steps(name, held, kind, present)]
-    return _Fit(TargetColumn(name, kind, tuple(taken)), (*stopped, *made), tuple(clashing))
+    growing = [PolicyDecision(step, "evolve") for step in _steps(name, current, spark_type, present)]
+    return _Fit(TargetColumn(name, spark_type, tuple(accepted)), (*stopped, *growing), tuple(clashing))
 
 
-def _steps(name: str, held: SparkType | None, kind: SparkType, present: Present) -> list[SchemaChange]:
-    """Return what the table has to change so that a column has a type."""
-    if held is not None:
-        return list(growth(name, held, kind))
-    return [] if present is None else [SchemaChange("column-added", name, str(kind))]
+def _widened(
+    spark_type: SparkType | None, version: ColumnVersion, units: Mapping[str, str]
+) -> SparkType | None:
+    """Return the type for a column's values so far and a version's; None if they clash in type or unit."""
+    if version.mapped.clash(units):
+        return None
+    brought = version.mapped.spark
+    return brought if spark_type is None else widest(spark_type, brought)  # a struct keeps its present order
+
+
+def _stopping(
+    schemas: _Schemas, steps: Sequence[SchemaChange], version: ColumnVersion
+) -> list[PolicyDecision]:
+    """Return the decisions that keep a version's values out of the column."""
+    table, writers = schemas.compiled.table, _of(schemas.seen, version)
+    decisions = [PolicyDecision(step, table.policy(step.kind), writers) for step in steps]
+    return [decision for decision in decisions if decision.policy != "evolve"]
+
+
+def _steps(name: str, current: SparkType | None, target: SparkType, present: Present) -> list[SchemaChange]:
+    """Return the changes of the table that give a column a type."""
+    if current is not None:
+        return list(growth(name, current, target))
+    return [] if present is None else [SchemaChange("column-added", name, str(target))]
 
 
 def _of(seen: Sequence[SchemaId], column_version: ColumnVersion) -> tuple[SchemaId, ...]:
-    return tuple(one for one in column_version.writers if one in seen)
+    return tuple(schema_id for schema_id in column_version.writers if schema_id in seen)
 
 
 def _rewrites(columns: Sequence[TargetColumn], present: Present) -> tuple[str, ...]:
-    held = present or {}
-    return tuple(c.name for c in columns if c.name in held and not in_place(held[c.name], c.spark))
+    types = present or {}
+    return tuple(c.name for c in columns if c.name in types and not in_place(types[c.name], c.spark))

@@ -29,23 +29,24 @@ class PolicyDecision:
 
 
 def new_versions(
-    compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId], *, exists: bool
+    compiled: CompiledTable, seen: Sequence[SchemaId], earlier: Collection[SchemaId], *, exists: bool
 ) -> Iterator[PolicyDecision]:
     """Yield the changes of versions new to a table, besides those that the types show."""
     yield from _misfits(compiled, seen)
     yield from _key_drift(compiled)
     if exists:
-        yield from _of_versions(compiled, seen, known)
+        yield from _of_versions(compiled, seen, earlier)
 
 
 def _of_versions(
-    compiled: CompiledTable, seen: Sequence[SchemaId], known: Collection[SchemaId]
+    compiled: CompiledTable, seen: Sequence[SchemaId], earlier: Collection[SchemaId]
 ) -> Iterator[PolicyDecision]:
     """Yield the changes of new versions besides types; one older than all others changes nothing."""
-    met = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in {*seen, *known}]
-    in_order = [w.schema_id for w in sorted(met, key=lambda writer: writer.version)]
+    ids = {*seen, *earlier}
+    writers = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in ids]
+    in_order = [w.schema_id for w in sorted(writers, key=lambda writer: writer.version)]
     for old, new in pairwise(in_order):
-        if new in known:
+        if new in earlier:
             continue
         for change in differences(compiled.value, old, new):
             if change.kind not in BY_TYPE:
@@ -73,47 +74,47 @@ def key_drift(compiled: CompiledTable) -> SchemaChange | None:
     keys = [tuple(f.name for f in writer.record.fields) for writer in compiled.key.writers if writer.record]
     if not declared or not keys or set(keys[-1]) == declared:
         return None
-    was = next((one for one in keys if set(one) == declared), None)
+    was = next((names for names in keys if set(names) == declared), None)
     return SchemaChange("key-changed", "key", ", ".join(keys[-1]), ", ".join(was)) if was else None
 
 
 # --- policies ------------------------------------------------------------------------------------
 
 
-def refusals(met: Sequence[PolicyDecision]) -> dict[SchemaId, str]:
+def refusals(decisions: Sequence[PolicyDecision]) -> dict[SchemaId, str]:
     """Return the schemas that a policy rejects, with the first reason for each."""
     reasons: dict[SchemaId, str] = {}
-    for one in met:
-        if one.policy == "reject":
-            for writer in one.writers:
-                reasons.setdefault(writer, f"{told(one.change)}, and [evolution] says reject")
+    for decision in decisions:
+        if decision.policy == "reject":
+            for writer in decision.writers:
+                reasons.setdefault(writer, f"{describe_change(decision.change)}, and [evolution] says reject")
     return reasons
 
 
-def failures(compiled: CompiledTable, met: Sequence[PolicyDecision]) -> tuple[EvolutionError, ...]:
+def failures(compiled: CompiledTable, decisions: Sequence[PolicyDecision]) -> tuple[EvolutionError, ...]:
     """Return the changes that must not be written, as errors that name the version and the other policies.
 
     A change that no single version brings (of a key's type) cannot be rejected: it fails instead.
     """
     return tuple(
-        _failure(compiled, one)
-        for one in met
-        if one.policy == "fail" or (one.policy == "reject" and not one.writers)
+        _failure(compiled, decision)
+        for decision in decisions
+        if decision.policy == "fail" or (decision.policy == "reject" and not decision.writers)
     )
 
 
-def _failure(compiled: CompiledTable, met: PolicyDecision) -> EvolutionError:
-    change = met.change
-    by = next((w.label for w in compiled.value.writers if w.schema_id in met.writers), "")
-    others = {policy: text for policy, text in RULES[change.kind].effects.items() if policy != "fail"}
-    todo = "; ".join(f"{policy}: {text}" for policy, text in others.items())
+def _failure(compiled: CompiledTable, decision: PolicyDecision) -> EvolutionError:
+    change = decision.change
+    by = next((w.label for w in compiled.value.writers if w.schema_id in decision.writers), "")
+    alternatives = {policy: text for policy, text in RULES[change.kind].effects.items() if policy != "fail"}
+    todo = "; ".join(f"{policy}: {text}" for policy, text in alternatives.items())
     return EvolutionError(
         compiled.table.name, change.column, change.kind, change.type, change.was, by,
         f"[evolution] {change.kind} can be {todo}",
     )  # fmt: skip
 
 
-def told(change: SchemaChange) -> str:
+def describe_change(change: SchemaChange) -> str:
     """Return a change in words."""
-    what = " to ".join(filter(None, (change.was, change.type)))
-    return " ".join(filter(None, (change.kind, change.column, what)))
+    types = " to ".join(filter(None, (change.was, change.type)))
+    return " ".join(filter(None, (change.kind, change.column, types)))

@@ -171,18 +171,7 @@ class Mapper:
             return of_row(row, reader, self.types.out_of_range)
         check_fields([f.name for f in record.fields], self.where, path)
         fields = {f.name: self.map(f.type, f"{path}.{f.name}") for f in record.fields}
-        values = struct((name, mapped.convert(VALUE.field(name))) for name, mapped in fields.items())
-        faults = [fault for name, mapped in fields.items() if (fault := mapped.fails(VALUE.field(name)))]
-        plain = all(mapped.is_plain for mapped in fields.values())
-        return Mapped(
-            row.semantic if row else "",
-            "record",
-            Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
-            reader_record("Struct", {name: mapped.reader for name, mapped in fields.items()}),
-            VALUE if plain else sql("if({c} is null, null, {values})", values=values),
-            any_true(faults) if faults else None,
-            units={f".{n}{key}": unit for n, m in fields.items() for key, unit in m.units.items()},
-        )
+        return _struct_of(fields, row.semantic if row else "")
 
     def _declare(self, mapped: Mapped, declared: str, path: str) -> Mapped:
         """Compile a column of a declared type: a wider one, or the source's own text."""
@@ -202,6 +191,24 @@ class Mapper:
                 "Declare a wider type of the same kind, or string where the source sends text",
             )
         return attrs.evolve(mapped, spark=target, sql=sparktype.reshape(mapped.sql, mapped.spark, target))
+
+
+def _struct_of(fields: Mapping[str, Mapped], semantic: str) -> Mapped:
+    """Compile a struct of compiled fields."""
+    values = struct((name, mapped.convert(VALUE.field(name))) for name, mapped in fields.items())
+    faults = [fault for name, mapped in fields.items() if (fault := mapped.fails(VALUE.field(name)))]
+    plain = all(mapped.is_plain for mapped in fields.values())
+    return Mapped(
+        semantic,
+        "record",
+        Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
+        reader_record("Struct", {name: mapped.reader for name, mapped in fields.items()}),
+        VALUE if plain else sql("if({c} is null, null, {values})", values=values),
+        any_true(faults) if faults else None,
+        units={
+            f".{name}{key}": unit for name, mapped in fields.items() for key, unit in mapped.units.items()
+        },
+    )
 
 
 def _reader_of(field: avro.Field) -> Any:
