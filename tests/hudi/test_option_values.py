@@ -24,7 +24,7 @@ TABLE = TableConfig(name="t", topic=Topic("t"), dialect="sqlserver", subjects=Su
         ("hoodie.parquet.compression.ratio", "x", "a number"),
         ("hoodie.clean.automatic", "maybe", "true or false"),
         ("hoodie.cleaner.policy", "X", "HoodieCleaningPolicy"),
-        ("hoodie.parquet.compression.codec", "foo", "foo"),
+        ("hoodie.parquet.compression.codec", "foo", "CompressionCodecName"),
     ],
 )
 def test_a_malformed_value_names_its_option(spark: SparkSession, key: str, value: str, allowed: str) -> None:
