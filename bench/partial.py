@@ -11,7 +11,7 @@ import attrs
 import fastavro
 
 from ingest.testing.columns import Columns, nullable
-from ingest.testing.connectors import Spot, connector_of
+from ingest.testing.connectors import LogEntry, connector_of
 from ingest.testing.envelopes import envelope_schema, key_schema
 from ingest.testing.topic import as_json
 
@@ -54,7 +54,7 @@ class Stream:
         for number in range(count):
             key = number if number < keys else rng.randrange(keys)
             op, images = self.change(rng, key, number < keys)
-            source = connector.source(self.topic, Spot(number + 1, op, 1, "false"))
+            source = connector.source(self.topic, LogEntry(number + 1, op, 1, "false"))
             event = {**empty, **images, "op": op, "source": source, "ts_ms": source["ts_ms"]}
             yield _framed(key_id, key_node, {"id": self.key(key)}), _framed(value_id, value_node, event)
 
