@@ -83,6 +83,7 @@ check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linte
 	$(BIN)/mypy
 	$(BIN)/mypy --python-executable .venv-airflow/bin/python --cache-dir .mypy_cache/airflow ingest/schedule/*.py ingest/schedule/*/*.py
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/style.py ingest
 
 docs: setup ## build the pages as build/docs/index.html; a warning is an error
 	$(BIN)/sphinx-build -q -n -W --keep-going -d build/doctrees docs build/docs

@@ -15,7 +15,7 @@ from ingest.names import SchemaId
 from ingest.typemap.sparktype import SparkType, widest
 
 Present = Mapping[str, SparkType] | None
-"""The table's columns; None where there is no table yet, so that nothing can change."""
+"""The table's columns; None before its first commit."""
 
 _CLASH_NAME: Final = re.compile(r"(?P<base>.+)_v(?P<version>\d+)", re.DOTALL)
 

@@ -62,11 +62,11 @@ class CompiledTable:
     derived: tuple[Derived, ...] = ()
     """Columns made of a document."""
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
-    """Schemas whose changes a policy of the table file sets aside, and why."""
+    """Schemas with changes that a policy of the table file rejects, and the reasons."""
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
-    """Versions that are not events of this table (another form, another connector, none at all), and why."""
+    """Versions that are not events of this table (another form, connector or kind), and the reasons."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()
-    """Schemas of values that could not be compiled, and why; what they wrote is set aside."""
+    """Value schemas that cannot be compiled, and the reasons; their messages are rejected."""
     key_rules: tuple[tuple[Sql, str], ...] = ()
     """Conditions that are true of keys which cannot be stored, and why; their changes are rejected."""
 

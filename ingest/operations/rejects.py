@@ -110,13 +110,13 @@ def list_rejects(
 def show_reject(
     settings: Settings, spark: SparkSession, table: TableConfig, partition: int, offset: int
 ) -> Reject:
-    """Return one reject with its bytes.  Raises `UsageError` where there is none at this place."""
+    """Return one reject with its bytes.  Raises `UsageError` if it does not exist."""
     rows = counting_rows(Lake(spark, settings.lake), table)
-    found = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
-    if not found:
-        place = f"{table.topic}-{partition}-{offset}"
-        raise UsageError(f"{place} is no reject of table {table.name}", _list_hint(table))
-    return _reject(found[0])
+    matches = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
+    if not matches:
+        coordinates = f"{table.topic}-{partition}-{offset}"
+        raise UsageError(f"{coordinates} is not a reject of table {table.name}", _list_hint(table))
+    return _reject(matches[0])
 
 
 def purge(

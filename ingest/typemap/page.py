@@ -70,8 +70,8 @@ def type_page(dialect: Dialect) -> str:
         "| meaning | carried as | policy | Spark type | unit | loses |",
         "| --- | --- | --- | --- | --- | --- |",
         *(
-            f"| {line.semantic or '(none)'} | {line.physical} | {line.policy} | `{line.spark}` | {line.unit} "
-            f"| {line.loses} |"
+            f"| {line.semantic or '(plain)'} | {line.physical} | {line.policy} | `{line.spark}` "
+            f"| {line.unit} | {line.loses} |"
             for line in type_lines(dialect)
         ),
     ]

@@ -126,7 +126,7 @@ def test_a_replayed_change_keeps_its_position(
     assert table.names() == {1: "at 6", 2: "at 2", 3: "at 3"}
     session = table.deployment.session
     assert session.reject("t", 0, 6).key == b"\7"
-    with pytest.raises(UsageError, match="t-0-5 is no reject of table t"):
+    with pytest.raises(UsageError, match="t-0-5 is not a reject of table t"):
         session.reject("t", 0, 5)
 
     table.edit('out_of_range = "fail"', 'out_of_range = "null"')
