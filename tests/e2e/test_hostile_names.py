@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ingest import avro
 from ingest.errors import SchemaError
+from ingest.testing.servers import LocalServers
 from ingest.typemap.names import folded
 from tests.decode.wide import json_event, json_schema
 from tests.e2e.deployment import Deployment
@@ -35,6 +36,7 @@ def produce(deployment: Deployment, columns: dict[str, Any], row: dict[str, Any]
     for image in schema["fields"][:2]:
         image["fields"] = [*image["fields"], *({**kind, "field": name} for name, kind in columns.items())]
     event = json_event({"id": 1, **row})
+    LocalServers(deployment.servers).make_topic(topic)
     producer = Producer({"bootstrap.servers": deployment.servers.bootstrap_servers})
     key = json.dumps({"schema": ID_SCHEMA, "payload": {"id": 1}}, separators=(",", ":"))
     value = json.dumps({"schema": schema, "payload": event}, separators=(",", ":"))

@@ -223,7 +223,7 @@ def test_the_command_prints_what_it_did(servers: Addresses) -> None:
     choice = ["--topic", "*widen", "--topic", "*orders", "--rename", "sqs", "printed"]
     done = subprocess.run([*command, *choice, *flags], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
-    assert lines[1].split() == ["196", "0", "1", "printed.testDB.dbo.orders"]
+    assert lines[2].split() == ["printed.testDB.dbo.orders", "196", "0", "1"]
     assert lines[-1].split() == ["321", "messages", "in", "all;", "6", "schema", "versions", "registered"]
     assert max(map(len, lines)) <= 100
     assert done.stderr == ""

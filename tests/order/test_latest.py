@@ -173,7 +173,7 @@ def test_rejects_keep_their_places_where_a_column_is_a_map(spark: SparkSession) 
 
 EVENT = (
     "kind string, rejected boolean, partition int, offset bigint, writer int, op string, "
-    "place struct<p0:int>, source_ms bigint, bytes bigint, k struct<id:int>, row struct<c0:int>"
+    "sort_key struct<p0:int>, source_ms bigint, bytes bigint, k struct<id:int>, row struct<c0:int>"
 )
 
 

@@ -160,7 +160,7 @@ def test_a_missing_column_is_reported(spark: SparkSession) -> None:
     frame = spark.range(1)
     with pytest.raises(AssertionError, match="the table lacks the columns nmae: it has id"):
         assert_table(frame, [{"id": 0, "nmae": "a"}], key=["id"])
-    with pytest.raises(AssertionError, match="no column key"):
+    with pytest.raises(AssertionError, match="lacks the columns key"):
         assert_table(frame, [{"id": 0}], key=["key"])
 
 

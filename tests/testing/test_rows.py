@@ -91,8 +91,10 @@ def test_a_tables_history_ends_in_its_rows(spark: SparkSession, connector: str, 
 
     counts, rows = rows_of(frame(spark, messages), compiled(topic))
 
+    # Oracle before 2.5 has no position that orders all its changes: the last message wins.
+    first = old(1, "late") if connector == "oracle" else new(1, "new")
     expected = [
-        {**new(1, "new"), "_cdc_op": "u"},
+        {**first, "_cdc_op": "u"},
         {**old(2, "last"), "_cdc_op": "u"},
         {**new(9, "m"), "_cdc_op": "c"},
         {**new(5, "again"), "_cdc_op": "r"},
