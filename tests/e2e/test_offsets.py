@@ -178,7 +178,7 @@ def test_a_table_whose_file_names_another_topic_reads_nothing_of_it(
     error = str(outcome.error)
     assert f"table orders holds the rows of topic {old.name}, read up to 0=2" in error
     assert f"its table file now names topic {new.name}" in error
-    assert str(plan.error) == status.error == str(moved.value) == error
+    assert str(plan.error) == str(status.error) == str(moved.value) == error
     assert keys(deployment, "orders") == [1, 2]
 
     path.write_text(text)

@@ -16,6 +16,7 @@ from ingest import Session
 from ingest.errors import (
     BrokerUnreachableError,
     IngestError,
+    NoRegistryError,
     RegistryRefusedError,
     RegistryUnreachableError,
     RetryableError,
@@ -56,7 +57,7 @@ ANSWERS: Final[Mapping[str, tuple[Play, type[IngestError], str]]] = {
     "in trouble": (saying(500, "no leader"), RegistryUnreachableError, "HTTP 500: no leader"),
     "page": (
         lambda _, __: Answer(200, b"<html><body>Please log in</body></html>"),
-        RegistryUnreachableError,
+        NoRegistryError,
         "the answer is not a schema registry's",
     ),
     "cut off": (

@@ -72,6 +72,8 @@ def convert(shape: Shape, value: Any) -> Any:
     """Return the value that Spark reads from the table, instants as microseconds."""
     if value is None:
         return None
+    if shape.type == "bytes" and shape.is_json and isinstance(value, int | float):
+        return _numeric(value, shape)
     if shape.type == "bytes" and shape.is_json:
         value = base64.b64decode(value)
     if shape.name in _BY_NAME:
@@ -81,6 +83,12 @@ def convert(shape: Shape, value: Any) -> Any:
     if shape.type == "struct":
         return {name: convert(shape.fields[name], part) for name, part in value.items()}
     return _FLOATS[shape.type](value) if shape.type in _FLOATS else value
+
+
+def _numeric(value: float, shape: Shape) -> Decimal:
+    """Return a decimal that a message has as a number (`decimal.format=NUMERIC`), in its scale."""
+    unit = Decimal(1).scaleb(-int(shape.parameters.get("scale", 0)))
+    return Decimal(repr(value)).quantize(unit, context=WIDE) + 0
 
 
 def _float32(value: float | str) -> float:
