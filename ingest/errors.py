@@ -400,6 +400,23 @@ class ClockError(RetryableError):
 
 
 @attrs.frozen
+class JvmZoneError(RetryableError):
+    """A JVM that also writes Hudi tables in a zone east of UTC: Hudi keeps one newest instant for all."""
+
+    table: str
+    instant: str
+    ahead_s: int
+
+    def __str__(self) -> str:
+        return _sentences(
+            f"table {self.table}: this JVM wrote another Hudi table at instant {self.instant}, "
+            f"{self.ahead_s} s ahead of UTC",
+            "Nothing was committed. Write the tables in separate processes, start the JVM with "
+            "-Duser.timezone=UTC, or write the other table with hoodie.table.timeline.timezone=UTC",
+        )
+
+
+@attrs.frozen
 class LakeError(PermanentError):
     """A path in the lake with content that this version cannot use."""
 

@@ -6,12 +6,13 @@ is past the last instant (HoodieInstantTimeGenerator.createNewInstantTime, Hudi 
 
 import math
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from ingest.errors import ClockError
+from ingest.errors import ClockError, JvmZoneError
 from ingest.java import jvm_of
 
 TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
@@ -25,12 +26,16 @@ _DIGITS: Final = 17
 def check_clock(spark: SparkSession, table: str, client: Any | None) -> None:
     """Wait until the clock is past the newest instant, of the table and of this JVM, if that is soon.
 
-    Raises ClockError otherwise.
+    Raises ClockError and JvmZoneError otherwise.
     """
-    newest = max((*_instants(client), _last_of_jvm(spark)), default="")
-    ahead_s = seconds_ahead(newest)
+    _wait_for(max(_instants(client), default=""), table, ClockError)
+    _wait_for(_last_of_jvm(spark), table, JvmZoneError)
+
+
+def _wait_for(instant: str, table: str, error: Callable[[str, str, int], ClockError | JvmZoneError]) -> None:
+    ahead_s = seconds_ahead(instant)
     if ahead_s > PATIENCE_S:
-        raise ClockError(table, newest, math.ceil(ahead_s))
+        raise error(table, instant, math.ceil(ahead_s))
     if ahead_s > 0:
         time.sleep(ahead_s)
 

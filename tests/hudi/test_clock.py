@@ -1,6 +1,8 @@
 """Commits are named in UTC, and one is never made behind the newest."""
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,3 +83,34 @@ def test_a_table_of_local_time_is_converted(lake: "Lake") -> None:
     client.reload()
     assert client.getTableConfig().getProps().getProperty(TIMELINE_ZONE) == "UTC"
     assert lake.rows(table, "id", "v") == [(1, 2)]
+
+
+EAST = """
+import sys
+from ingest.artifacts import spark_jars
+from ingest.errors import JvmZoneError
+from ingest.hudi.clock import check_clock
+from ingest.spark.session import start_session
+east = {"spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Tokyo"}
+spark = start_session("test", "local[1]", east, spark_jars())
+options = {"hoodie.table.name": "own", "hoodie.datasource.write.recordkey.field": "id"}
+spark.range(1).write.format("hudi").options(**options).save(sys.argv[1])
+try:
+    check_clock(spark, "ours", None)
+except JvmZoneError as error:
+    print(error.exit_code, error)
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+def test_a_jvm_that_also_writes_in_local_time_is_refused(tmp_path: Path) -> None:
+    """Hudi keeps one newest instant for a whole JVM and would wait nine hours, in a busy loop."""
+    done = subprocess.run(
+        [sys.executable, "-c", EAST, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert re.match(
+        r"75 table ours: this JVM wrote another Hudi table at instant \d{17}, 32[34]\d\d s ahead of UTC\. ",
+        done.stdout,
+    ), done.stderr[-2000:]

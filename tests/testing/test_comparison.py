@@ -173,6 +173,7 @@ def test_a_path_is_read(spark: SparkSession, tmp_path: Path) -> None:
         .option("hoodie.table.name", "t")
         .option("hoodie.datasource.write.recordkey.field", "id")
         .option("hoodie.metadata.enable", "false")
+        .option("hoodie.table.timeline.timezone", "UTC")  # else a JVM east of UTC: JvmZoneError hereafter
         .save(str(tmp_path / "t"))
     )
     assert_table(tmp_path / "t", [{"id": 0}], key=["id"])
