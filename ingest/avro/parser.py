@@ -1,184 +1,38 @@
-"""Avro schemas as frozen values, and the one parser.
-
-Takes the text that a registry holds (with the texts it references), gives a `Schema`; `render` gives
-back the JSON of its wire form.  Knows nothing of Debezium, Spark or registries.
-
-Parsing is by the Avro 1.11 specification (https://avro.apache.org/docs/1.11.1/specification/), with two
-liberties that real registries need: a logical type that its physical type cannot carry is kept as a note
-instead of refused (Oracle's negative scales), and defaults are not validated (they never reach the wire).
-"""
+"""The one parser of Avro's JSON."""
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, assert_never
-from unicodedata import category
+from typing import Any
 
-import attrs
-
+from ingest.avro.names import find_ambiguous, is_name
+from ingest.avro.schema import (
+    PHYSICALS,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    MapOf,
+    Notes,
+    Nullable,
+    Record,
+    Scalar,
+    Schema,
+    Union,
+)
 from ingest.errors import SchemaError
-
-Physical = Literal["null", "boolean", "int", "long", "float", "double", "bytes", "string"]
-PHYSICALS: tuple[Physical, ...] = (
-    "null", "boolean", "int", "long", "float", "double", "bytes", "string",
-)  # fmt: skip
 
 MAX_DEPTH = 64
 """Levels of nesting that are parsed, through named types too; real tables have fewer than ten."""
 MAX_TYPES = 100_000
-"""Types in a schema with each name replaced by what it stands for: a name costs nothing in the text, and
-names of names grow without bound.  The widest tables of any source have a tenth of it."""
+"""Types in a schema with each name replaced by its definition: a name costs nothing in the text, and names of
+names grow without bound.  The widest tables of any source have a tenth of it."""
 LONGEST_PATH = 200
 """Characters of a path that an error shows."""
 MAX_FIXED = 16 * 1024 * 1024
-"""Bytes of a fixed; a broker takes messages of 1 MB by default.  None at all would let an array of any length
-take no bytes."""
+"""Bytes of a fixed; a broker takes messages of 1 MB by default.  With a size of 0, an array of any length
+would take no bytes."""
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of one schema's text; a registry keeps its schemas in Kafka messages of 1 MB by default."""
-
-
-@attrs.frozen
-class Notes:
-    """What stands beside a physical type and does not change its bytes."""
-
-    connect_name: str = ""
-    logical: str = ""
-    precision: int | None = None
-    scale: int | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def semantic(self) -> str:
-        """The meaning: `connect.name`, else `logicalType`, else nothing."""
-        return self.connect_name or self.logical
-
-    def parameter(self, name: str) -> str | None:
-        """Return one of `connect.parameters`."""
-        return dict(self.parameters).get(name)
-
-
-@attrs.frozen
-class Scalar:
-    """A primitive type."""
-
-    physical: Physical
-    notes: Notes = Notes()
-
-
-@attrs.frozen
-class Enum:
-    """An enumeration; its values read as text."""
-
-    name: str
-    symbols: tuple[str, ...]
-    notes: Notes = Notes()
-
-
-@attrs.frozen
-class Fixed:
-    """A number of bytes that is always the same."""
-
-    name: str
-    size: int
-    notes: Notes = Notes()
-
-
-@attrs.frozen
-class Array:
-    """A list."""
-
-    items: "Schema"
-    notes: Notes = Notes()
-
-
-@attrs.frozen
-class MapOf:
-    """A map from text."""
-
-    values: "Schema"
-    notes: Notes = Notes()
-
-
-@attrs.frozen
-class Field:
-    """A field of a record; `default` is JSON, None where there is none."""
-
-    name: str
-    type: "Schema"
-    default: str | None = None
-    aliases: tuple[str, ...] = ()
-
-
-@attrs.frozen
-class Record:
-    """A struct; `name` is the full name."""
-
-    name: str
-    fields: tuple[Field, ...]
-    notes: Notes = Notes()
-
-    def field(self, name: str) -> Field | None:
-        """Return the field of that exact name."""
-        return next((field for field in self.fields if field.name == name), None)
-
-
-@attrs.frozen
-class Nullable:
-    """A union of null and one other type; `null_first` is the order of the branches on the wire."""
-
-    of: "Schema"
-    null_first: bool = True
-
-
-@attrs.frozen
-class Union:
-    """Any other union; one of a single branch too, since a branch number precedes its value."""
-
-    branches: tuple["Schema", ...]
-
-
-Schema = Scalar | Enum | Fixed | Array | MapOf | Record | Nullable | Union
-
-
-_LETTERS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo"))
-
-
-def is_name(name: str) -> bool:
-    """Tell whether Java's Avro library accepts a name (org.apache.avro.Schema.validateName).
-
-    It accepts letters of all scripts, digits and `_`, and not a digit first; no character beyond 16 bits.
-    """
-    return bool(name) and not _is_digit(name[0]) and all(_is_letter(c) or _is_digit(c) for c in name)
-
-
-def _is_letter(character: str) -> bool:
-    return character == "_" or (character <= "\uffff" and category(character) in _LETTERS)
-
-
-def _is_digit(character: str) -> bool:
-    return character <= "\uffff" and category(character) == "Nd"
-
-
-def find_ambiguous(names: Sequence[str]) -> str:
-    """Return the problem of fields that cannot be told apart or named in any text; empty without one."""
-    seen: set[str] = set()
-    for name in names:
-        if not name:
-            return "has a field with an empty name"
-        if any("\ud800" <= character <= "\udfff" for character in name):
-            return f"has a field with half a surrogate pair in its name: {name[:80]!r}"
-        if name in seen:
-            return f"has two fields called {name[:80]!r}"
-        seen.add(name)
-    return ""
-
-
-def not_null(schema: Schema) -> Schema:
-    """Return the schema without a null branch around it."""
-    return schema.of if isinstance(schema, Nullable) else schema
-
-
-# --- parse -------------------------------------------------------------------------------------
 
 
 def parse(text: str, references: Sequence[str] = (), *, where: str = "schema") -> Schema:
@@ -367,71 +221,3 @@ def _notes(node: Mapping[str, Any]) -> Notes:
 
 def _int(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-# --- render ------------------------------------------------------------------------------------
-
-
-def render(schema: Schema, rename: Mapping[str, Mapping[str, str]] | None = None) -> Any:
-    """Return the JSON of the wire form: names, shapes and branch orders, no notes, no defaults.
-
-    Names are flattened (see `wire_name`), so that no namespace is inherited.  `rename` gives fields of named
-    records other names (`{record: {field: other}}`): names are not on the wire, so a decoder can be told any.
-    """
-    return _render(schema, rename or {}, set())
-
-
-def _render(schema: Schema, rename: Mapping[str, Mapping[str, str]], seen: set[str]) -> Any:
-    match schema:
-        case Scalar(physical=physical):
-            return physical
-        case Array(items=items):
-            return {"type": "array", "items": _render(items, rename, seen)}
-        case MapOf(values=values):
-            return {"type": "map", "values": _render(values, rename, seen)}
-        case Nullable(of=of, null_first=null_first):
-            other = _render(of, rename, seen)
-            return ["null", other] if null_first else [other, "null"]
-        case Union(branches=branches):
-            return [_render(branch, rename, seen) for branch in branches]
-        case Enum() | Fixed() | Record() if wire_name(schema) in seen:
-            return wire_name(schema)
-        case Enum(symbols=symbols):
-            seen.add(wire_name(schema))
-            return {"type": "enum", "name": wire_name(schema), "symbols": list(symbols)}
-        case Fixed(size=size):
-            seen.add(wire_name(schema))
-            return {"type": "fixed", "name": wire_name(schema), "size": size}
-        case Record(name=name, fields=fields):
-            seen.add(wire_name(schema))
-            others = rename.get(name, {})
-            rendered = [
-                {"name": others.get(f.name, _legal(f.name, index)), "type": _render(f.type, rename, seen)}
-                for index, f in enumerate(fields)
-            ]
-            return {"type": "record", "name": wire_name(schema), "fields": rendered}
-        case _:
-            assert_never(schema)
-
-
-def _legal(name: str, index: int) -> str:
-    """Return a field's name; its number for one that a decoder refuses, and that no reader asks for."""
-    return name if is_name(name) else f"_{index}_is_not_a_name"
-
-
-def wire_name(schema: Enum | Fixed | Record) -> str:
-    """Return a name without a namespace; two versions of an enum or a fixed get different ones.
-
-    A decoder compares the names of enums and fixeds, so that two versions can stand in one reader only
-    under two names.
-    """
-    flat = schema.name.replace(".", "__")
-    if not is_name(flat):
-        flat = f"x_{zlib.crc32(flat.encode(errors='backslashreplace')):08x}"
-    match schema:
-        case Enum(symbols=symbols):
-            return f"{flat}_{zlib.crc32(' '.join(symbols).encode()):08x}"
-        case Fixed(size=size):
-            return f"{flat}_{size}"
-        case Record():
-            return flat

@@ -1,0 +1,78 @@
+"""The errors of `ingest` as values: each keeps its fields and builds its text from them.
+
+Three bases decide the exit code: `PermanentError` (1: the same run would fail again), `UserError` (2: wrong
+usage or settings) and `RetryableError` (75: try again later).  A text names the place, the value found, the
+values allowed and the remedy.  Fields are positional, so that errors pickle.
+"""
+
+from ingest.errors.base import IngestError, PermanentError, RetryableError, UserError
+from ingest.errors.kafka import (
+    BrokerRefusedError,
+    BrokerUnreachableError,
+    DecodeError,
+    OffsetError,
+    TopicNotFoundError,
+)
+from ingest.errors.lake import (
+    ClockError,
+    JvmZoneError,
+    LakeError,
+    LakeUnreachableError,
+    TableChangedError,
+    TableLockedError,
+    WriteError,
+)
+from ingest.errors.process import (
+    JvmEndedError,
+    JvmMemoryError,
+    LocalServerError,
+    StoppedError,
+    TableTimeoutError,
+    UnexpectedError,
+)
+from ingest.errors.schemas import (
+    EvolutionError,
+    NoRegistryError,
+    RegistryRefusedError,
+    RegistryUnreachableError,
+    SchemaError,
+    SchemaNotFoundError,
+    UnmappedTypeError,
+)
+from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError
+
+__all__ = [
+    "BrokerRefusedError",
+    "BrokerUnreachableError",
+    "ClockError",
+    "DecodeError",
+    "EvolutionError",
+    "FixtureError",
+    "IngestError",
+    "JvmEndedError",
+    "JvmMemoryError",
+    "JvmZoneError",
+    "LakeError",
+    "LakeUnreachableError",
+    "LocalServerError",
+    "NoRegistryError",
+    "OffsetError",
+    "PermanentError",
+    "RegistryRefusedError",
+    "RegistryUnreachableError",
+    "RetryableError",
+    "SchemaError",
+    "SchemaNotFoundError",
+    "SettingsError",
+    "StoppedError",
+    "TableChangedError",
+    "TableFileError",
+    "TableLockedError",
+    "TableTimeoutError",
+    "TopicNotFoundError",
+    "UnexpectedError",
+    "UnmappedTypeError",
+    "UsageError",
+    "UserError",
+    "WriteError",
+]

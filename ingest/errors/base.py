@@ -1,0 +1,30 @@
+"""The base classes, which decide the exit code, and the form of a message."""
+
+from typing import ClassVar
+
+
+class IngestError(Exception):
+    """The base of all errors that `ingest` raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class PermanentError(IngestError):
+    """Fails again until the cause is fixed.  Exit code 1."""
+
+
+class UserError(IngestError):
+    """Wrong usage or settings.  Exit code 2."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class RetryableError(IngestError):
+    """Temporary: broker, registry or storage unreachable, or table locked.  Exit code 75."""
+
+    exit_code: ClassVar[int] = 75
+
+
+def sentences(*parts: str) -> str:
+    """Join the parts that are not empty, each as a sentence."""
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
