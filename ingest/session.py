@@ -221,12 +221,8 @@ class Session:
         progress: "Progress" = silent,
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
-        tables = self.tables(names)
-        progress("", "starting Spark")
-        return planning.plan_tables(
-            self.settings, self.spark, self.registry, tables, progress,
-            jvm=self._process, max_offsets=max_offsets,
-        )  # fmt: skip
+        tables, run = self.tables(names), self._run(progress, max_offsets)
+        return fleet.work_on_tables(run, tables, self._process, planning.PlanTask)
 
     def run(
         self,
@@ -241,12 +237,8 @@ class Session:
         In the main thread a SIGTERM or SIGINT ends the run in order and is raised again afterwards; with a
         `stop` it shows only there and in the report.
         """
-        tables = self.tables(names)
-        progress("", "starting Spark")
-        return fleet.run_tables(
-            self.settings, self.spark, self.registry, tables, progress,
-            jvm=self._process, max_offsets=max_offsets, stop=stop,
-        )  # fmt: skip
+        tables, run = self.tables(names), self._run(progress, max_offsets, stop)
+        return fleet.run_tables(run, tables, self._process, raises_signal=stop is None)
 
     def follow(
         self,
@@ -267,11 +259,8 @@ class Session:
         self, names: Sequence[str] = (), *, progress: "Progress" = silent
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
-        tables = self.tables(names)
-        progress("", "starting Spark")
-        return statuses.read_status(
-            self.settings, self.spark, self.registry, tables, progress, jvm=self._process
-        )
+        tables, run = self.tables(names), self._run(progress)
+        return fleet.work_on_tables(run, tables, self._process, statuses.StatusTask)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; a commit in the table's history."""
@@ -298,12 +287,16 @@ class Session:
     ) -> "Replayed":
         """Apply a table's open rejects again, all or those of a partition (see `operations.replay`)."""
         (table,) = self.tables([name])
-        progress("", "starting Spark")
         return replaying.replay(self._run(progress), table, partition, offset)
 
-    def _run(self, progress: "Progress") -> "context.Run":
-        """Begin a run of its own for an operation on one table."""
-        return context.Run(str(uuid.uuid4()), self.settings, self.spark, self.registry, None, progress)
+    def _run(
+        self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
+    ) -> "context.Run":
+        """Begin a run, with an id of its own; starts Spark."""
+        progress("", "starting Spark")
+        return context.Run(
+            str(uuid.uuid4()), self.settings, self.spark, self.registry, max_offsets, progress, stop or Stop()
+        )
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

@@ -16,7 +16,7 @@ import attrs
 from ingest.compile.clashes import Present, clash_column, first_met, is_clash_column
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.diff import SchemaChange, growth
-from ingest.compile.policy import PolicyDecision, failures, new_versions, refusals
+from ingest.compile.policy import ALL_ALLOWED, PolicyDecision, Refused, failures, new_versions, refusals
 from ingest.compile.table import CompiledTable
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
@@ -58,7 +58,7 @@ class Evolution:
     keys: tuple[TargetColumn, ...]
     columns: tuple[TargetColumn, ...]
     changes: tuple[SchemaChange, ...]
-    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
     rewrites: tuple[str, ...] = ()
     failing: tuple[EvolutionError, ...] = ()
 
@@ -73,24 +73,24 @@ def evolve(
     seen: Sequence[SchemaId],
     present: Present,
     earlier: Sequence[SchemaId] = (),
+    refused: Refused = ALL_ALLOWED,
 ) -> Evolution:
     """Fit the columns that the seen schemas wrote to the present table.
 
-    `earlier` are the schemas of the table's earlier commits, in that order.  Changes that must not be written
-    are in `failing`.
+    `earlier` are the schemas of the table's earlier commits, in that order; `refused` those that a policy
+    rejects already.  Changes that must not be written are in `failing`.
     """
-    seen = [schema_id for schema_id in seen if schema_id not in compiled.refused]
+    seen = [schema_id for schema_id in seen if schema_id not in refused]
     order = tuple(dict.fromkeys((*earlier, *compiled.value.in_version_order(seen))))
     fits = list(_fit_columns(_Schemas(compiled, seen, order, present)))
     decisions = [
         *(decision for fit in fits for decision in fit.decisions),
         *new_versions(compiled, seen, earlier, exists=present is not None),
     ]
-    refused = refusals(decisions)
-    if refused:
-        without = attrs.evolve(compiled, refused={**compiled.refused, **refused})
-        evolution = evolve(without, seen, present, earlier)
-        return attrs.evolve(evolution, refused={**refused, **evolution.refused})
+    newly = refusals(decisions)
+    if newly:
+        evolution = evolve(compiled, seen, present, earlier, {**refused, **newly})
+        return attrs.evolve(evolution, refused={**newly, **evolution.refused})
     keys = tuple(fit.column for fit in fits if fit.column and fit.is_key)
     columns = tuple(fit.column for fit in fits if fit.column and not fit.is_key)
     changes = tuple(decision.change for decision in decisions if decision.policy == "evolve")

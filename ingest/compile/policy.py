@@ -1,7 +1,8 @@
 """The policies for each change that a batch brings, and the changes of versions besides those of types."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final
 
 import attrs
@@ -12,6 +13,10 @@ from ingest.errors import EvolutionError
 from ingest.names import SchemaId
 from ingest.tables import Kind, Policy
 from ingest.tables.evolution import RULES
+
+Refused = Mapping[SchemaId, str]
+"""Schemas with changes that a policy of the table file rejects, and the reasons."""
+ALL_ALLOWED: Final[Refused] = MappingProxyType({})
 
 BY_TYPE: Final[frozenset[Kind]] = frozenset(
     ("column-added", "column-widened", "column-changed", "decimal-widened", "field-added")

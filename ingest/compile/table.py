@@ -61,8 +61,6 @@ class CompiledTable:
     key_source: KeySource
     derived: tuple[Derived, ...] = ()
     """Columns made of a document."""
-    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
-    """Schemas with changes that a policy of the table file rejects, and the reasons."""
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     """Versions that are not events of this table (another form, connector or kind), and the reasons."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()

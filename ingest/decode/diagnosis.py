@@ -11,9 +11,11 @@ from pyspark.sql import functions as F
 
 from ingest.avro import PHYSICALS
 from ingest.compile.payload import Payload
+from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.table import CompiledTable
+from ingest.decode.checks import UNREADABLE
 from ingest.decode.embedded import frame_sql
-from ingest.decode.events import UNREADABLE, explain_rejects
+from ingest.decode.events import explain_rejects
 from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, is_framed, written_id_sql
 from ingest.names import SchemaId
 from ingest.typemap.sql import Sql, ident, join, literal, sql
@@ -52,7 +54,7 @@ def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[b
     )
 
 
-def explain(rejects: DataFrame, compiled: CompiledTable) -> DataFrame:
+def explain(rejects: DataFrame, compiled: CompiledTable, refused: Refused = ALL_ALLOWED) -> DataFrame:
     """Add to rejected messages `schema_id`, `reason` (one word of `Reason`) and `error` (a sentence).
 
     `schema_id` is the one that an Avro value names; null where it names no id.  The messages have headers.
@@ -60,7 +62,7 @@ def explain(rejects: DataFrame, compiled: CompiledTable) -> DataFrame:
     """
     # Spark pushes a filter on the reason below the projections that parse and convert, and copies all of them
     # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7).  Cut the plan here.
-    explained = explain_rejects(rejects, compiled).localCheckpoint()
+    explained = explain_rejects(rejects, compiled, refused).localCheckpoint()
     columns = [str(ident(column)) for column in rejects.columns]
     return explained.selectExpr(*columns, *map(str, _reason_columns(explained, compiled)))
 

@@ -8,11 +8,11 @@ import attrs
 from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
+from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.operations.status import TableStatus, table_status
 from ingest.run.commit import consumed
 from ingest.run.context import Run
-from ingest.run.fleet import fetch_ends
 from ingest.tables import TableConfig
 
 _ENDS: Final = ("earliest", "latest")
@@ -25,7 +25,7 @@ def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
     Rows stay as they are.  After a move back the next run replays at least up to the offsets before the move.
     """
     with run.locked(table):
-        marks = fetch_ends(run.settings, [table]).of(table.topic)
+        marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
         stored = run.lake.table(table)
         last = stored.checkpoint()
         if last is None:

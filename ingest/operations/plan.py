@@ -3,12 +3,10 @@
 The pending range is read, decoded and fitted by the steps of a run.
 """
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
-from pyspark.sql import SparkSession
 
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
@@ -30,12 +28,10 @@ from ingest.order.counts import BatchCounts
 from ingest.registry import Registry, deleted_versions
 from ingest.run.batch import PreparedBatch
 from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
-from ingest.run.context import Jvm, Progress, Run
-from ingest.run.fleet import Fleet, fetch_ends
+from ingest.run.context import Run
 from ingest.run.report import by_text
 from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.table import find_start
-from ingest.settings import Settings
 from ingest.tables import TableConfig
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
@@ -189,7 +185,7 @@ def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, met_ids: tuple[
         versions=_versions(run, batch.compiled, met_ids, waiting),
         columns=() if batch.evolution.failing else _column_changes(batch),
         changes=batch.evolution.changes,
-        refused=batch.compiled.refused,
+        refused=batch.refused,
         rewrites=batch.rewrites,
     )
 
@@ -304,21 +300,3 @@ class PlanTask:
         if isinstance(result, IngestError):
             return stopped(TablePlan(table.name, table.topic, "fail"), result)
         return result
-
-
-def plan_tables(
-    settings: Settings,
-    spark: SparkSession,
-    registry: Registry,
-    tables: Sequence[TableConfig],
-    progress: Progress,
-    *,
-    jvm: Jvm,
-    max_offsets: int | None = None,
-) -> tuple[TablePlan, ...]:
-    """Plan every table.  Raises only errors that concern all of them."""
-    task = PlanTask(fetch_ends(settings, tables))
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress)
-    plans = Fleet(run, task, jvm).work(tables)
-    run.stop.raise_signal()
-    return plans

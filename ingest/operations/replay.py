@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.diff import SchemaChange
-from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
@@ -129,9 +128,11 @@ def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch
     marked = chosen
     if result.rejects is not None:
         now = ("schema_id", "reason", "error")
-        told = explain(result.rejects, result.compiled).select("partition", "offset", *now)
-        still = chosen.drop(*now).join(told, ["partition", "offset"]).select(*COLUMNS)
-        marked = chosen.join(told, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
+        explained = result.explained(result.rejects).select("partition", "offset", *now)
+        still = chosen.drop(*now).join(explained, ["partition", "offset"]).select(*COLUMNS)
+        marked = (
+            chosen.join(explained, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
+        )
     else:
         marked = chosen.withColumns(done)
     rejects = run.lake.rejects(table)

@@ -1,11 +1,9 @@
 """Each table's last commit against its topic: rows, open rejects, lag."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
-from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeError, OffsetError
 from ingest.hudi.ledger import LedgerEntry
@@ -16,13 +14,10 @@ from ingest.kafka.watermarks import Watermarks
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.source_ddl import SourceChange, read_changes
-from ingest.registry import Registry
 from ingest.run.commit import pending
-from ingest.run.context import Jvm, Progress, Run
-from ingest.run.fleet import Fleet, fetch_ends
+from ingest.run.context import Run
 from ingest.run.lag import source_lag_s
 from ingest.run.report import by_text
-from ingest.settings import Settings
 from ingest.tables import TableConfig
 
 
@@ -95,23 +90,6 @@ class StatusTask:
         if isinstance(result, IngestError):
             return TableStatus(table.name, table.topic, run.lake.table(table).path, error=result)
         return result
-
-
-def read_status(
-    settings: Settings,
-    spark: SparkSession,
-    registry: Registry,
-    tables: Sequence[TableConfig],
-    progress: Progress,
-    *,
-    jvm: Jvm,
-) -> tuple[TableStatus, ...]:
-    """Read the status of every table.  Raises only errors that concern all of them."""
-    task = StatusTask(fetch_ends(settings, tables))
-    run = Run(str(uuid.uuid4()), settings, spark, registry, None, progress)
-    statuses = Fleet(run, task, jvm).work(tables)
-    run.stop.raise_signal()
-    return statuses
 
 
 def table_status(

@@ -1,6 +1,10 @@
-"""No registry at all: a deployment of JSON topics alone needs none; who asks for it hears so."""
+"""The registry of a deployment without a URL: JSON topics need no registry, and any query is an error.
 
-# ruff: noqa: ARG002  every question has the same answer
+It is a `Registry`, not an error of `open_registry`, because a run opens its registry before it knows whether a
+table needs it; a nullable registry would put the same test at each of the queries.
+"""
+
+# ruff: noqa: ARG002  every query has the same answer
 
 from typing import NoReturn
 
@@ -10,7 +14,7 @@ from ingest.registry.subject import Reference, Registered, Schema
 
 
 class AbsentRegistry:
-    """Answers every question with the setting that is missing."""
+    """Raises `SettingsError` for the missing setting, from every query."""
 
     url = ""
 

@@ -1,6 +1,6 @@
 """Messages that are applied together, decoded again until all their schemas are known."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
 from ingest.compile.payload import WriterSchema
+from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
@@ -63,7 +64,7 @@ class Assumptions:
 
     keys: tuple[WriterSchema, ...]
     values: tuple[WriterSchema, ...]
-    refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
+    refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
 
 
 @attrs.frozen
@@ -82,7 +83,7 @@ class Attempt:
         """The table's columns, fitted to the schemas of the batch."""
         state = self.batch.state
         schema_ids = (*self.counts.schema_ids, *self._misfits())
-        return evolve(self.compiled, schema_ids, state.columns, state.met_ids)
+        return evolve(self.compiled, schema_ids, state.columns, state.met_ids, self.assumptions.refused)
 
     def _misfits(self) -> tuple[SchemaId, ...]:
         """Return the schemas of rejected messages that change what the topic holds: not events of the table.
@@ -111,6 +112,12 @@ class PreparedBatch:
     evolution: Evolution
     rejects: DataFrame | None
     state: TableState
+    refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
+    """Schemas with changes that a policy of the table file rejects, and the reasons."""
+
+    def explained(self, rejects: DataFrame) -> DataFrame:
+        """Add to rejected messages their schema id and the reason."""
+        return explain(rejects, self.compiled, self.refused)
 
     @property
     def rewrites(self) -> tuple[str, ...]:
@@ -167,8 +174,7 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     """Decode a batch once; its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
-    compiled = attrs.evolve(compiled, refused=assumptions.refused)
-    changes = latest_by_key(decode_events(batch.messages, compiled), compiled)
+    changes = latest_by_key(decode_events(batch.messages, compiled, assumptions.refused), compiled)
     counts = count_batch(changes, compiled)
     with _rejected_messages(batch, changes, counts) as rejects:
         yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
@@ -194,15 +200,18 @@ def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
 
 def _accepted(attempt: Attempt) -> PreparedBatch:
     """Return the result of an attempt that confirmed its assumptions."""
-    compiled, counts, evolution, rejects = (
+    batch = PreparedBatch(
         attempt.compiled,
+        attempt.changes,
         attempt.counts,
         attempt.evolution,
         attempt.rejects,
+        attempt.batch.state,
+        attempt.assumptions.refused,
     )
-    if rejects is not None and attempt.batch.is_bounded and not evolution.failing:
-        _check_bounds(rejects, compiled, counts)
-    return PreparedBatch(compiled, attempt.changes, counts, evolution, rejects, attempt.batch.state)
+    if attempt.batch.is_bounded and not batch.evolution.failing:
+        _check_bounds(batch)
+    return batch
 
 
 @contextmanager
@@ -245,30 +254,32 @@ def _fetch_missing(
     return fetch_by_id(registry, set(schema_ids).difference(schema.schema_id for schema in fetched))
 
 
-def _check_bounds(rejects: DataFrame, compiled: CompiledTable, counts: BatchCounts) -> None:
+def _check_bounds(batch: PreparedBatch) -> None:
     """Stop a run that would reject more than the table file allows, or that meets a forbidden truncate.
 
     Raises `DecodeError` for the first rejected record.
     """
-    if compiled.table.target.truncate == "fail":
-        _check_truncates(rejects, compiled)
-    bounds = compiled.table.rejects
+    table, counts = batch.compiled.table, batch.counts
+    if batch.rejects is None:
+        return
+    if table.target.truncate == "fail":
+        _check_truncates(batch, batch.rejects)
+    bounds = table.rejects
     allowed = bounds.allowed(counts.read)
     if counts.rejected <= allowed:
         return
-    first = rejects.orderBy("partition", "offset").limit(1)
-    row = explain(first, compiled).collect()[0]
+    first = batch.rejects.orderBy("partition", "offset").limit(1)
+    row = batch.explained(first).collect()[0]
     bound = (
         f"{counts.rejected:,} of {counts.read:,} messages are rejected, and [rejects] allows {allowed:,} "
         f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g})"
     )
-    topic = compiled.table.topic
     raise DecodeError(
-        topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""
+        table.topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""
     )
 
 
-def _check_truncates(rejects: DataFrame, compiled: CompiledTable) -> None:
-    truncates = explain(rejects, compiled).where("reason = 'truncate'")
+def _check_truncates(batch: PreparedBatch, rejects: DataFrame) -> None:
+    truncates = batch.explained(rejects).where("reason = 'truncate'")
     for row in truncates.orderBy("partition", "offset").limit(1).collect():
-        raise DecodeError(compiled.table.topic, row.partition, row.offset, row.error)
+        raise DecodeError(batch.compiled.table.topic, row.partition, row.offset, row.error)

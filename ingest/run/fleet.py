@@ -4,16 +4,14 @@ If the JVM ends, another one takes over: first the tables that had not started, 
 that were at work, since each of them may have caused it.  A table that loses a second JVM is reported.
 """
 
-import uuid
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Generic, Protocol, TypeVar
 
 import attrs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from ingest.errors import (
     BrokerUnreachableError,
@@ -25,14 +23,12 @@ from ingest.errors import (
 from ingest.hudi.java_errors import class_names, root_cause
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
-from ingest.registry import Registry
-from ingest.run.context import Jvm, Progress, Run
+from ingest.run.context import Jvm, Run
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.supervisor import Shift, Supervisor
 from ingest.run.table import run_table
-from ingest.settings import Settings
-from ingest.stop import Stop, listening
+from ingest.stop import listening
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
@@ -175,34 +171,30 @@ class RunTask:
         return outcome
 
 
-def run_tables(
-    settings: Settings,
-    spark: SparkSession,
-    registry: Registry,
+def work_on_tables(
+    run: Run,
     tables: Sequence[TableConfig],
-    progress: Progress,
-    *,
     jvm: Jvm,
-    max_offsets: int | None = None,
-    stop: Stop | None = None,
-) -> RunReport:
-    """Bring every table up to the ends that its topic has now.
+    make_task: Callable[[Watermarks], TableTask[T]],
+    *,
+    raises_signal: bool = True,
+) -> tuple[T, ...]:
+    """Work on every table, with the ends that its topic has now; return the results in the tables' order.
 
-    Raises only errors that concern all tables: a broker out of reach.  A SIGTERM or SIGINT during the run
-    ends it in order; then the signal is raised again, unless the caller passed a `stop` that carries it.
+    Raises only errors that concern all tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in
+    order; then the signal is raised again, unless the caller looks at the run's `stop` itself.
     """
-    started = datetime.now(UTC)
-    task = RunTask(fetch_ends(settings, tables))
-    run = Run(str(uuid.uuid4()), settings, spark, registry, max_offsets, progress, stop or Stop())
-    outcomes = Fleet(run, task, jvm).work(tables)
-    if stop is None:
+    watermarks = fetch_watermarks(run.settings.kafka, [table.topic for table in tables])
+    results = Fleet(run, make_task(watermarks), jvm).work(tables)
+    if raises_signal:
         run.stop.raise_signal()
+    return results
+
+
+def run_tables(run: Run, tables: Sequence[TableConfig], jvm: Jvm, *, raises_signal: bool = True) -> RunReport:
+    """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
+    started = datetime.now(UTC)
+    outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
     report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
     log_run(report)
     return report
-
-
-def fetch_ends(settings: Settings, tables: Sequence[TableConfig]) -> Watermarks:
-    """Fetch the current ends of the tables' topics."""
-    kafka = settings.kafka
-    return fetch_watermarks(kafka, [table.topic for table in tables])

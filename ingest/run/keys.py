@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from ingest.compile.evolve import TargetColumn
 from ingest.compile.row_model import Coordinates
 from ingest.compile.table import CompiledTable
-from ingest.decode.events import key_sql
+from ingest.decode.keys import key_sql
 from ingest.errors import DecodeError, EvolutionError, SchemaError
 from ingest.hudi.keys import (
     unsafe_folders,

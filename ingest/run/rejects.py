@@ -9,7 +9,6 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.decode.diagnosis import explain
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
 from ingest.kafka.ranges import TopicRanges
@@ -61,7 +60,7 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
         "resolved_at": F.lit(None).cast("timestamp"),
         "resolved_by": F.lit(None).cast("string"),
     }
-    return explain(rejects, batch.compiled).withColumns(columns).select(*COLUMNS)
+    return batch.explained(rejects).withColumns(columns).select(*COLUMNS)
 
 
 def _entry(

@@ -289,11 +289,11 @@ def test_a_refused_schema_rejects_its_changes_alone(
     spark: SparkSession, compiled_table: CompiledTable
 ) -> None:
     """With what the policy says; what cannot be read keeps that reason."""
-    refusing = attrs.evolve(compiled_table, refused={VALUE_ID: "it's new", HEARTBEAT_ID: "no change"})
+    refused = {VALUE_ID: "it's new", HEARTBEAT_ID: "no change"}
     beat = framed(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": 1})
     messages = frame(spark, [(GOOD_KEY, GOOD), (GOOD_KEY, GOOD[:-1]), (GOOD_KEY, None), (None, beat)])
-    judged = decode_events(messages, refusing).select("rejected", "kind").collect()
-    told = explain_rejects(messages.limit(2), refusing).select("reason", "error").collect()
+    judged = decode_events(messages, compiled_table, refused).select("rejected", "kind").collect()
+    told = explain_rejects(messages.limit(2), compiled_table, refused).select("reason", "error").collect()
     assert [tuple(row) for row in judged] == [
         (True, "change"), (True, "change"), (False, "tombstone"), (False, "heartbeat"),
     ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""The key columns of a decoded message, from its key or from its row."""
+
+from typing import Final, assert_never
+
+from ingest.compile.column_versions import ColumnVersion
+from ingest.compile.row_model import Coordinates, MessageKey, RowKey
+from ingest.compile.table import CompiledTable
+from ingest.typemap.sparktype import reshape
+from ingest.typemap.sql import Sql, ident, join, sql
+
+KEY: Final = sql("keyed.value")
+"""The decoded message key."""
+
+
+def key_sql(compiled: CompiledTable, name: str) -> Sql:
+    """Return a key column: from the message key, or from the row image (the one before, if deleted)."""
+    if compiled.key_source == Coordinates():
+        return ident(name.removeprefix("_cdc_"))
+    spark_type = dict(compiled.key_columns)[name]
+    values = [
+        reshape(version.mapped.convert(value), version.mapped.spark, spark_type)
+        for value, version in key_values(compiled, name)
+    ]
+    return sql("coalesce({values})", values=join(", ", values))
+
+
+def key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
+    """Return the decoded values of a key column; the first one that is not null counts."""
+    match compiled.key_source:
+        case Coordinates():
+            return []
+        case MessageKey():
+            return [(KEY.field(version.field), version) for version in compiled.key.columns()[name]]
+        case RowKey():
+            return _values_in_row(compiled, name)
+        case source:
+            assert_never(source)
+
+
+def _values_in_row(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
+    """Return the values of a key column: from the fields that only name the key, the row, the row before."""
+    images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
+    versions = compiled.value.columns()[name]
+    return [(compiled.form.at(image).field(v.field), v) for image in images for v in versions]
