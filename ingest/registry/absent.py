@@ -1,7 +1,7 @@
 """The registry of a deployment without a URL: JSON topics need no registry, and any query is an error.
 
-It is a `Registry`, not an error of `open_registry`, because a run opens its registry before it knows whether a
-table needs it; a nullable registry would put the same test at each of the queries.
+It is a `Registry`, not an error of `open_registry`, because a run opens its registry before it knows whether
+a table needs it; a nullable registry would put the same test at each query.
 """
 
 # ruff: noqa: ARG002  every query has the same answer
