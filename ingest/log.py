@@ -68,7 +68,8 @@ def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: 
     )
     handler = StderrHandler() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(ProcessorFormatter(processors=last, foreign_pre_chain=first))
-    if level != "debug":  # py4j logs each call to a JVM that has ended, with traceback, even at the root
+    # py4j logs each call to a JVM that has ended, with traceback, even at the root (py4j/py4j#457).
+    if level != "debug":
         handler.addFilter(lambda record: f"{os.sep}py4j{os.sep}" not in record.pathname)
     _install(handler, level)
 

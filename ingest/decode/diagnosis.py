@@ -61,7 +61,8 @@ def explain(rejects: DataFrame, compiled: CompiledTable, refused: Refused = ALL_
     The driver looks at the first few that cannot be read with their own schema, to say more of them.
     """
     # Spark pushes a filter on the reason below the projections that parse and convert, and copies all of them
-    # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7).  Cut the plan here.
+    # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7; SPARK-47672).  Cut
+    # the plan here.
     explained = explain_rejects(rejects, compiled, refused).localCheckpoint()
     columns = [str(ident(column)) for column in rejects.columns]
     return explained.selectExpr(*columns, *map(str, _reason_columns(explained, compiled)))

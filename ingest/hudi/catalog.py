@@ -72,8 +72,8 @@ def _register(table: HudiTable, database: str, name: str) -> str:
 def _entry(spark: SparkSession, database: str, name: str, path: Any) -> Any:
     """Return an entry as Spark has them for its data sources: the location, and the source that reads it.
 
-    Hudi's own CREATE TABLE writes an entry that Hive could read too, and fails for timestamps without a zone
-    (Hudi 1.2.0).
+    Hudi's own CREATE TABLE (1.2.0) writes an entry that Hive could read too, and fails for timestamps without
+    a zone, a type that Hive's metastore does not have (SPARK-36180).
     """
     entries = jvm_of(spark).io.hudicdc.ingest.CatalogEntries
     return entries.of(database, name, path.toUri(), _schema(spark, path.toString()))

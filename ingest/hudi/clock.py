@@ -1,7 +1,8 @@
 """Instants against the clock: Hudi names a commit after the time, and readers order commits by name.
 
 A commit behind the newest one is never read.  Inside one process Hudi waits, in a busy loop, until the clock
-is past the last instant (HoodieInstantTimeGenerator.createNewInstantTime, Hudi 1.2.0).
+is past the last instant (HoodieInstantTimeGenerator.createNewInstantTime, Hudi 1.2.0).  An instant made in a
+zone east of UTC is hours ahead of the next one in UTC (HUDI-5978).
 """
 
 import math

@@ -1,7 +1,8 @@
 """The parts of a table file that are fixed when the table is created, compared with the table itself.
 
-Hudi trusts most options of a write: with other buckets the table holds old keys twice, another table type is
-ignored.  Type, key and partitions are in Hudi's own properties; the rest is in the ledger.
+Hudi trusts most options of a write: with other buckets the table holds old keys twice (apache/hudi#13241),
+another table type is ignored.  Type, key and partitions are in Hudi's own properties; the rest is in the
+ledger.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,8 @@
 """Values that a record key and a partition path can hold: Hudi writes both as text.
 
-Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare text, several give
-`a:<text>,b:<text>`; a partition column is read back from its folder's name.
+Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare text (not in every version:
+HUDI-7001, HUDI-9666), several give `a:<text>,b:<text>`; a partition column is read back from its folder's
+name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +81,7 @@ def unsafe_folders(
 
 
 def _empties(key: Mapping[str, str], column: Callable[[str], Sql]) -> list[tuple[Sql, str]]:
-    """Refuse a key without any text, as Hudi does, and the sign it writes for an empty part of several."""
+    """Refuse a key without any text, as Hudi does, and the sign it writes for an empty part (HUDI-327)."""
     texts = [name for name, ddl in key.items() if ddl.lower() in ("string", "binary")]
     rules = []
     if len(texts) == len(key):

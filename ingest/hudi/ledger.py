@@ -96,7 +96,8 @@ def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
             continue
         values = dict(metadata.getExtraMetadata())
         if not values and metadata.getPartitionToWriteStats().isEmpty():
-            # Hudi reads an empty file as a commit of nothing (1.2.0); it never writes one.
+            # Hudi 1.2.0 reads an empty file as a commit without content, and never writes one; later versions
+            # refuse it (apache/hudi#18210).
             problem = "its file in the timeline is empty"
             raise LakeError(f"{path}, commit {instant.requestedTime()}", problem, "Restore the lake's files")
         if PREFIX + "format" in values:

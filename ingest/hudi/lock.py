@@ -1,8 +1,8 @@
 """One writer per table: its lock, in a folder of the lake, held from the ledger to the commit.
 
-Two Hudi writers without a lock roll back each other's inflight commits.  The kind of lock depends on the
-storage (`docs/locks.md`): Hudi's providers where they are safe, the operating system on a local path, where
-Hadoop does not create a file in one atomic step.
+Two Hudi writers without a lock roll back each other's inflight commits (HUDI-1486).  The kind of lock depends
+on the storage (`docs/locks.md`): Hudi's providers where they are safe, the operating system on a local path,
+where Hadoop does not create a file in one atomic step.
 """
 
 import json

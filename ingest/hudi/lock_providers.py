@@ -37,7 +37,7 @@ class OsLock:
 
     It ends with that process, however that ends, and never before: no heartbeat, no expiry, no take-over from
     the living.  Hudi's FileSystemBasedLockProvider is not safe here: Hadoop's local file system looks, then
-    creates, and two processes can both succeed.
+    creates, and two processes can both succeed (HUDI-5509 lists the storages where it is).
     """
 
     def __init__(self, jvm: Any, folder: str) -> None:
@@ -118,7 +118,7 @@ class _Noted:
 
 
 class ProviderLock:
-    """Hudi's FileSystemBasedLockProvider, where a file can be created by one alone (HDFS).
+    """Hudi's FileSystemBasedLockProvider, where only one process can create a file (HDFS; HUDI-4065).
 
     It has neither heartbeat nor holder, and its take-over deletes a file that another writer may own already.
     Here a thread beats by setting the file's time, and of two concurrent take-overs the last note wins.
@@ -186,7 +186,7 @@ class ProviderLock:
 
 
 class StorageLock:
-    """Hudi's StorageBasedLockProvider: conditional writes to an object store, with heartbeat and expiry.
+    """Hudi's StorageBasedLockProvider: conditional writes to an object store, heartbeat, expiry (RFC-91).
 
     It names its holder only by a random id: the note is ours.
     """

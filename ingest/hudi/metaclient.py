@@ -12,7 +12,7 @@ from ingest.hudi.java_errors import is_damage, root_cause
 from ingest.java import hadoop_of, jvm_of
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
-"""The files of a table's properties; only the backup is there while Hudi rewrites them."""
+"""The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
 RESTORE: Final = "Restore the lake's files, or move the folder away to load the table again"
 
 
@@ -55,7 +55,7 @@ def lake_errors(path: str) -> Iterator[None]:
 
 
 def _is_table(folder: Any, hadoop: Any) -> bool:
-    """Look for the table's properties: Hudi itself waits 5 s for them before it reports them missing.
+    """Look for the table's properties: Hudi itself tries five times, a second apart (HUDI-6154).
 
     A folder with only an empty `.hoodie`, or one with empty properties, is the rest of a killed creation:
     there is not a table yet.

@@ -25,23 +25,26 @@ OWNED: Final[Mapping[str, str]] = {
     # Deletes travel in the upsert: the `delete` operation ignores the order, and would be a second commit.
     "hoodie.payload.delete.field": OP,
     "hoodie.payload.delete.marker": DELETE,
-    # The run has folded the batch: one row a key.  Hudi's own fold costs as much again.
+    # The batch has one row per key already.  Hudi's own deduplication costs as much again.
     "hoodie.combine.before.upsert": "false",
-    # Columns that the events no longer bring become null; without it such a batch is refused.
+    # Columns that the events no longer bring become null (HUDI-6872); Hudi refuses such a batch otherwise.
     "hoodie.write.set.null.for.missing.columns": "true",
     "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
-    # Instants in UTC; `LOCAL`, the default, is the zone of the JVM.
+    # Instants in UTC (HUDI-3014); `LOCAL`, the default, is the zone of the JVM (HUDI-6895).
     TIMELINE_ZONE: "UTC",
-    "hoodie.allow.empty.commit": "true",  # offsets advance over batches without rows
-    # A failed row fails the write with its cause; true says only "Failed to write to Hudi".
+    # Offsets advance over batches without rows (HUDI-227, for Hudi's own streamer).
+    "hoodie.allow.empty.commit": "true",
+    # A failed row fails the write with its cause; true says only "Failed to write to Hudi"
+    # (apache/hudi#6679).
     "hoodie.write.ignore.failed": "false",
     # Timestamp keys as microseconds.  true writes them in the JVM's zone, cut to milliseconds: keys collide.
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "false",
-    # bulk_insert's row writer makes other keys of timestamp and binary columns than upsert does.
+    # The row writer of bulk_insert writes other keys for timestamp and binary columns than upsert does: the
+    # first upsert of such a row would double it (apache/hudi#10303).
     "hoodie.datasource.write.row.writer.enable": "false",
-    # Else '/', ':', '=' and '%' in a partition column's text are read back as something else.
+    # Without it, '/', ':', '=' and '%' in a partition column are read back as other text (apache/hudi#10754).
     "hoodie.datasource.write.partitionpath.urlencode": "true",
-    # A changed partition column moves the row; deletes, which carry no partition column, find it.
+    # A changed partition column moves the row; deletes, which carry no partition column, find it (HUDI-499).
     "hoodie.simple.index.update.partition.path": "true",
 }
 MARKER: Final = "hoodie.payload.delete.marker"
@@ -49,7 +52,7 @@ KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}
 """A table that keeps every change, or marks deleted rows, keeps deletes as rows."""
 REWRITE: Final[Mapping[str, str]] = {
     OPERATION: "insert_overwrite_table",
-    # Else the older schema has to fit the newer one, as for files that stay.
+    # Without it, the older schema has to fit the newer one, as for files that stay (HUDI-5646).
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
 }
 """All files are replaced, in one commit."""

@@ -2,7 +2,8 @@
 
 Hudi writes such a file under another name and gives it its own in a `finally` (HoodieStorage's
 createImmutableFileInPath, Hudi 1.2.0).  On a full local disk the stream fails with an Error of Hadoop's, and
-is closed already: half a file becomes a completed commit, at which readers and later runs fail.
+is closed already: half a file becomes a completed commit, at which readers and later runs fail.  Fixed after
+1.2.0 (apache/hudi#19659).
 """
 
 import re

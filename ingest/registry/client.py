@@ -96,7 +96,7 @@ class LiveRegistry:
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""
         question = Question(f"latest version of {subject}", f"subject {subject}")
-        # get_latest_version would answer from a cache that never expires.
+        # get_latest_version answers from a cache that never expires (confluent-kafka-python#1950).
         return self._ask(question, lambda client: read_registered(client.get_version(subject)))
 
     def version(self, subject: Subject, number: int) -> Registered:

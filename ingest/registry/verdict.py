@@ -34,7 +34,7 @@ def check_compatibility(
     try:
         result = _check(client, subject, schema, against)
     except SchemaRegistryError as error:
-        # Apicurio 3.3.3 does not resolve references when it checks.
+        # Apicurio 3.3.3 does not resolve references when it checks (its epic #6948).
         unread = error.http_status_code == HTTPStatus.UNPROCESSABLE_ENTITY and schema.references
         dry_run = _dry_run(client, subject, schema) if unread and is_next else None
         if dry_run is None:

@@ -103,7 +103,7 @@ class Supervisor(Generic[T]):
     def _start(self, job: _Job[T], woken: threading.Event) -> _Job[T]:
         def work() -> None:
             try:
-                # A tag instead of a job group: Hudi sets job groups of its own.
+                # A tag (SPARK-43952) instead of a job group: Hudi sets job groups of its own (HUDI-8596).
                 self.context.addJobTag(job.tag)
                 self.context.setInterruptOnCancel(interruptOnCancel=True)
                 job.result = self.work(job.table)

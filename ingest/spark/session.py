@@ -1,7 +1,8 @@
 """The Spark session that Hudi needs: started here, or taken from a caller.
 
-Hudi's memory estimator (JOL) prints `# WARNING: Unable to get Instrumentation` and the like to the driver's
-stdout, at any log level.  Machine-readable output therefore never shares stdout with a running session.
+Hudi's memory estimator (JOL, HUDI-4687) prints `# WARNING: Unable to get Instrumentation` and the like to the
+driver's stdout, at any log level.  Machine-readable output therefore never shares stdout with a running
+session.
 """
 
 import os
@@ -31,11 +32,12 @@ MUST_HOLD_SQL: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     # ANSI mode turns overflow and bad casts into failures of the whole batch; our converters test for them.
     "spark.sql.ansi.enabled": "false",
-    # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails.
+    # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails (SPARK-31404).
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    # Else Spark replaces ${env:X}, ${system:X} and ${any.setting} in every SQL text: a schema's default or
-    # name would bring the environment, passwords included, into the lake.
+    # By default Spark replaces ${env:X}, ${system:X} and ${any.setting} in every SQL text
+    # (VariableSubstitution): a schema's default or name would bring the environment, passwords included, into
+    # the lake.
     "spark.sql.variable.substitute": "false",
     # `ingest.typemap.sql` writes names and texts for the parser's defaults.
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -43,7 +45,8 @@ MUST_HOLD_SQL: Final[Mapping[str, str]] = {
 }
 MUST_HOLD: Final[Mapping[str, str]] = {
     "spark.serializer": SERIALIZER,
-    # Without it, an array with a null element kills an upsert, and the exception names no cause.
+    # Without it, an array with a null element kills an upsert, and the exception names no cause
+    # (apache/hudi#2265).
     f"spark.hadoop.{LIST_STRUCTURE}": "false",
     **MUST_HOLD_SQL,
 }
@@ -62,14 +65,16 @@ TIME_ZONE: Final = "-Duser.timezone=UTC"
 CLASS_PATH: Final = "SPARK_DIST_CLASSPATH"
 """Spark's launcher appends this environment variable to the class path of the JVM that it starts."""
 END_WITHOUT_MEMORY: Final = "-XX:+ExitOnOutOfMemoryError"
-"""After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever.  Spark on YARN ends its
-executors in the same way (YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
+"""After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever (SPARK-27900,
+SPARK-47279).  Spark on YARN ends its executors in the same way
+(YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
 HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
-"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables:
-interpreted, they are four times slower.  A JVM that is started here compiles them."""
+"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables
+(SPARK-21871): interpreted, they are four times slower.  A JVM that is started here compiles them."""
 
 SPLIT_METHODS: Final[Mapping[str, str]] = {
-    # For a JVM without that option: above this size Spark takes a slower way with smaller methods.
+    # For a JVM without that option: above this size Spark uses smaller, slower methods.  The default, 65,535,
+    # is the largest method that Java allows (SPARK-23267).
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 TUNED_SQL: Final[Mapping[str, str]] = {
@@ -146,7 +151,7 @@ def _without_interruption() -> Iterator[None]:
     """Hold Ctrl-C and SIGTERM back until the JVM has started, and let it ignore both.
 
     An interrupted `launch_gateway` of pyspark removes the folder to which the starting JVM writes its port;
-    the JVM then never sees EOF on its stdin, and is orphaned.
+    the JVM then never sees EOF on its stdin (SPARK-4415), and is orphaned.
 
     A scheduler that stops a run signals all its processes: a JVM that ended at once would interrupt a commit.
     A JVM that is started while SIGTERM is ignored ignores it too, and ends with this process, at that EOF.

@@ -49,8 +49,8 @@ class TypeRow:
 
 
 # A SQL Server `datetime2(7)` counts 100 ns, and Debezium up to 3.5 silently wraps values that NanoTimestamp's
-# 64 bits cannot hold: the last two digits give the multiple of 2^64 (`Ticks.java` in jvm/, which gives the
-# microseconds).
+# 64 bits cannot hold (debezium/dbz#2075): the last two digits give the multiple of 2^64.  `Ticks.java` in
+# jvm/ computes the microseconds.
 _WRAP = 1 << 64
 _WRAPS_BY_REMAINDER = {-16 * k % 100: k for k in range(-10, 15)}  # remainders are the multiples of 4
 _WRAPS = join(", ", (sql("{n}BD", n=_WRAPS_BY_REMAINDER[last] * _WRAP) for last in range(0, 100, 4)))
@@ -78,7 +78,7 @@ _BEYOND_NTZ = (
 
 # Java's ISO format writes a sign where the year is negative or has more than four digits; other text is a
 # fault.  The first test is cheap and decides whether the others run: by `if`, since Spark evaluates an
-# expression that occurs twice after an `and` ahead of it.
+# expression that occurs twice after an `and` ahead of it (SPARK-42815).
 _IF_BEYOND = sql("if({c} < '1' or {c} >= '9', {test}, false)")  # a sign, a year from 9000 on, a word
 _IS_BEYOND = sql(
     "{c} in ('infinity', '-infinity') or {c} rlike {pattern}",
@@ -89,7 +89,8 @@ _YEARS = sql("timestamp'0001-01-01 00:00:00Z' and timestamp'9999-12-31 23:59:59.
 _INSTANT_BEYOND = sql("coalesce(ingest_instant({c}) not between {years}, false)", years=_YEARS)
 # An offset may carry the first and the last hours into other years.
 _BEYOND_ZONED = _IF_BEYOND.of(test=sql("{text} or {instant}", text=_IS_BEYOND, instant=_INSTANT_BEYOND))
-_SIGNED = sql("left({c}, 1) in ('-', '+')")  # Spark takes -2024 for a year
+# Spark takes -2024 for a year (SparkDateTimeUtils.parseTimestampString, 3.5.7).
+_SIGNED = sql("left({c}, 1) in ('-', '+')")
 _UNPARSED = sql("{c} is not null and {out} is null")
 _UNPARSED_OR_SIGNED = sql("{unparsed} or {signed}", unparsed=_UNPARSED, signed=_SIGNED)
 _NO_ZONE = sql("replace({c}, 'Z', '')")  # isostring's Z means "no zone"

@@ -246,7 +246,7 @@ def reshape(value: Sql, spark_type: SparkType, target: SparkType) -> Sql:
             wider = reshape(sql("v"), values, target_values)
             return sql("transform_values({c}, (k, v) -> {wider})", c=value, wider=wider)
         case Simple("float"), Simple("double"):
-            # Cast through text, as Hudi reads old float files: 0.1 remains 0.1.
+            # Cast through text, as Hudi reads old float files (HUDI-8902): 0.1 remains 0.1.
             return sql("cast(cast({c} as string) as double)", c=value)
         case _:
             return cast(value, target)

@@ -3,9 +3,9 @@ package io.hudicdc.ingest;
 /**
  * Timestamps of SQL Server's {@code datetime2(7)}, which Debezium counts in 64 bits as nanoseconds since 1970-01-01.
  *
- * <p>Versions before 3.6 silently wrap values before 1677 and after 2262. The source counts 100 ns, and 2^64 mod 100 is
- * 16: a wrapped value is not a multiple of 100, and its last two digits give the number k of wraps. k solves
- * 16 k = -v (mod 100), which has one solution mod 25; the years 1 to 9999 need only k = -3 to 14.
+ * <p>Versions before 3.6 silently wrap values before 1677 and after 2262 (debezium/dbz#2075). The source counts 100 ns,
+ * and 2^64 mod 100 is 16: a wrapped value is not a multiple of 100, and its last two digits give the number k of wraps. k
+ * solves 16 k = -v (mod 100), which has one solution mod 25; the years 1 to 9999 need only k = -3 to 14.
  */
 public final class Ticks {
     private static final long FIRST_MICROS = -62_135_596_800_000_000L;

@@ -5,7 +5,8 @@ import org.apache.spark.unsafe.Platform;
 /**
  * Validates UTF-8, which Spark 3.5 does not: it would show invalid bytes as other text.
  *
- * <p>{@code CharsetDecoder} takes several times as long, and copies; Spark 4 has {@code UTF8String.isValid}.
+ * <p>{@code CharsetDecoder} takes several times as long, and copies; Spark 4 has {@code UTF8String.isValid}
+ * (SPARK-48577).
  */
 final class Utf8 {
     private static final long HIGH_BITS = 0x8080808080808080L;
