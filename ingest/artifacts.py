@@ -84,9 +84,13 @@ def find_artifacts() -> Artifacts:
         return Artifacts(
             jars / "pom.xml", jars, jars / "lib" / FUNCTIONS, HERE.parent / "jvm" / "src" / "main"
         )
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     pinned = hashlib.sha256(packaged.read_bytes()).hexdigest()[:12]
-    return Artifacts(packaged, cache / "hudi-cdc-ingest" / f"jars-{pinned}", HERE / FUNCTIONS)
+    return Artifacts(packaged, cache_folder() / f"jars-{pinned}", HERE / FUNCTIONS)
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be made again; it may not exist yet."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hudi-cdc-ingest"
 
 
 def spark_jars() -> tuple[Path, ...]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ingest import avro
-from ingest.artifacts import spark_jars
+from ingest.artifacts import cache_folder, spark_jars
 from ingest.compile.describe import Description, describe
 from ingest.errors import IngestError, JvmEndedError, SettingsError
+from ingest.jdk import find_java
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
     from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
+    from ingest.spark import class_archive
     from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
+    class_archive = LazyModule("ingest.spark.class_archive")
     catalog, lake = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.lake")
     kafka_signal = LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
@@ -76,6 +79,8 @@ class Session:
         self.settings = settings
         self._given = spark
         self._started = False
+        self._is_short = True
+        """Whether a JVM that is started here ends soon."""
 
     @classmethod
     def open(
@@ -141,16 +146,29 @@ class Session:
         """Start a session, or take the existing one."""
         if self._given is not None:
             return spark_session.session_of(self._given)
-        spark = self.settings.spark
-        if (
-            spark_session.submitted()
-        ):  # they are the submitter's; and a package in an archive could not hold ours
-            jars: tuple[Path, ...] = ()
-        else:
-            jars = spark_jars() if spark.jars is None else tuple(sorted(spark.jars.glob("*.jar")))
+        spark, jars = self.settings.spark, self._jars
         self._started = pyspark_sql.SparkSession.getActiveSession() is None
         conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
-        return spark_session.start_session("ingest", spark.master, conf, jars)
+        return spark_session.start_session(
+            "ingest", spark.master, conf, jars, self._class_archive, is_short=self._is_short
+        )
+
+    @cached_property
+    def _jars(self) -> tuple[Path, ...]:
+        """The jars of a JVM that is started here; under spark-submit they are the submitter's."""
+        if spark_session.submitted():
+            return ()
+        folder = self.settings.spark.jars
+        return spark_jars() if folder is None else tuple(sorted(folder.glob("*.jar")))
+
+    @cached_property
+    def _class_archive(self) -> "class_archive.ClassArchive | None":
+        """The class-data archive for a JVM that is started here."""
+        spark = self.settings.spark
+        if not spark.class_archive or spark_session.submitted():
+            return None
+        java = find_java()
+        return class_archive.class_archive(java, spark.master, spark.conf, self._jars, cache_folder())
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the table files, all or the named ones."""
@@ -238,7 +256,10 @@ class Session:
         `stop` it shows only there and in the report.
         """
         tables, run = self.tables(names), self._run(progress, max_offsets, stop)
-        return fleet.run_tables(run, tables, self._process, raises_signal=stop is None)
+        report = fleet.run_tables(run, tables, self._process, raises_signal=stop is None)
+        if self._started and self._class_archive and any(table.instant for table in report.tables):
+            self._class_archive.write_at_exit(self._session)
+        return report
 
     def follow(
         self,
@@ -253,6 +274,7 @@ class Session:
         def run_once(stop: Stop) -> "RunReport":
             return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
 
+        self._is_short = False
         return following.follow(run_once, interval_s)
 
     def status(

@@ -21,7 +21,15 @@ from ingest.hudi.catalog import IMPLEMENTATION, LASTING
 from ingest.java import hadoop_of
 from ingest.jdk import check_spark_java
 from ingest.settings.secret import MASKED_NAMES
+from ingest.spark.class_archive import ClassArchive
 from ingest.spark.functions import register_functions
+from ingest.spark.java_options import (
+    DRIVER_OPTIONS,
+    EXECUTOR_OPTIONS,
+    HUGE_METHODS,
+    driver_options,
+    executor_options,
+)
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
@@ -58,19 +66,8 @@ JOINED: Final[Mapping[str, str]] = {
 }
 """Comma-separated settings: ours is added to what the user names."""
 
-DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
-EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
-TIME_ZONE: Final = "-Duser.timezone=UTC"
-"""Hudi names commits after the time in the JVM's zone, unless the table says UTC."""
 CLASS_PATH: Final = "SPARK_DIST_CLASSPATH"
 """Spark's launcher appends this environment variable to the class path of the JVM that it starts."""
-END_WITHOUT_MEMORY: Final = "-XX:+ExitOnOutOfMemoryError"
-"""After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever (SPARK-27900,
-SPARK-47279).  Spark on YARN ends its executors in the same way
-(YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
-HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
-"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables
-(SPARK-21871): interpreted, they are four times slower.  A JVM that is started here compiles them."""
 
 SPLIT_METHODS: Final[Mapping[str, str]] = {
     # For a JVM without that option: above this size Spark uses smaller, slower methods.  The default, 65,535,
@@ -93,7 +90,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
 }
 LASTING_CATALOG: Final[Mapping[str, str]] = {IMPLEMENTATION: LASTING}
 """For tables that are to be found by name: the metastore that `hive-site.xml` or the user's settings name."""
-LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
     "spark.driver.bindAddress": "127.0.0.1",
@@ -103,17 +99,28 @@ LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
 }
 
 
-def start_session(app_name: str, master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> SparkSession:
+def start_session(
+    app_name: str,
+    master: str,
+    conf: Mapping[str, str],
+    jars: Sequence[Path],
+    archive: ClassArchive | None = None,
+    *,
+    is_short: bool = False,
+) -> SparkSession:
     """Start the session of a run, or take the one that this process already has.
 
     Under `spark-submit`, master, jars, memory and logging are the submitter's: they were fixed with the JVM.
+    Otherwise a JVM is started; `is_short` spares it the compiler that pays only in a long run.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return session_of(active)
     if not submitted():
         check_spark_java()
-    settings = session_conf(conf) if submitted() else launch_conf(master, conf, jars)
+    settings = (
+        session_conf(conf) if submitted() else launch_conf(master, conf, jars, archive, is_short=is_short)
+    )
     builder = SparkSession.builder.appName(app_name)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -212,8 +219,15 @@ def session_conf(conf: Mapping[str, str]) -> dict[str, str]:
     return {**DEFAULTS, **conf, **MUST_HOLD, **joined}
 
 
-def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
-    """Return all settings of a JVM still to be started: `session_conf` with master, jars and logging.
+def launch_conf(
+    master: str,
+    conf: Mapping[str, str],
+    jars: Sequence[Path],
+    archive: ClassArchive | None = None,
+    *,
+    is_short: bool = False,
+) -> dict[str, str]:
+    """Return all settings of a JVM still to be started: `session_conf` with master, jars and Java's options.
 
     Executors of a cluster fetch the jars; those of a local master are the driver, see `class_path`.
     """
@@ -227,8 +241,8 @@ def launch_conf(master: str, conf: Mapping[str, str], jars: Sequence[Path]) -> d
     fixed = {
         "spark.master": master,
         **({"spark.jars": own_jars} if own_jars else {}),
-        DRIVER_OPTIONS: _ending(_java_options(conf.get(DRIVER_OPTIONS, ""))),
-        EXECUTOR_OPTIONS: _in_utc(_compiled(conf.get(EXECUTOR_OPTIONS, ""))),
+        DRIVER_OPTIONS: driver_options(conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short and local),
+        EXECUTOR_OPTIONS: executor_options(conf.get(EXECUTOR_OPTIONS, "")),
     }
     return {**defaults, **session_conf(conf), **fixed}
 
@@ -237,27 +251,6 @@ def _threads(master: str) -> int:
     """Count the threads of `local`, `local[4]`, `local[4,2]` or `local[*]`."""
     inside = master.removeprefix("local").strip("[]").split(",")[0]
     return (os.cpu_count() or 1) if inside == "*" else int(inside or "1")
-
-
-def _java_options(options: str) -> str:
-    """Add our log configuration, unless the user names one."""
-    logging = "" if "log4j" in options else f"-Dlog4j2.configurationFile={LOG4J.as_uri()} "
-    return _in_utc(_compiled(f"{logging}{options}".strip()))
-
-
-def _in_utc(options: str) -> str:
-    """Set the JVM's zone, unless the user names one."""
-    return options if "-Duser.timezone" in options else f"{TIME_ZONE} {options}".strip()
-
-
-def _ending(options: str) -> str:
-    """Let the JVM end when its memory runs out, unless the user's options say otherwise."""
-    return options if "OnOutOfMemoryError" in options else f"{END_WITHOUT_MEMORY} {options}"
-
-
-def _compiled(options: str) -> str:
-    """Let the JVM compile huge methods, unless the user sets that option."""
-    return options if "CompileHugeMethods" in options else f"{HUGE_METHODS} {options}".strip()
 
 
 def _split_methods(spark: SparkSession) -> Mapping[str, str]:

@@ -1,0 +1,64 @@
+"""The options of a JVM that is started here: ours, unless the user's have one of the same purpose."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from ingest.spark.class_archive import ClassArchive
+
+DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
+LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
+"""HotSpot compiles no method above 8,000 bytes of bytecode, and Spark generates larger ones for wide tables
+(SPARK-21871): interpreted, they are four times slower.  A JVM that is started here compiles them."""
+
+
+@attrs.frozen
+class JavaOption:
+    """Options of ours, and the texts in the user's options that stand for the same purpose."""
+
+    text: str
+    purposes: tuple[str, ...]
+
+    def is_needed(self, options: str) -> bool:
+        """Whether the user's options leave the purpose open."""
+        return not any(purpose in options for purpose in self.purposes)
+
+
+TIME_ZONE: Final = JavaOption("-Duser.timezone=UTC", ("-Duser.timezone",))
+"""Hudi names commits after the time in the JVM's zone, unless the table says UTC."""
+COMPILE_HUGE: Final = JavaOption(HUGE_METHODS, ("CompileHugeMethods",))
+NO_PROBES: Final = JavaOption("-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true", ("-Djol.",))
+"""Hudi estimates the size of records with JOL, which starts up to eight more JVMs to attach to this one, in
+vain where ptrace is restricted; it then measures objects itself, as it does with these properties."""
+END_WITHOUT_MEMORY: Final = JavaOption("-XX:+ExitOnOutOfMemoryError", ("OnOutOfMemoryError",))
+"""After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever (SPARK-27900,
+SPARK-47279).  Spark on YARN ends its executors in the same way
+(YarnSparkHadoopUtil.addOutOfMemoryErrorArgument)."""
+LOGGING: Final = JavaOption(f"-Dlog4j2.configurationFile={LOG4J.as_uri()}", ("log4j",))
+FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-Xcomp"))
+"""Without HotSpot's optimising compiler: it costs a short run more than it saves."""
+SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
+"""Without the threads of a parallel collector, for the same reason."""
+
+EXECUTOR: Final = (TIME_ZONE, COMPILE_HUGE, NO_PROBES)
+DRIVER: Final = (*EXECUTOR, END_WITHOUT_MEMORY, LOGGING)
+SHORT: Final = (FIRST_TIER, SERIAL)
+
+
+def driver_options(options: str, archive: ClassArchive | None, *, is_short: bool) -> str:
+    """Add our options to the user's for a driver; `is_short` if it ends after little work."""
+    added = _add(options, (*DRIVER, *(SHORT if is_short else ())))
+    return " ".join(filter(None, (archive.options() if archive else "", added)))
+
+
+def executor_options(options: str) -> str:
+    """Add our options to the user's for the executors of a cluster."""
+    return _add(options, EXECUTOR)
+
+
+def _add(options: str, own: Iterable[JavaOption]) -> str:
+    return " ".join((*(option.text for option in own if option.is_needed(options)), options)).strip()
