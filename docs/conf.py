@@ -14,6 +14,9 @@ nitpicky = True
 html_theme = "furo"
 html_title = f"ingest {version}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+smartquotes = False  # it would turn the dashes of `--flags` in help texts into one
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]

@@ -15,7 +15,7 @@ def _comments(result: Onboarded) -> dict[str, str]:
     if result.table and result.table.subjects.key:
         remarks["key.columns"] = "from the key subject"
     if result.caveats:
-        remarks["dialect"] = "\n".join(["Known of this source:", *(f"- {line}" for line in result.caveats)])
+        remarks["dialect"] = "\n".join(["Caveats:", *(f"- {line}" for line in result.caveats)])
     return remarks
 
 

@@ -63,25 +63,37 @@ def _line(row: TypeRow) -> TypeLine:
 
 
 def type_page(dialect: Dialect) -> str:
-    """Return the page of a connector, as Markdown."""
+    """Return the page of a connector, as Markdown: one table for each namespace of semantic names."""
     order = ", ".join([*(f"`{term.name}`" for term in dialect.terms), "the Kafka offset"])
     caveats = [f"- {guard.text}" for guard in dialect.caveats]
-    lines = [
-        "| meaning | carried as | policy | Spark type | unit | loses |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(
-            f"| {line.semantic or '(plain)'} | {line.physical} | {line.policy} | `{line.spark}` "
-            f"| {line.unit} | {line.loses} |"
-            for line in type_lines(dialect)
-        ),
-    ]
+    by_namespace: dict[str, list[TypeLine]] = {}
+    for line in type_lines(dialect):
+        by_namespace.setdefault(line.semantic.rpartition(".")[0], []).append(line)
     parts = [
         f"# {dialect.title}",
-        "Generated from the type table by `make golden`. Numbers with a policy are chosen by `[types]`.",
+        "Generated from the type table by `make golden`. `[types]` in the table file selects a policy.",
         f"Order of changes: {order}."
-        + (f" Source: {dialect.documentation}" if dialect.documentation else ""),
-        *(["Known of this source:\n\n" + "\n".join(caveats)] if caveats else []),
-        "## Types",
-        "\n".join(lines),
+        + (f" Source: <{dialect.documentation}>" if dialect.documentation else ""),
+        *(["Caveats:\n\n" + "\n".join(caveats)] if caveats else []),
     ]
+    for namespace, lines in by_namespace.items():
+        title = f"`{namespace}`" if namespace else "Plain and logical Avro types"
+        parts += [f"## {title}", _table(lines)]
     return "\n\n".join(parts) + "\n"
+
+
+def _table(lines: list[TypeLine]) -> str:
+    """Return the table of one namespace, without the namespace in the names."""
+    rows = (
+        f"| {line.semantic.rpartition('.')[2] or '(plain)'} | {line.physical} | {line.policy} "
+        f"| `{line.spark}` | {_value(line)} |"
+        for line in lines
+    )
+    return "\n".join(
+        ["| type | carried as | policy | Spark type | value |", "| --- | --- | --- | --- | --- |", *rows]
+    )
+
+
+def _value(line: TypeLine) -> str:
+    loses = f"loses {line.loses}" if line.loses else ""
+    return "; ".join(filter(None, (line.unit, loses)))
