@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import TableFileError
 from ingest.hudi.java_errors import root_cause
+from ingest.hudi.options import OWNED, tuned
 from ingest.java import find_class, jvm_of
 from ingest.tables import TableConfig
 
@@ -44,6 +45,7 @@ CODEC: Final = "hoodie.parquet.compression.codec"
 _INTEGER: Final = re.compile(r"-?\d+")
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
 _BOOLEANS: Final = ("true", "false")
+_CLASS: Final = re.compile(r"org\.apache(\.\w+)+\.[A-Z]\w*")
 
 
 def check_values(spark: SparkSession, table: TableConfig) -> None:
@@ -54,7 +56,7 @@ def check_values(spark: SparkSession, table: TableConfig) -> None:
     if not table.hudi:
         return
     for key, default in _defaults(spark, table.hudi):
-        allowed = _mismatch(table.hudi[key], default)
+        allowed = _mismatch(spark, table.hudi[key], default)
         if allowed:
             _refuse(table, key, allowed)
     _check_config(spark, table)
@@ -75,8 +77,10 @@ def _defaults(spark: SparkSession, keys: Iterable[str]) -> Iterator[tuple[str, s
                 yield declared.key(), str(declared.defaultValue())
 
 
-def _mismatch(value: str, default: str) -> str:
+def _mismatch(spark: SparkSession, value: str, default: str) -> str:
     """Return the kind of value that is allowed; empty if this one fits."""
+    if _CLASS.fullmatch(default):
+        return "" if _is_class(spark, value) else "the name of a class in the session's jars"
     if default.lower() in _BOOLEANS:
         return "" if value.lower() in _BOOLEANS else "true or false"
     if _INTEGER.fullmatch(default):
@@ -86,11 +90,19 @@ def _mismatch(value: str, default: str) -> str:
     return ""
 
 
+def _is_class(spark: SparkSession, name: str) -> bool:
+    try:
+        find_class(spark, name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
 def _check_config(spark: SparkSession, table: TableConfig) -> None:
-    """Let Hudi and Parquet parse the names of strategies and codecs."""
+    """Let Hudi and Parquet parse the names of strategies and codecs, and compare options that exclude others."""
     jvm: Any = jvm_of(spark)
     properties = jvm.java.util.Properties()
-    for key, value in table.hudi.items():
+    for key, value in {**tuned(table.target), **table.hudi, **OWNED}.items():
         properties.setProperty(key, value)
     try:
         builder = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath("/")

@@ -6,6 +6,7 @@ from typing import Final, Literal
 from ingest.errors import TableFileError
 from ingest.hudi.clock import TIMELINE_ZONE
 from ingest.hudi.ledger import PREFIX
+from ingest.hudi.owned import refusal
 from ingest.tables import TableConfig, Target
 
 OP: Final = "_cdc_op"
@@ -32,6 +33,8 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
     # Instants in UTC (HUDI-3014); `LOCAL`, the default, is the zone of the JVM (HUDI-6895).
     TIMELINE_ZONE: "UTC",
+    # By a lock of our own, see `ingest.hudi.lock`.
+    "hoodie.write.concurrency.mode": "SINGLE_WRITER",
     # Offsets advance over batches without rows (HUDI-227, for Hudi's own streamer).
     "hoodie.allow.empty.commit": "true",
     # A failed row fails the write with its cause; true says only "Failed to write to Hudi"
@@ -56,41 +59,6 @@ REWRITE: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
 }
 """All files are replaced, in one commit."""
-OWNED_PREFIXES: Final = (
-    "hoodie.table.",
-    "hoodie.index.",
-    "hoodie.bucket.index.",
-    "hoodie.combine.before.",
-    "hoodie.payload.",
-    "hoodie.record.merge.",
-    "hoodie.write.record.merge.",
-    "hoodie.write.partial.update.",
-    "hoodie.datasource.write.keygenerator.",
-    "hoodie.datasource.write.operation",
-    "hoodie.datasource.write.partitionpath.",
-    "hoodie.datasource.write.payload.",
-    "hoodie.datasource.write.precombine.",
-    "hoodie.datasource.write.recordkey.",
-    "hoodie.datasource.write.reconcile.",
-    "hoodie.datasource.write.table.",
-    "hoodie.datasource.write.drop.partition.columns",
-    "hoodie.datasource.write.insert.drop.duplicates",
-    "hoodie.compaction.payload.",
-    "hoodie.populate.meta.fields",
-    "hoodie.schema.on.read.",
-    "hoodie.avro.schema.validate",
-    "hoodie.base.path",
-)
-"""Beginnings of the options that would change the meaning of a row, a key, a delete or a commit."""
-ALLOWED: Final = frozenset(
-    (
-        "hoodie.table.cdc.enabled",
-        "hoodie.table.cdc.supplemental.logging.mode",
-        "hoodie.table.services.enabled",
-        "hoodie.table.services.incremental.enabled",
-    )
-)
-"""Options that begin like owned ones, and only add to a table: files for Hudi's CDC queries, services."""
 
 
 def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Operation) -> dict[str, str]:
@@ -119,9 +87,9 @@ def keeps_deletes(target: Target) -> bool:
 def check_hudi(table: TableConfig) -> None:
     """Refuse the options that the [hudi] part of a table file must not set."""
     for key in table.hudi:
-        if key not in ALLOWED and (key in OWNED or key.startswith(OWNED_PREFIXES)):
-            problem = "ingest decides this option itself, from [key], [target] and the order of events"
-            raise TableFileError(f"{table.name}.toml", f'hudi."{key}"', problem, "Remove it")
+        reason = refusal(key, OWNED)
+        if reason is not None:
+            raise TableFileError(f"{table.name}.toml", f'hudi."{key}"', *reason)
 
 
 def _identity(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from ingest.hudi.damage import check_files, live_files
 from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
 from ingest.hudi.marker import agree_on_properties
+from ingest.hudi.merger import merger_options
 from ingest.hudi.metaclient import lake_errors, open_client, remove_incomplete_table
 from ingest.hudi.options import DELETE, OP, OPERATION, Operation, hudi_options, keeps_deletes
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
@@ -176,6 +177,8 @@ class HudiTable:
         options = hudi_options(table, key_columns, operation)
         if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
+        stored = (ddl for _, ddl, _ in self.fields() or ())
+        options |= merger_options((*stored, *(ddl for _, ddl in rows.dtypes)))
         parts = fixed.recorded_parts(table, key_columns)
         return self.save(rows, options, table.name, attrs.evolve(checkpoint, table_file=parts))
 

@@ -88,13 +88,15 @@ def test_rejects_of_a_run_that_died_are_void(
     table = make_place(tmp_path, servers, outer_spark, "void")
     table.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
     table.topic.produce([(None, b"\7")])
-    table.edit("[hudi]", '[hudi]\n"hoodie.write.concurrency.mode" = "optimistic_concurrency_control"')
+    obstacle = tmp_path / "lake" / "t" / ".hoodie" / "timeline"
+    obstacle.parent.mkdir(parents=True)
+    obstacle.write_text("")  # where the write needs a folder
 
     assert table.run() == "failed"
     assert table.kept() == {1: None, 3: None}
     assert table.open() == []
 
-    table.edit('"hoodie.write.concurrency.mode" = "optimistic_concurrency_control"', "")
+    obstacle.unlink()
     table.edit('out_of_range = "fail"', 'out_of_range = "null"')
     assert table.run() == "committed"
     assert table.kept() == {3: None}

@@ -6,9 +6,11 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import TableFileError
 from ingest.hudi.option_values import CLASSES, check_values
+from ingest.hudi.options import OWNED
+from ingest.hudi.owned import refusal
 from ingest.java import find_class
 from ingest.names import Subject, Topic
-from ingest.tables import Subjects, TableConfig
+from ingest.tables import Subjects, TableConfig, Target
 
 pytestmark = pytest.mark.spark
 
@@ -25,6 +27,7 @@ TABLE = TableConfig(name="t", topic=Topic("t"), dialect="sqlserver", subjects=Su
         ("hoodie.clean.automatic", "maybe", "true or false"),
         ("hoodie.cleaner.policy", "X", "HoodieCleaningPolicy"),
         ("hoodie.parquet.compression.codec", "foo", "CompressionCodecName"),
+        ("hoodie.compaction.strategy", "org.apache.hudi.NoStrategy", "the name of a class"),
     ],
 )
 def test_a_malformed_value_names_its_option(spark: SparkSession, key: str, value: str, allowed: str) -> None:
@@ -49,8 +52,27 @@ def test_values_that_hudi_takes_pass(spark: SparkSession) -> None:
     check_values(spark, attrs.evolve(TABLE, hudi=options))
 
 
+def test_options_that_exclude_one_of_ours_are_refused(spark: SparkSession) -> None:
+    """ingest compacts merge-on-read tables in the writing job; Hudi schedules or compacts, not both."""
+    table = attrs.evolve(
+        TABLE, target=Target(type="mor"), hudi={"hoodie.compact.schedule.inline": "true"}
+    )
+    with pytest.raises(TableFileError, match="Either of inline compaction"):
+        check_values(spark, table)
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_classes_of_options_are_those_of_the_pinned_version(spark: SparkSession, name: str) -> None:
     """Each has fields of options: one that was renamed would check nothing."""
     types = [field.getType().getSimpleName() for field in find_class(spark, name).getFields()]
     assert "ConfigProperty" in types
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_an_option_is_refused_by_each_of_its_names(spark: SparkSession, name: str) -> None:
+    """Hudi reads older names too."""
+    for field in find_class(spark, name).getFields():
+        if field.getType().getSimpleName() == "ConfigProperty":
+            option = field.get(None)
+            names = [option.key(), *option.getAlternatives()]
+            assert len({refusal(each, OWNED) is None for each in names}) == 1, names

@@ -38,6 +38,23 @@ def table_of(hudi: dict[str, str] | None = None, **target: object) -> TableConfi
         "hoodie.datasource.write.commitmeta.key.prefix",
         "hoodie.combine.before.upsert",
         "hoodie.datasource.write.keygenerator.class",
+        "hoodie.datasource.write.record.merger.impls",
+        "hoodie.write.concurrency.mode",
+        "hoodie.write.concurrency.early.conflict.detection.enable",
+        "hoodie.write.lock.provider",
+        "hoodie.write.lock.zookeeper.url",
+        "hoodie.cleaner.policy.failed.writes",
+        "hoodie.clean.failed.writes.policy",
+        "hoodie.clustering.inline",
+        "hoodie.datasource.clustering.async.enable",
+        "hoodie.logfile.data.block.format",
+        "hoodie.write.schema",
+        "hoodie.avro.schema",
+        "hoodie.write.table.version",
+        "hoodie.timeline.path",
+        "hoodie.metaserver.enabled",
+        "hoodie.table.service.manager.enabled",
+        "hoodie.allow.operation.metadata.field",
     ],
 )
 def test_an_option_that_ingest_decides_is_refused_by_name(key: str) -> None:
@@ -46,6 +63,30 @@ def test_an_option_that_ingest_decides_is_refused_by_name(key: str) -> None:
         hudi_options(table_of({key: "x"}), ["id"], "upsert")
 
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("hoodie.write.concurrency.mode", "only writer"),
+        ("hoodie.clustering.inline", "refuses all later changes"),
+        ("hoodie.logfile.data.block.format", "an older change overwrites"),
+        ("hoodie.write.schema", "schema registry"),
+        ("hoodie.archivelog.folder", "own format and layout"),
+    ],
+)
+def test_a_refused_option_comes_with_its_reason(key: str, reason: str) -> None:
+    """So that its user finds the setting that does the same here, or sees that none can."""
+    with pytest.raises(TableFileError, match=reason):
+        hudi_options(table_of({key: "x"}), ["id"], "upsert")
+
+
+def test_services_and_change_capture_of_the_table_are_allowed() -> None:
+    """They begin like options that ingest decides, and change neither rows nor commits."""
+    allowed = {"hoodie.table.services.enabled": "false", "hoodie.table.cdc.enabled": "true"}
+    options = hudi_options(table_of(allowed), ["id"], "upsert")
+
+    assert {key: options[key] for key in allowed} == allowed
 
 
 def test_a_tuning_option_of_the_user_wins() -> None:
