@@ -1,10 +1,10 @@
 """The record merger of a commit: Spark's own where parquet-avro cannot read the table's files.
 
-Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an Avro
-schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` with the name of its
-Parquet field there, and the schema cannot be printed where that name occurs twice: an array of decimals in the
-structs ("Can't redefine: element"), decimals of one name in several structs.  So the second commit to a file
-failed.  Spark's merger reads the files as Spark does.
+Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an
+Avro schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named
+after its Parquet field, and the schema cannot be printed where that name occurs twice: an array of decimals
+in the structs ("Can't redefine: element", as in apache/hudi#6849), decimals of one name in several structs.
+The second commit to a file then fails.  Spark's merger reads the files as Spark does.
 """
 
 import re

@@ -99,7 +99,7 @@ def _is_class(spark: SparkSession, name: str) -> bool:
 
 
 def _check_config(spark: SparkSession, table: TableConfig) -> None:
-    """Let Hudi and Parquet parse the names of strategies and codecs, and compare options that exclude others."""
+    """Let Hudi and Parquet parse names of strategies and codecs, and find options that exclude each other."""
     jvm: Any = jvm_of(spark)
     properties = jvm.java.util.Properties()
     for key, value in {**tuned(table.target), **table.hudi, **OWNED}.items():

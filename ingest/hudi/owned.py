@@ -12,7 +12,10 @@ _LOCK: Final = (
     "Remove it; [lake] lock and [run] lock_wait_s set the lock",
 )
 _FORMAT: Final = ("ingest reads and writes tables in Hudi's own format and layout only", "Remove it")
-_SCHEMA: Final = ("the columns follow the schema registry", "Remove it; see [types], [columns] and [evolution]")
+_SCHEMA: Final = (
+    "the columns follow the schema registry",
+    "Remove it; see [types], [columns] and [evolution]",
+)
 _CLUSTERING: Final = (
     "a planned clustering refuses all later changes of its rows",
     "Remove it; [target] buckets or partition_by shape the files",

@@ -34,10 +34,12 @@ SHAPES = {
     "deep": "array(named_struct('m', map('k', array({0}))))",
     "arrays": "array(array({0}), cast(null as array<{1}>))",
     "in_struct": "array(named_struct('list', array({0}), 'element', {0}))",
-    "in_structs": "array(named_struct('a', {0}, 'b', named_struct('a', {0}, 'c', array(named_struct('a', {0})))))",
+    "in_structs": """array(named_struct(
+        'a', {0}, 'b', named_struct('a', {0}, 'c', array(named_struct('a', {0})))))""",
 }
 NAMESAKES = {
-    "namesakes": "array(named_struct('a', cast(1 as decimal(38,10)), 'b', named_struct('a', cast(2 as decimal(5,1)))))"
+    "namesakes": """array(named_struct(
+        'a', cast(1 as decimal(38,10)), 'b', named_struct('a', cast(2 as decimal(5,1)))))""",
 }
 COLUMNS = NAMESAKES | {
     f"{shape}_{name}": template.format(value, "timestamp_ntz" if name == "ntz" else _ddl)
@@ -58,7 +60,7 @@ CHANGES = [
     "select 'u' as _cdc_op, '0' as _cdc_position, 1 as id, 99 as v, 'late' as w",
     "select 'u' as _cdc_op, '5' as _cdc_position, 1 as id, 99 as v, 'never' as w where false",
 ]
-"""A column of decimals below an array is added, widened and left out; a row is deleted, another one is late."""
+"""A column of decimals below an array is added, widened, left out; one row is deleted, another one late."""
 CHANGED = f"""
     select 1 as id, 10L as v, cast(null as string) as w,
         array(named_struct('m', array({MONEY}), 'n', cast(null as decimal(9,2)))) as c
@@ -130,7 +132,9 @@ def change(spark: SparkSession, lake: Path, kind: str, index: str) -> list[str]:
 def main(lake: Path) -> None:
     """Write the report."""
     spark = start_session("nested", "local[2]", {}, spark_jars())
-    wrong = [problem for step in (write, change) for target in TARGETS for problem in step(spark, lake, *target)]
+    wrong = [
+        problem for step in (write, change) for target in TARGETS for problem in step(spark, lake, *target)
+    ]
     (lake / "report.json").write_text(json.dumps({"wrong": wrong, "tables": 2 * len(TARGETS)}))
     spark.stop()
 
