@@ -16,8 +16,6 @@ from pyspark.sql import SparkSession
 from ingest.errors import ClockError, JvmZoneError
 from ingest.java import jvm_of
 
-TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
-"""`LOCAL` by default: instants in the zone of the JVM that writes, so that two hosts may disagree."""
 PATIENCE_S: Final = 5.0
 """How far the clocks of two hosts may differ without an error: a writer waits until its own has caught up."""
 _FORMAT: Final = "%Y%m%d%H%M%S%f"

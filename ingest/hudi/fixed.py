@@ -5,23 +5,15 @@ another table type is ignored.  Type, key and partitions are in Hudi's own prope
 ledger.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
-
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 from ingest.errors import TableChangedError
-from ingest.java import jvm_of
+from ingest.hudi.properties import TableProperties
 from ingest.tables import TableConfig
 
-TYPES: Final = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 APPEND_KEY: Final = ("_cdc_partition", "_cdc_offset")
 """The record key of a table in mode `append`."""
-SAMPLE: Final = 64
-"""Rows that show the buckets of a table without a record of them."""
-MAX_BUCKETS: Final = 4096
-_ALL_HASHES: Final = 2**31 - 1
-_BUCKET_DIGITS: Final = 8
 
 
 def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
@@ -45,25 +37,17 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
     return parts | {f"document.columns.{name}.path": column.path for name, column in documents}
 
 
-def check_properties(table: TableConfig, client: Any) -> None:
+def check_properties(table: TableConfig, properties: TableProperties) -> None:
     """Compare a table file with Hudi's properties of the table.  Raises TableChangedError."""
-    config = client.getTableConfig()
-    keys = _names(config.getRecordKeyFields())
-    mode = "append" if keys == APPEND_KEY else "upsert"
-    _compare(table, "target.mode", table.target.mode, mode)
-    _compare(table, "target.type", table.target.type, TYPES[config.getTableType().name()])
-    _compare(
-        table,
-        "target.partition_by",
-        ",".join(table.target.partition_by),
-        ",".join(_names(config.getPartitionFields())),
-    )
+    target = table.target
+    compare(table, "target.mode", target.mode, "append" if properties.keys == APPEND_KEY else "upsert")
+    compare(table, "target.type", target.type, properties.type)
+    compare(table, "target.partition_by", ",".join(target.partition_by), ",".join(properties.partitions))
 
 
-def check_key(table: TableConfig, key_columns: Sequence[str], client: Any) -> None:
+def check_key(table: TableConfig, key_columns: Sequence[str], properties: TableProperties) -> None:
     """Compare the key columns of the compiled table with those of the table.  Raises TableChangedError."""
-    keys = _names(client.getTableConfig().getRecordKeyFields())
-    _compare(table, "key.columns", ",".join(key_columns), ",".join(keys))
+    compare(table, "key.columns", ",".join(key_columns), ",".join(properties.keys))
 
 
 def check_recorded(
@@ -80,44 +64,11 @@ def check_recorded(
         if value == fixed or not (is_policy or (name in recorded and name in parts)):
             continue
         if not is_policy or _stored_as(name, recorded) in columns():
-            _compare(table, name, value, fixed)
+            compare(table, name, value, fixed)
 
 
-def check_buckets(
-    table: TableConfig, spark: SparkSession, path: str, key_columns: Sequence[str], file_groups: Iterable[str]
-) -> None:
-    """Compare index and buckets with a sample of the rows, for a table without a record of them.
-
-    A file group of the bucket index begins with the number of its bucket; `file_groups` are those of the
-    newest commits, or some of them.  Raises TableChangedError.
-    """
-    sample = spark.read.format("hudi").load(path).select("_hoodie_file_name", "_hoodie_record_key")
-    rows = sample.limit(SAMPLE).collect()
-    buckets = [row[0].lstrip(".")[:_BUCKET_DIGITS] for row in rows]
-    is_bucketed = all(bucket.isdigit() for bucket in buckets)
-    if not rows:
-        return
-    _compare(table, "target.index", table.target.index, "bucket" if is_bucketed else "global_simple")
-    if not is_bucketed:
-        return
-    present_buckets = [int(group[:_BUCKET_DIGITS]) for group in file_groups]
-    identifier = jvm_of(spark).org.apache.hudi.index.bucket.BucketIdentifier
-    fields = ",".join(key_columns)
-    hashes = [identifier.getBucketId(row[1], fields, _ALL_HASHES) for row in rows]
-    pairs = [(code, int(bucket)) for code, bucket in zip(hashes, buckets, strict=True)]
-    first = max((*present_buckets, *(bucket for _, bucket in pairs))) + 1
-    if table.target.buckets < first or not _fits(pairs, table.target.buckets):
-        fitting = [str(count) for count in range(first, MAX_BUCKETS + 1) if _fits(pairs, count)]
-        _compare(
-            table, "target.buckets", str(table.target.buckets), " or ".join(fitting[:3]) or "another number"
-        )
-
-
-def _fits(pairs: Sequence[tuple[int, int]], buckets: int) -> bool:
-    return all(code % buckets == bucket for code, bucket in pairs)
-
-
-def _compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
+def compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
+    """Raise TableChangedError where a table file and its table have different values of a key."""
     if value != fixed:
         raise TableChangedError(f"{table.name}.toml", key, value or "unset", fixed or "unset")
 
@@ -126,8 +77,3 @@ def _stored_as(key: str, recorded: Mapping[str, str]) -> str:
     """Return the column that a recorded policy shaped: the policy's own, or its new name."""
     name = key.removeprefix("document.").removeprefix("columns.").rpartition(".")[0]
     return recorded.get(f"columns.{name}.rename", name)
-
-
-def _names(option: Any) -> tuple[str, ...]:
-    """Return the column names in one of Hudi's optional arrays."""
-    return tuple(option.get()) if option.isPresent() else ()

@@ -101,11 +101,11 @@ def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
             problem = "its file in the timeline is empty"
             raise LakeError(f"{path}, commit {instant.requestedTime()}", problem, "Restore the lake's files")
         if PREFIX + "format" in values:
-            yield _entry(path, Instant(instant.requestedTime()), values)
+            yield read_entry(path, Instant(instant.requestedTime()), values)
 
 
-def _entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
-    """Read one entry; a newer format is refused."""
+def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
+    """Read the entry in a commit's metadata.  Raises LakeError for a newer format."""
     version = values[PREFIX + "format"]
     if version != FORMAT:
         raise LakeError(

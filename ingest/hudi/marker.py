@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from ingest.hudi.clock import TIMELINE_ZONE
-from ingest.hudi.options import MARKER
+from ingest.hudi.options import MARKER, TIMELINE_ZONE
 from ingest.java import jvm_of
 
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"

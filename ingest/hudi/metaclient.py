@@ -8,12 +8,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
+from ingest.hudi.damage import RESTORE
 from ingest.hudi.java_errors import is_damage, root_cause
+from ingest.hudi.properties import TYPES, TableProperties
 from ingest.java import hadoop_of, jvm_of
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 """The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
-RESTORE: Final = "Restore the lake's files, or move the folder away to load the table again"
 
 
 def open_client(spark: SparkSession, path: str) -> Any | None:
@@ -31,6 +32,17 @@ def open_client(spark: SparkSession, path: str) -> Any | None:
         client = builder.setConf(conf).setBasePath(path).build()
         _check_timeline(jvm.org.apache.hadoop.fs.Path(path), hadoop, client)
         return client
+
+
+def properties_of(client: Any) -> TableProperties:
+    """Return the properties of an open table that a table file must agree with."""
+    config = client.getTableConfig()
+    keys, partitions = config.getRecordKeyFields(), config.getPartitionFields()
+    return TableProperties(
+        TYPES[config.getTableType().name()],
+        tuple(keys.get()) if keys.isPresent() else (),
+        tuple(partitions.get()) if partitions.isPresent() else (),
+    )
 
 
 def remove_incomplete_table(spark: SparkSession, path: str) -> None:

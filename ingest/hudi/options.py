@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from ingest.errors import TableFileError
-from ingest.hudi.clock import TIMELINE_ZONE
 from ingest.hudi.ledger import PREFIX
 from ingest.hudi.owned import refusal
 from ingest.tables import TableConfig, Target
@@ -12,6 +11,9 @@ from ingest.tables import TableConfig, Target
 OP: Final = "_cdc_op"
 POSITION: Final = "_cdc_position"
 DELETE: Final = "d"
+
+TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
+"""`LOCAL` by default: instants in the zone of the JVM that writes, so that two hosts may disagree."""
 
 Operation = Literal["load", "upsert", "overwrite"]
 """The first commit of a table; a batch; rows in place of all that the table holds."""

@@ -21,13 +21,16 @@ from ingest.errors import (
     WriteError,
 )
 from ingest.hudi import fixed
+from ingest.hudi.bucket_sample import check_buckets
 from ingest.hudi.clock import check_clock
-from ingest.hudi.damage import check_files, live_files
+from ingest.hudi.commits import check_stored_files, committed_files
+from ingest.hudi.damage import live_files
 from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
 from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
-from ingest.hudi.metaclient import lake_errors, open_client, remove_incomplete_table
+from ingest.hudi.metaclient import lake_errors, open_client, properties_of, remove_incomplete_table
+from ingest.hudi.option_values import check_values
 from ingest.hudi.options import DELETE, OP, OPERATION, Operation, hudi_options, keeps_deletes
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
 from ingest.java import jvm_of
@@ -119,12 +122,20 @@ class HudiTable:
         rows = self.rows()
         return rows.where(f"not {DELETED}") if DELETED in rows.columns else rows
 
+    def count_rows(self) -> int:
+        """Count the rows without the soft-deleted ones."""
+        return self.live_rows().count()
+
+    def check_options(self, table: TableConfig) -> None:
+        """Check the values of the `[hudi]` options.  Raises TableFileError."""
+        check_values(self.spark, table)
+
     def check_file(self, table: TableConfig) -> None:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
             return
-        fixed.check_properties(table, client)
+        fixed.check_properties(table, properties_of(client))
         fixed.check_recorded(table, checkpoint.table_file, lambda: self.columns() or {})
 
     def check_key(self, table: TableConfig, key_columns: Sequence[str]) -> None:
@@ -132,10 +143,10 @@ class HudiTable:
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
             return
-        fixed.check_key(table, key_columns, client)
+        fixed.check_key(table, key_columns, properties_of(client))
         if "target.index" not in checkpoint.table_file:
-            groups = {file.file_group for file in live_files(client)}
-            fixed.check_buckets(table, self.spark, self.path, key_columns, groups)
+            groups = {file.file_group for file in live_files(committed_files(client))}
+            check_buckets(table, self.spark, self.path, key_columns, groups)
 
     def check_storage(self, name: str) -> None:
         """Check that the newest commits' files are there, and that the next commit would be the newest.
@@ -154,7 +165,7 @@ class HudiTable:
         client = self._open()
         if client is not None:
             with lake_errors(self.path):
-                check_files(self.spark, self.path, client)
+                check_stored_files(self.spark, self.path, client)
 
     def commit(
         self,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ingest.errors import ClockError
-from ingest.hudi.clock import TIMELINE_ZONE, seconds_ahead
+from ingest.hudi.clock import seconds_ahead
 from ingest.hudi.metaclient import open_client
+from ingest.hudi.options import TIMELINE_ZONE
 from ingest.java import jvm_of
 
 if TYPE_CHECKING:
