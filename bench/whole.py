@@ -31,8 +31,8 @@ from ingest.local.servers import Addresses, down, up
 from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
 from ingest.order.rows import build_rows
-from ingest.run.commit import consumed
 from ingest.run.schemas import fetch_written
+from ingest.run.start import consumed
 from ingest.tables import TableConfig
 
 ROUNDS = 9

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest.hudi import catalog, lake
+    from ingest import java
+    from ingest.hudi import catalog, lake, lake_files, local_files
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.operations import offsets, versions
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.status import TableStatus
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
-    from ingest.run import context, fleet
+    from ingest.run import context, task
     from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
@@ -57,7 +58,9 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     statuses = LazyModule("ingest.operations.status")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
-    context, fleet = LazyModule("ingest.run.context"), LazyModule("ingest.run.fleet")
+    context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
+    lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
+    java = LazyModule("ingest.java")
     following = LazyModule("ingest.run.follow")
 
 
@@ -240,7 +243,7 @@ class Session:
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
         tables, run = self.tables(names), self._run(progress, max_offsets)
-        return fleet.work_on_tables(run, tables, self._process, planning.PlanTask)
+        return task.work_on_tables(run, tables, lambda: self._process, planning.PlanTask)
 
     def run(
         self,
@@ -256,7 +259,7 @@ class Session:
         `stop` it shows only there and in the report.
         """
         tables, run = self.tables(names), self._run(progress, max_offsets, stop)
-        report = fleet.run_tables(run, tables, self._process, raises_signal=stop is None)
+        report = task.run_tables(run, tables, lambda: self._process, raises_signal=stop is None)
         if self._started and self._class_archive and any(table.instant for table in report.tables):
             self._class_archive.write_at_exit(self._session)
         return report
@@ -282,7 +285,7 @@ class Session:
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
         tables, run = self.tables(names), self._run(progress)
-        return fleet.work_on_tables(run, tables, self._process, statuses.StatusTask)
+        return task.work_on_tables(run, tables, lambda: self._process, statuses.StatusTask)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; a commit in the table's history."""
@@ -314,11 +317,23 @@ class Session:
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
     ) -> "context.Run":
-        """Begin a run, with an id of its own; starts Spark."""
-        progress("", "starting Spark")
+        """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
+
+        def start_spark() -> "SparkSession":
+            progress("", "starting Spark")
+            return self.spark
+
+        files = lake_files.LakeFiles(self.settings.lake, self._default_fs())
         return context.Run(
-            str(uuid.uuid4()), self.settings, self.spark, self.registry, max_offsets, progress, stop or Stop()
-        )
+            str(uuid.uuid4()), self.settings, files, start_spark, lambda: self.registry,
+            max_offsets, progress, stop or Stop(),
+        )  # fmt: skip
+
+    def _default_fs(self) -> str:
+        """Return Hadoop's file system of paths without a scheme; ask Spark if it has started."""
+        if self._given is not None or "_session" in self.__dict__:
+            return str(java.hadoop_of(self._session).get("fs.defaultFS"))
+        return local_files.default_fs(self.settings.spark.conf)
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

@@ -21,6 +21,8 @@ _CONF_FOLDERS: Final[Mapping[str, str]] = {
 }
 """Environment variables that put a folder on the JVM's class path, and the folder below."""
 _CONF_FILES: Final = ("core-site.xml", "spark-defaults.conf")
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, whose settings this process does not see."""
 _CHECKSUMS: Final = struct.Struct(">4sI")
 """The head of a checksum file: magic bytes, and the bytes per checksum (ChecksumFileSystem)."""
 _MAGIC: Final = b"crc\0"
@@ -35,7 +37,7 @@ def default_fs(spark_conf: Mapping[str, str]) -> str:
 
     `spark_conf` are the settings of a Spark session that is not started yet.
     """
-    if any(key.startswith(_HADOOP_FS) for key in spark_conf):
+    if _SUBMITTED in os.environ or any(key.startswith(_HADOOP_FS) for key in spark_conf):
         return ""
     folders = [Path(os.environ[name], below) for name, below in _CONF_FOLDERS.items() if os.environ.get(name)]
     files = (folder / name for folder in folders for name in _CONF_FILES)

@@ -79,6 +79,8 @@ class TableFiles:
 
     def count_rows(self) -> int:
         """Count the rows.  Raises UnclearFilesError where rows are soft-deleted, or in log files."""
+        if self.checkpoint() is None:
+            raise UnclearFilesError(f"{self.path}: does not exist")
         schema = self._timeline.commits[0].read()["extraMetadata"].get("schema") or ""
         if not schema or f'"{DELETED}"' in schema:
             raise UnclearFilesError(f"{self.path}: rows may be soft-deleted")

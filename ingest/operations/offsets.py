@@ -7,12 +7,13 @@ import attrs
 
 from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.operations.status import TableStatus, table_status
-from ingest.run.commit import consumed
 from ingest.run.context import Run
+from ingest.run.start import consumed
 from ingest.tables import TableConfig
 
 _ENDS: Final = ("earliest", "latest")
@@ -32,7 +33,7 @@ def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
             raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
         check_topic(table.topic, consumed(table, last))
         stored.move(table, _moved(run, last, to, marks))
-        return table_status(run, table, marks)
+        return table_status(stored, table, marks, None, lambda: count_open(run.lake, table))
 
 
 def _moved(run: Run, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]) -> LedgerEntry:

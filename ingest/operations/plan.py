@@ -24,14 +24,14 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.versions import PlannedChange, planned
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.registry import Registry, deleted_versions
 from ingest.run.batch import PreparedBatch
 from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
 from ingest.run.context import Run
 from ingest.run.report import by_text
 from ingest.run.schemas import PayloadSchemas, compile_written
-from ingest.run.table import find_start
+from ingest.run.start import Start, StoredTable, find_start
 from ingest.tables import TableConfig
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
@@ -135,14 +135,12 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
     """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error."""
     plan = TablePlan(table.name, table.topic, "idle")
     try:
-        start = find_start(run, table, watermarks)
+        start = _find_start(run, run.lake.table(table), table, watermarks)
+        if start.ranges.is_empty:
+            return _plan_idle(run, table, start)
         plan = attrs.evolve(plan, is_new=start.last is None, ranges=start.ranges)
         met_ids = known_ids(start.last)
-        if start.ranges.is_empty and not _has_new_versions(run.registry, table, met_ids):
-            return plan
         schemas = fetch_known(run, table, start.ranges, start.watermarks)
-        if start.ranges.is_empty:
-            return _idle(run, table, plan, schemas, met_ids)
         plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
         with prepared(run, table, start.last, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, met_ids)
@@ -150,6 +148,20 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
     except IngestError as error:
         return stopped(plan, error)
     return attrs.evolve(plan, verdict="commit")
+
+
+def plan_by_files(
+    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
+) -> TablePlan | None:
+    """Plan a table without pending messages, without a JVM; None if messages are pending."""
+    start = _find_start(run, run.files.table(table), table, watermarks)
+    return _plan_idle(run, table, start) if start.ranges.is_empty else None
+
+
+def _find_start(
+    run: Run, stored: StoredTable, table: TableConfig, watermarks: Mapping[Partition, Watermark]
+) -> Start:
+    return find_start(stored, table, watermarks, run.settings.kafka, run.max_offsets)
 
 
 def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[SchemaId, ...]) -> bool:
@@ -166,10 +178,23 @@ def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[Sch
     return not numbers or registry.version(subjects.value, max(numbers)).id not in met_ids
 
 
-def _idle(
+def _plan_idle(run: Run, table: TableConfig, start: Start) -> TablePlan:
+    """Plan a table without pending messages: a run passes with any schemas."""
+    plan = TablePlan(table.name, table.topic, "idle", is_new=start.last is None, ranges=start.ranges)
+    met_ids = known_ids(start.last)
+    try:
+        if not _has_new_versions(run.registry, table, met_ids):
+            return plan
+        schemas = fetch_known(run, table, start.ranges, start.watermarks)
+        return _with_versions(run, table, plan, schemas, met_ids)
+    except IngestError as error:
+        return stopped(plan, error)
+
+
+def _with_versions(
     run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
 ) -> TablePlan:
-    """Complete the plan of a table without pending messages: a run passes with any schemas."""
+    """Add the versions that are new to an idle table."""
     try:
         return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
     except (SchemaError, UnmappedTypeError) as error:
@@ -293,6 +318,10 @@ class PlanTask:
     def work(self, run: Run, table: TableConfig) -> TablePlan:
         """Plan one table."""
         return plan_table(run, table, self.watermarks.of(table.topic))
+
+    def work_by_files(self, run: Run, table: TableConfig) -> TablePlan | None:
+        """Plan one table without pending messages."""
+        return plan_by_files(run, table, self.watermarks.of(table.topic))
 
     def finish(self, run: Run, table: TableConfig, result: TablePlan | IngestError, _: float) -> TablePlan:
         """Make a plan of an error, too."""

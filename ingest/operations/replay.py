@@ -15,18 +15,18 @@ from ingest.kafka.breaks import check_topic
 from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.run.batch import Batch, PreparedBatch, decoded_batch
 from ingest.run.commit import (
     account,
     commit_rows,
-    consumed,
     rows_to_write,
     table_state,
     with_tombstones,
 )
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, fetch_written
+from ingest.run.start import consumed
 from ingest.tables import TableConfig
 
 

@@ -1,24 +1,28 @@
 """Each table's last commit against its topic: rows, open rejects, lag."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ingest.errors import IngestError, LakeError, OffsetError
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.rejects import count_open
-from ingest.hudi.table import HudiTable
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
+from ingest.lazy import LazyModule
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.source_ddl import SourceChange, read_changes
-from ingest.run.commit import pending
 from ingest.run.context import Run
 from ingest.run.lag import source_lag_s
 from ingest.run.report import by_text
+from ingest.run.start import StoredTable, pending
 from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi import rejects as rejected
+else:  # most tables are read without Spark
+    rejected = LazyModule("ingest.hudi.rejects")
 
 
 @attrs.frozen
@@ -75,10 +79,20 @@ class StatusTask:
     def work(self, run: Run, table: TableConfig) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
         run.enter(table, "reading its status")
+        return self._read(run, table, run.lake.table(table), lambda: rejected.count_open(run.lake, table))
+
+    def work_by_files(self, run: Run, table: TableConfig) -> TableStatus:
+        """Read the same, without a JVM."""
+        return self._read(run, table, run.files.table(table), lambda: run.files.count_open(table))
+
+    def _read(
+        self, run: Run, table: TableConfig, stored: StoredTable, count_open: Callable[[], int]
+    ) -> TableStatus:
         marks, error = self.watermarks.found.get(table.topic), self.watermarks.errors.get(table.topic)
-        status = table_status(run, table, marks, error)
+        status = table_status(stored, table, marks, error, count_open)
         try:
-            return attrs.evolve(status, changes=read_changes(run.settings, run.registry, table))
+            changes = read_changes(run.settings, run.registry, table) if table.schema_changes else ()
+            return attrs.evolve(status, changes=changes)
         except IngestError as unreadable:
             return attrs.evolve(status, error=status.error or unreadable)
 
@@ -88,18 +102,20 @@ class StatusTask:
         """Make a status of an error, too."""
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
-            return TableStatus(table.name, table.topic, run.lake.table(table).path, error=result)
+            return TableStatus(
+                table.name, table.topic, run.settings.lake.table_path(table.name), error=result
+            )
         return result
 
 
 def table_status(
-    run: Run,
+    stored: StoredTable,
     table: TableConfig,
     marks: Mapping[Partition, Watermark] | None,
-    error: IngestError | None = None,
+    error: IngestError | None,
+    count_open: Callable[[], int],
 ) -> TableStatus:
     """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
-    stored = run.lake.table(table)
     stored.check_file(table)
     last = stored.checkpoint()
     lag = None
@@ -115,14 +131,14 @@ def table_status(
         stored.path,
         last,
         lag,
-        rows=None if last is None or isinstance(error, LakeError) else stored.live_rows().count(),
-        rejects=count_open(run.lake, table) if last else 0,
+        rows=None if last is None or isinstance(error, LakeError) else stored.count_rows(),
+        rejects=count_open() if last else 0,
         source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
         error=error,
     )
 
 
-def _damage(stored: HudiTable) -> IngestError | None:
+def _damage(stored: StoredTable) -> IngestError | None:
     """Return the error of files that the newest commits wrote and storage lacks."""
     try:
         stored.check_files()

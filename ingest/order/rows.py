@@ -12,8 +12,9 @@ from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql, patch_sql
 from ingest.compile.row_model import Append, Coordinates, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
+from ingest.order.batch_counts import BatchCounts
 from ingest.order.bookkeeping import bookkeeping
-from ingest.order.counts import BatchCounts, older_position_sql, older_sql
+from ingest.order.counts import older_position_sql, older_sql
 from ingest.order.soft_delete import (
     MARK,
     alive_value,

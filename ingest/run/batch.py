@@ -21,7 +21,8 @@ from ingest.errors import DecodeError
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import count_slices, read
 from ingest.names import SchemaId
-from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.batch_counts import BatchCounts
+from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key, rejected
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules

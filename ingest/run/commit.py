@@ -11,8 +11,8 @@ from ingest.hudi.catalog import register
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import Operation
-from ingest.kafka.breaks import Consumed, Watermark
-from ingest.kafka.ranges import TopicRanges, plan_ranges
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, SchemaId
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
@@ -23,26 +23,6 @@ from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.tables import TableConfig
 from ingest.typemap.sql import ident
-
-
-def pending(
-    table: TableConfig,
-    last: LedgerEntry | None,
-    watermarks: Mapping[Partition, Watermark],
-    max_offsets: int | None,
-) -> TopicRanges:
-    """Return the offset ranges of a run."""
-    return plan_ranges(table.topic, consumed(table, last), watermarks, max_offsets)
-
-
-def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
-    """Return how far a table has read its topic."""
-    keeps_all = table.target.mode == "append"
-    if last is None:
-        return Consumed(table.name, keeps_all=keeps_all)
-    return Consumed(
-        table.name, last.next_offsets, last.high_offsets, last.topic_id, keeps_all, topic=last.topic
-    )
 
 
 def fetch_known(

@@ -1,17 +1,32 @@
 """Values that the tables of one run share."""
 
-from contextlib import AbstractContextManager
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
-from pyspark.sql import SparkSession
 
-from ingest.hudi.lake import Lake
-from ingest.hudi.lock import LockHandle, locked
+from ingest.errors import IngestError
+from ingest.hudi.lake_files import LakeFiles
+from ingest.lazy import LazyModule
 from ingest.registry import Registry
 from ingest.settings import Settings
 from ingest.stop import Stop
 from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from ingest.hudi import lake as lakes
+    from ingest.hudi import lock as locks
+    from ingest.hudi.lake import Lake
+    from ingest.hudi.lock import LockHandle
+else:
+    lakes, locks = LazyModule("ingest.hudi.lake"), LazyModule("ingest.hudi.lock")
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -30,33 +45,64 @@ class Jvm(Protocol):
     def cause(self) -> str:
         """Say how it ended, as far as known."""
 
-    def restart(self) -> SparkSession | None:
+    def restart(self) -> "SparkSession | None":
         """Start another one; None if it belongs to the caller.  Raises the errors of a start."""
 
 
 @attrs.frozen
 class Run:
-    """Settings, Spark session, registry and stop of one run, shared by its tables."""
+    """Settings, Spark session, registry and stop of one run, shared by its tables.
+
+    Spark starts with the first table that needs it.
+    """
 
     run_id: str
     settings: Settings
-    spark: SparkSession
-    registry: Registry
+    files: LakeFiles
+    """The tables as far as their files answer without a JVM."""
+    start_spark: "Callable[[], SparkSession]"
+    open_registry: "Callable[[], Registry]"
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
-    lake: Lake = attrs.field(init=False)
-    """The tables, each opened once."""
 
-    @lake.default
-    def _open_lake(self) -> Lake:
-        return Lake(self.spark, self.settings.lake)
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The Spark session, started at its first use."""
+        return self.start_spark()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, opened at its first use: its client takes longer to load than an idle run."""
+        return self.open_registry()
+
+    @cached_property
+    def lake(self) -> "Lake":
+        """The tables, each opened once."""
+        return lakes.Lake(self.spark, self.settings.lake)
 
     def enter(self, table: TableConfig, step: str) -> None:
         """Enter a table's next step, unless the table has to stop: then raise the reason."""
         self.stop.enter(table.name, step)
         self.progress(table.name, step)
 
-    def locked(self, table: TableConfig) -> AbstractContextManager[LockHandle]:
+    def locked(self, table: TableConfig) -> "AbstractContextManager[LockHandle]":
         """Hold the table's lock."""
-        return locked(self.spark, self.settings.lake, table.name, self.run_id, self.settings.run.lock_wait_s)
+        wait_s = self.settings.run.lock_wait_s
+        return locks.locked(self.spark, self.settings.lake, table.name, self.run_id, wait_s)
+
+
+class TableTask(Protocol[T]):
+    """Work on single tables, and the results that a fleet collects."""
+
+    def work_by_files(self, run: Run, table: TableConfig) -> T | None:
+        """Work on one table without a JVM; None if it needs one.  May raise anything.
+
+        Only an IngestError counts as a result: after any other exception `work` is called.
+        """
+
+    def work(self, run: Run, table: TableConfig) -> T:
+        """Work on one table, in the table's thread.  May raise anything."""
+
+    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
+        """Return the final result of a table, in the caller's thread."""

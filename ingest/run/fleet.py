@@ -5,9 +5,8 @@ that were at work, since each of them may have caused it.  A table that loses a 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Final, Generic, TypeVar
 
 import attrs
 from py4j.protocol import Py4JError
@@ -21,13 +20,9 @@ from ingest.errors import (
     UnexpectedError,
 )
 from ingest.hudi.java_errors import class_names, root_cause
-from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.log import logger
-from ingest.run.context import Jvm, Run
-from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
-from ingest.run.report import RunReport, TableOutcome, failed
+from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.supervisor import Shift, Supervisor
-from ingest.run.table import run_table
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
@@ -36,16 +31,6 @@ T = TypeVar("T")
 _KAFKA_DOWN: Final = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
 """Java exceptions of a broker that went away while its records were read."""
 _MAX_RESTARTS: Final = 8
-
-
-class TableTask(Protocol[T]):
-    """Work on single tables, and the results that a fleet collects."""
-
-    def work(self, run: Run, table: TableConfig) -> T:
-        """Work on one table, in the table's thread.  May raise anything."""
-
-    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
-        """Return the final result of a table, in the caller's thread."""
 
 
 @attrs.define(eq=False)
@@ -110,7 +95,7 @@ class Fleet(Generic[T]):
         if spark is None:
             return False
         logger(__name__).warning("jvm.restarted", cause=cause)
-        self.run = attrs.evolve(self.run, spark=spark)
+        self.run = attrs.evolve(self.run, start_spark=lambda: spark)
         return True
 
     def _attempt(self, table: TableConfig) -> T | IngestError:
@@ -142,59 +127,3 @@ def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkExcep
     if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
         return JvmMemoryError(table.name, problem)
     return UnexpectedError(f"table {table.name}", problem)
-
-
-@attrs.frozen
-class RunTask:
-    """Brings tables up to date (a `TableTask`)."""
-
-    watermarks: Watermarks
-    aftermaths: dict[str, Aftermath | None] = attrs.Factory(dict)
-
-    def work(self, run: Run, table: TableConfig) -> TableOutcome:
-        """Run one table, then measure it."""
-        try:
-            return run_table(run, table, self.watermarks.of(table.topic))
-        finally:
-            self.aftermaths[table.name] = look_after(run, table)
-
-    def finish(
-        self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
-    ) -> TableOutcome:
-        """Add the measures, and log the outcome."""
-        if isinstance(result, IngestError):
-            result = failed(table.name, table.topic, result, seconds)
-        ends = self.watermarks.found.get(table.topic)
-        outcome = measured(table, result, ends, self.aftermaths.get(table.name))
-        run.progress(table.name, outcome.outcome)
-        log_table(run.run_id, outcome)
-        return outcome
-
-
-def work_on_tables(
-    run: Run,
-    tables: Sequence[TableConfig],
-    jvm: Jvm,
-    make_task: Callable[[Watermarks], TableTask[T]],
-    *,
-    raises_signal: bool = True,
-) -> tuple[T, ...]:
-    """Work on every table, with the ends that its topic has now; return the results in the tables' order.
-
-    Raises only errors that concern all tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in
-    order; then the signal is raised again, unless the caller looks at the run's `stop` itself.
-    """
-    watermarks = fetch_watermarks(run.settings.kafka, [table.topic for table in tables])
-    results = Fleet(run, make_task(watermarks), jvm).work(tables)
-    if raises_signal:
-        run.stop.raise_signal()
-    return results
-
-
-def run_tables(run: Run, tables: Sequence[TableConfig], jvm: Jvm, *, raises_signal: bool = True) -> RunReport:
-    """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
-    started = datetime.now(UTC)
-    outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
-    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
-    log_run(report)
-    return report

@@ -1,22 +1,27 @@
 """Measure a table when a run is done with it: from what the run has seen anyway, but for the open rejects."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ingest.errors import OffsetError
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark
+from ingest.lazy import LazyModule
 from ingest.log import logger
 from ingest.moments import moment_or_none
 from ingest.names import Partition
-from ingest.run.commit import pending
 from ingest.run.context import Run
 from ingest.run.lag import source_lag_s
 from ingest.run.report import RunReport, TableOutcome
+from ingest.run.start import pending
 from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi import rejects
+else:  # an idle run does without Spark
+    rejects = LazyModule("ingest.hudi.rejects")
 
 
 @attrs.frozen
@@ -30,7 +35,7 @@ class Aftermath:
 def look_after(run: Run, table: TableConfig) -> Aftermath | None:
     """Look at a table after its run, in the table's own thread; None if that fails, which fails no table."""
     try:
-        open_rejects = count_open(run.lake, table) if run.settings.run.metrics else None
+        open_rejects = rejects.count_open(run.lake, table) if run.settings.run.metrics else None
         return Aftermath(run.lake.table(table).checkpoint(), open_rejects)
     except Exception as error:  # noqa: BLE001  the table may have its commit already
         logger(__name__).debug("measure.failed", table=table.name, exc_info=error)

@@ -12,7 +12,7 @@ from ingest.compile.diff import SchemaChange
 from ingest.errors import DecodeError, IngestError, RetryableError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.report import (
     Applied,
     Offsets,

@@ -10,31 +10,18 @@ from collections.abc import Mapping
 
 import attrs
 
-from ingest.errors import OffsetError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
-from ingest.hudi.option_values import check_values
-from ingest.hudi.options import check_hudi
 from ingest.kafka.breaks import Watermark
-from ingest.kafka.ranges import TopicRanges
-from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.batch import PreparedBatch
-from ingest.run.commit import account, commit_rows, fetch_known, pending, prepared, rows_to_write
+from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
 from ingest.run.context import Run
 from ingest.run.lag import Measures
 from ingest.run.rejects import write_rejects
 from ingest.run.report import TableOutcome
+from ingest.run.start import Start, find_start
 from ingest.tables import TableConfig
-
-
-@attrs.frozen
-class Start:
-    """The table's last commit, the ranges to read, and the ends of the topic that bound them."""
-
-    last: LedgerEntry | None
-    ranges: TopicRanges
-    watermarks: Mapping[Partition, Watermark]
 
 
 def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
@@ -43,11 +30,11 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
     Checks for new messages before it takes the lock: an idle table does not pay for one.
     """
     started = time.monotonic()
-    start = find_start(run, table, watermarks)
+    start = _find_start(run, table, watermarks)
     if not start.ranges.is_empty:
         with run.locked(table) as lock:
             run.lake.table(table).refresh()  # another run may have committed
-            start = find_start(run, table, watermarks)
+            start = _find_start(run, table, watermarks)
             if not start.ranges.is_empty:
                 outcome = _run_locked(run, table, start, lock)
                 return attrs.evolve(outcome, seconds=time.monotonic() - started)
@@ -55,23 +42,8 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
     return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
 
 
-def find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
-    """Compare the table's last commit with the topic, after the checks of the table file.
-
-    Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
-    """
-    check_hudi(table)
-    check_values(run.spark, table)
-    stored = run.lake.table(table)
-    stored.check_file(table)
-    last = stored.checkpoint()
-    try:
-        return Start(last, pending(table, last, watermarks, run.max_offsets), watermarks)
-    except OffsetError:
-        # Another run may have committed beyond the ends that this run fetched at its start.
-        kafka = run.settings.kafka
-        marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
-        return Start(last, pending(table, last, marks, run.max_offsets), marks)
+def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
+    return find_start(run.lake.table(table), table, watermarks, run.settings.kafka, run.max_offsets)
 
 
 def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) -> TableOutcome:

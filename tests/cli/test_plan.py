@@ -15,7 +15,7 @@ from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
 from ingest.operations.plan import ColumnChange, TablePlan, VersionPlan, exit_code
 from ingest.operations.versions import planned
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.tables import Subjects, TableConfig
 
 TOPIC = Topic("srv.dbo.orders")

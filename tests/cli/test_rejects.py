@@ -8,7 +8,7 @@ import pytest
 from ingest.cli.rejects import print_list, print_replayed, print_whole
 from ingest.operations.rejects import Reject, Rejects
 from ingest.operations.replay import Replayed
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LONG = "value: not readable with its own schema, id 7: " + "x" * 300

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.compile.evolve import evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
-from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.batch_counts import BatchCounts
+from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
 from ingest.order.rows import build_rows
 from ingest.testing import framed

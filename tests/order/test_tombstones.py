@@ -17,7 +17,8 @@ from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events, explain_rejects
 from ingest.names import SchemaId, Subject
 from ingest.names import Topic as Name
-from ingest.order.counts import BatchCounts, count_batch
+from ingest.order.batch_counts import BatchCounts
+from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows

@@ -10,7 +10,7 @@ from ingest import avro
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import compile_table
 from ingest.names import SchemaId
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.run.batch import Assumptions, Attempt, Batch, TableState
 from ingest.testing import Topic
 from ingest.testing.servers import Memory

@@ -19,7 +19,7 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.names import Instant, Topic
 from ingest.operations.health import health, parse_bound
 from ingest.operations.status import TableStatus
-from ingest.order.counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts
 from ingest.run.lag import Measures, source_lag_s
 from ingest.run.measure import log_run, log_table
 from ingest.run.openmetrics import parse_gateway, publish

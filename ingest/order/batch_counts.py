@@ -1,0 +1,79 @@
+"""The counts of a batch, as values."""
+
+from datetime import datetime
+
+import attrs
+
+from ingest.compile.event import TOMBSTONE
+from ingest.moments import to_millis
+from ingest.names import SchemaId
+
+
+@attrs.frozen
+class BatchCounts:
+    """The counts of a batch.  `read` is the sum of all counts of messages."""
+
+    upserted: int = 0
+    deleted: int = 0
+    superseded: int = 0
+    ignored: dict[str, int] = attrs.Factory(dict)
+    rejected: int = 0
+    schema_ids: tuple[SchemaId, ...] = ()
+    """The schemas of the messages that are not rejected."""
+    rejected_ids: tuple[SchemaId, ...] = ()
+    """The schemas of rejected messages."""
+    max_source_ts: datetime | None = None
+    rows_needing_stored_values: int = 0
+    """Rows with missing values that only the table has."""
+    soft_deletes_needing_stored_values: int = 0
+    """Rows to mark as deleted with values that only the table has."""
+    partials: int = 0
+    """Changes that lack values and follow the newest whole row of their key."""
+    read_bytes: int = 0
+    """Keys and values of all messages."""
+    bare_tombstones: int = 0
+    """Keys whose last message is a tombstone without its delete: the table may hold their row."""
+    bare_over_changes: int = 0
+    """The number of these with changes in the batch, which count as superseded."""
+    truncated_at: str | None = None
+    """The position of the newest truncate to apply: all older rows are deleted."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the rows to write depend on stored ones."""
+        return bool(
+            self.rows_needing_stored_values
+            or self.soft_deletes_needing_stored_values
+            or self.bare_tombstones
+            or self.truncated_at
+        )
+
+    def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
+        """Count as deletes the tombstones that delete this number of stored rows."""
+        tombstones = self.ignored.get(TOMBSTONE, 0) - rows
+        counts = {**self.ignored, TOMBSTONE: tombstones}
+        ignored = {kind: count for kind, count in counts.items() if kind != TOMBSTONE or count}
+        return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
+
+    @property
+    def max_source_ms(self) -> int | None:
+        """The newest source time, in ms since 1970."""
+        return None if self.max_source_ts is None else to_millis(self.max_source_ts)
+
+    @property
+    def read(self) -> int:
+        """Messages read from the range."""
+        changes = self.upserted + self.deleted + self.superseded
+        return changes + sum(self.ignored.values()) + self.rejected
+
+    def counters(self) -> dict[str, int]:
+        """Return the counts as a commit stores them."""
+        ignored = {f"ignored.{kind}": count for kind, count in self.ignored.items()}
+        return {
+            "read": self.read,
+            "upserted": self.upserted,
+            "deleted": self.deleted,
+            "superseded": self.superseded,
+            **({"rejected": self.rejected} if self.rejected else {}),
+            **ignored,
+        }

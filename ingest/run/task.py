@@ -1,0 +1,109 @@
+"""Work on many tables: first without a JVM, by their files; Spark starts for the tables that need it."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from ingest.errors import IngestError, StoppedError
+from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.lazy import LazyModule
+from ingest.run.by_files import work_by_files
+from ingest.run.context import Jvm, Run, TableTask
+from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
+from ingest.run.report import RunReport, TableOutcome, failed
+from ingest.run.start import find_start
+from ingest.stop import listening
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.run import fleet
+    from ingest.run import table as running
+else:
+    fleet, running = LazyModule("ingest.run.fleet"), LazyModule("ingest.run.table")
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class RunTask:
+    """Brings tables up to date (a `TableTask`)."""
+
+    watermarks: Watermarks
+    aftermaths: dict[str, Aftermath | None] = attrs.Factory(dict)
+
+    def work_by_files(self, run: Run, table: TableConfig) -> TableOutcome | None:
+        """Return the outcome of a table without new messages."""
+        started, stored = time.monotonic(), run.files.table(table)
+        open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
+        self.aftermaths[table.name] = Aftermath(stored.checkpoint(), open_rejects)
+        marks = self.watermarks.of(table.topic)
+        start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
+        if not start.ranges.is_empty:
+            return None
+        seconds = time.monotonic() - started
+        return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
+
+    def work(self, run: Run, table: TableConfig) -> TableOutcome:
+        """Run one table, then measure it."""
+        try:
+            return running.run_table(run, table, self.watermarks.of(table.topic))
+        finally:
+            self.aftermaths[table.name] = look_after(run, table)
+
+    def finish(
+        self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
+    ) -> TableOutcome:
+        """Add the measures, and log the outcome."""
+        if isinstance(result, IngestError):
+            result = failed(table.name, table.topic, result, seconds)
+        ends = self.watermarks.found.get(table.topic)
+        outcome = measured(table, result, ends, self.aftermaths.get(table.name))
+        run.progress(table.name, outcome.outcome)
+        log_table(run.run_id, outcome)
+        return outcome
+
+
+def work_on_tables(
+    run: Run,
+    tables: Sequence[TableConfig],
+    jvm: Callable[[], Jvm],
+    make_task: Callable[[Watermarks], TableTask[T]],
+    *,
+    raises_signal: bool = True,
+) -> tuple[T, ...]:
+    """Work on every table, with the ends that its topic has now; return the results in the tables' order.
+
+    Starts Spark only if a table needs it; `jvm` is the one below it.  Raises only errors that concern all
+    tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in order; then the signal is raised
+    again, unless the caller looks at the run's `stop` itself.
+    """
+    task = make_task(fetch_watermarks(run.settings.kafka, [table.topic for table in tables]))
+    with listening(run.stop):
+        results = work_by_files(run, task, tables)
+    remaining = [table for table in tables if table.name not in results]
+    if run.stop.signal:
+        results |= {
+            table.name: task.finish(run, table, StoppedError(table.name, run.stop.signal), 0.0)
+            for table in remaining
+        }
+    elif remaining:
+        _ = run.registry, run.spark  # an error of theirs concerns all tables
+        worked = fleet.Fleet(run, task, jvm()).work(remaining)
+        results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
+    if raises_signal:
+        run.stop.raise_signal()
+    return tuple(results[table.name] for table in tables)
+
+
+def run_tables(
+    run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm], *, raises_signal: bool = True
+) -> RunReport:
+    """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
+    started = datetime.now(UTC)
+    outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
+    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
+    log_run(report)
+    return report
