@@ -14,7 +14,7 @@ from ingest.jdk import find_java
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
-from ingest.registry import Registered, Registry, open_registry
+from ingest.registry import Registered, Registry, open_registry, suggesting
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
 from ingest.stop import Stop
@@ -179,7 +179,8 @@ class Session:
 
     def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
         """Describe a subject's version, the latest by default, column by column."""
-        registered = self.registry.version(Subject(subject), -1 if version is None else version)
+        with suggesting(self.registry, Subject(subject)):
+            registered = self.registry.version(Subject(subject), -1 if version is None else version)
         *references, text = self.registry.with_references(registered)
         where = label(registered)
         return registered, describe(avro.parse(text, references, where=where), where)
@@ -188,7 +189,8 @@ class Session:
         """Compare two versions of a table's value subject, or of any subject: by default the last two."""
         table = self._find_table(name)
         subject = table.subjects.value if table and table.subjects.value else Subject(name)
-        return versions.compare(self.registry, subject, table, old, new)
+        with suggesting(self.registry, subject):
+            return versions.compare(self.registry, subject, table, old, new)
 
     def history(self, name: str) -> "tuple[SubjectVersion, ...]":
         """Return the versions of a table's value subject, and the commits that read them."""

@@ -12,6 +12,7 @@ from itertools import product
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
+from ingest.cli.heartbeat import Steps, heartbeat
 from ingest.lazy import LazyModule
 from ingest.names import first_few
 
@@ -248,17 +249,17 @@ def spin(text: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def show_progress() -> Iterator["Progress"]:
-    """Show each table's step while it works, on a terminal; elsewhere stay silent."""
-    steps: dict[str, str] = {}
-    with spin("starting") as show:
+def show_progress(heartbeat_s: float = 0.0) -> Iterator["Progress"]:
+    """Show each table's step while it works, on a terminal; elsewhere log the steps every `heartbeat_s`."""
+    steps = Steps()
+    interval_s = 0.0 if sys.stderr.isatty() else heartbeat_s
+    with spin("starting") as show, heartbeat(steps, interval_s):
 
         def note(table: str, step: str) -> None:
-            steps.pop("", None)  # a step of no table ends when the next one begins
-            steps[table] = step
+            steps.begin(table, step)
             if step in _ENDED:
-                steps.pop(table)
-            show(first_few([f"{name} {step}".strip() for name, step in steps.items()]) or "finishing")
+                steps.end(table)
+            show(first_few(steps.names()) or "finishing")
 
         yield note
 

@@ -47,7 +47,7 @@ def plan(
     Example: `ingest plan server1_dbo_customers`
     """
     claim_stdout()
-    with deployment.open() as session, show_progress() as progress:
+    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
         plans = session.plan(tables, max_offsets=max_offsets, progress=progress)
     if json:
         print_json([table_plan.to_json() for table_plan in plans])

@@ -96,7 +96,7 @@ def replay(
     if offset is not None and partition is None:
         raise UsageError("--offset needs --partition", "An offset is unique only within its partition")
     claim_stdout()
-    with deployment.open() as session, show_progress() as progress:
+    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
         replayed = session.replay(table, partition=partition, offset=offset, progress=progress)
     if json:
         print_json(replayed.to_json())

@@ -68,7 +68,10 @@ def run(
         check_target(target)
 
         def run_once(stop: Stop) -> "RunReport":
-            with show_progress() as progress, publish_failure(target, session, tables):
+            with (
+                show_progress(session.settings.run.heartbeat_s) as progress,
+                publish_failure(target, session, tables),
+            ):
                 result = session.run(tables, max_offsets=max_offsets, progress=progress, stop=stop)
             # Before Spark closes: that takes time which a stopped process may not get.
             if report:

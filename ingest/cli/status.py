@@ -37,7 +37,7 @@ def status(
     """
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
-    with deployment.open() as session, show_progress() as progress:
+    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
         results = session.status(tables, progress=progress)
     if json:
         print_json([{**status.to_json(), "health": health(status, bound)} for status in results])

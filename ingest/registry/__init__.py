@@ -7,6 +7,7 @@ from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
 from ingest.registry.absent import AbsentRegistry
 from ingest.registry.folder import FolderRegistry
+from ingest.registry.hints import suggesting
 from ingest.registry.lookup import Registry, deleted_versions, versions_in_order
 from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
@@ -38,6 +39,7 @@ __all__ = [
     "open_registry",
     "split_subject",
     "subject_of",
+    "suggesting",
     "versions_in_order",
 ]
 

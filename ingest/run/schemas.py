@@ -13,7 +13,7 @@ from ingest.dialects import DIALECTS
 from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
-from ingest.registry import Registered, Registry, Schema, versions_in_order
+from ingest.registry import Registered, Registry, Schema, suggesting, versions_in_order
 from ingest.run.messages import read_schema, written_in
 from ingest.settings import Settings
 from ingest.tables import TableConfig
@@ -80,9 +80,10 @@ def fetch_versions(registry: Registry, subject: Subject) -> tuple[WriterSchema, 
 
     Raises `SchemaNotFoundError` for a subject without versions.
     """
-    versions = [registry.version(subject, number) for number in versions_in_order(registry, subject)]
-    if not versions:
-        raise SchemaNotFoundError(registry.url, f"subject {subject}", "Register it, or fix the table file")
+    with suggesting(registry, subject, "Register it, or fix the table file"):
+        versions = [registry.version(subject, number) for number in versions_in_order(registry, subject)]
+        if not versions:
+            raise SchemaNotFoundError(registry.url, f"subject {subject}")
     return tuple(
         attrs.evolve(_written(registry, version, label(version)), version=version.version)
         for version in versions

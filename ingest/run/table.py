@@ -51,7 +51,7 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
     schemas = fetch_known(run, table, start.ranges, start.watermarks)
     with prepared(run, table, start.last, start.ranges, schemas) as batch:
         rows, lost = rows_to_write(run, batch)
-        run.enter(table, "writing")
+        run.enter(table, f"writing {batch.counts.upserted + batch.counts.deleted:,} rows")
         with run.stop.committing(table.name):
             committing = time.monotonic()
             lock.check()

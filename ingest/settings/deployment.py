@@ -194,6 +194,14 @@ class RunSettings:
         validator=AtLeast(0),
         metadata={"help": "Seconds that a table in its commit gets to finish when the run is stopped."},
     )
+    heartbeat_s: float = attrs.field(
+        default=30.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Seconds between log lines that name the tables at work and their steps, where standard "
+            "error is not a terminal; 0: none."
+        },
+    )
     metrics: str = attrs.field(
         default="",
         repr=_masked,

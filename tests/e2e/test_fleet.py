@@ -105,7 +105,8 @@ def test_of_twenty_tables_three_fail_and_one_hangs(
     assert (report.exit_code, report.to_json()["outcome"]) == (1, "failed")
     for number, name in enumerate(GOOD):
         assert outcomes[name].outcome == "committed", outcomes[name].error
-        assert heard[name] == [f"reading {number + 1} offsets", "writing", "committed"]
+        writing = f"writing {outcomes[name].counts.upserted:,} rows"
+        assert heard[name] == [f"reading {number + 1} offsets", writing, "committed"]
     for name, (kind, message) in BROKEN.items():
         assert (outcomes[name].outcome, outcomes[name].instant) == ("failed", None)
         assert isinstance(outcomes[name].error, kind), outcomes[name].error

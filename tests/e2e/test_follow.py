@@ -1,13 +1,20 @@
 """`--follow`: messages that arrive between two rounds are in the table after the next round."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from threading import Timer
 
 import pytest
 from pyspark.sql import SparkSession
 
 from ingest.session import Session
 from ingest.testing import nullable
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -35,3 +42,36 @@ def test_rounds_read_leftover_and_new_messages(
     path = session.settings.lake.table_path(session.tables()[0].name)
     rows = outer_spark.read.format("hudi").load(path).select("id", "v").collect()
     assert {(row.id, row.v) for row in rows} == {(0, "b"), (1, "a"), (2, "a")}
+
+
+def test_a_first_commit_says_its_steps_where_there_is_no_terminal(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """A first commit reads the whole topic: the log names table, step and number of messages meanwhile."""
+    deployment = make_deployment()
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write(f"[run]\nheartbeat_s = 0.1\n{LIGHT_JVM}")
+    columns = {"id": "int", "v": nullable("string")}
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.f": columns})
+    topics["f"].send(*(Change("c", {"id": n % 700, "v": "a"}, at=n) for n in range(1200)))
+    deployment.onboard()
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ingest", "run", "--follow"], cwd=deployment.root, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    killer = Timer(240, process.kill)
+    killer.start()
+    try:
+        commits = deployment.root / "lake" / "f" / ".hoodie" / "timeline"
+        while process.poll() is None and not list(commits.glob("*.commit")):
+            time.sleep(0.1)
+        os.kill(process.pid, signal.SIGTERM)
+        _, err = process.communicate()
+    finally:
+        killer.cancel()
+
+    events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    at_work = [event["tables"] for event in events if event["event"] == "at work"]
+    steps = {step.rpartition(", for ")[0] for tables in at_work for step in tables}
+    assert {"starting Spark", "f reading 1,200 offsets", "f writing 700 rows"} <= steps

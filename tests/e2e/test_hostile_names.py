@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from ingest.testing.servers import LocalServers
 from ingest.typemap.names import folded
 from tests.decode.wide import json_event, json_schema
 from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, make_topics
+from tests.e2e.tablefiles import allow_rejects
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -126,3 +129,32 @@ def test_a_nested_name_is_a_field_or_a_refusal(make_deployment: Callable[[], Dep
     assert stored["t"] == "x"
     if avro.is_name(name):
         assert stored["s"][name].isoformat() == "1970-01-01T00:00:01"
+
+
+def test_defaults_that_look_like_variables_are_texts(make_deployment: Callable[[], Deployment]) -> None:
+    """Spark's `${x}` in a registered or an embedded schema's default is neither an error nor a value."""
+    deployment = make_deployment()
+    defaults = {"v": "Dear ${user}", "w": "${env:HOME}", "x": "${spark.app.name}"}
+    rows = [dict.fromkeys(defaults, "own"), dict(defaults)]
+    columns = {name: {"type": "string", "connect.default": text} for name, text in defaults.items()}
+    name = f"{deployment.prefix}.testDB.dbo.defaults"
+    topic = make_topics(deployment.servers, {name: {"id": "int", **columns}})["defaults"]
+    topic.send(*(Change("c", {"id": n, **row}, at=n) for n, row in enumerate(rows)))
+    topic.produce([(topic.key_bytes({"id": 9}), b"\0\0\0\0")])
+    deployment.onboard([name])
+    allow_rejects(deployment, "defaults")
+    typed = {column: TEXT | {"default": text} for column, text in defaults.items()}
+    embedded = produce(deployment, typed, {"v": "own"})
+    deployment.session.onboard([embedded], name="embedded", format="debezium-json")
+
+    report = deployment.run()
+
+    assert report.outcome == "done", report.to_json()
+    assert {table.table: table.counts.rejected for table in report.tables} == {"defaults": 1, "embedded": 0}
+    stored = deployment.frame("defaults").orderBy("id").select(*defaults).collect()
+    assert [row.asDict() for row in stored] == rows
+    (row,) = deployment.frame("embedded").select(*defaults).collect()
+    assert row.v == "own"
+    assert {row.w, row.x} <= {None, defaults["w"], defaults["x"]}
+    (reject,) = deployment.frame("_rejects/defaults").collect()
+    assert str(Path.home()) not in str(reject)

@@ -144,3 +144,37 @@ def test_a_replayed_change_keeps_its_position(
     assert session.purge("t", older_than_days=1) == 0
     assert session.purge("t") == 1
     assert (table.kept(), session.rejects("t").records) == ({}, ())
+
+
+def test_a_restore_to_a_savepoint_reopens_the_rejects_replayed_since(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """Hudi's `rollback_to_savepoint` takes the replayed rows back; another replay applies them again."""
+    table = make_place(tmp_path, servers, outer_spark, "restore")
+    table.topic.send(change("c", 1, 1), change("c", 2, 2), change("u", 1, 3, on=NO_DATE))
+    assert table.run() == "committed"
+    session = table.deployment.session
+    (status,) = session.status(["t"])
+    assert status.last is not None
+    outer_spark.sql(f"create table savepointed using hudi location '{tmp_path}/lake/t'")
+    try:
+        outer_spark.sql(
+            f"call create_savepoint(table => 'savepointed', commit_time => '{status.last.instant}')"
+        )
+        table.edit('out_of_range = "fail"', 'out_of_range = "null"')
+        table.topic.send(change("c", 3, 4))
+        assert table.run() == "committed"
+        assert session.replay("t").resolved == 1
+        assert (table.names(), table.open()) == ({1: "at 3", 2: "at 2", 3: "at 4"}, [])
+
+        instant = f"instant_time => '{status.last.instant}'"
+        outer_spark.sql(f"call rollback_to_savepoint(table => 'savepointed', {instant})")
+    finally:
+        outer_spark.sql("drop table savepointed")
+
+    assert (table.names(), table.open()) == ({1: "at 1", 2: "at 2"}, [2])
+    assert [status.rejects for status in session.status(["t"])] == [1]
+    assert table.run() == "committed"
+    assert session.replay("t").resolved == 1
+    assert (table.names(), table.open()) == ({1: "at 3", 2: "at 2", 3: "at 4"}, [])
+    assert table.run() == "idle"

@@ -1,15 +1,21 @@
-"""Status of many tables: an error of one table stands in its own status."""
+"""Status of many tables: an error of one table is in its own status."""
 
+import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from ingest import Session
 from ingest.errors import LakeError, TableFileError, TopicNotFoundError
 from ingest.testing import nullable
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import copy_table
+from tests.e2e.test_jvm_ended import ended, start
+from tests.hudi.test_damage import clear_timeline, garble, halve, newest
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -61,3 +67,44 @@ def test_a_broken_table_file_is_an_error_before_spark_starts(
             with pytest.raises(TableFileError, match=r"t\.toml"):
                 command()
     assert steps == []
+
+
+DAMAGES: Final[dict[str, Callable[[Path], None]]] = {
+    "commit_garbled": lambda home: garble(newest(home / ".hoodie" / "timeline", "*_*.commit")),
+    "file_cut": lambda home: halve(newest(home, "*.parquet")),
+    "file_gone": lambda home: newest(home, "*.parquet").unlink(),
+    "properties_garbled": lambda home: garble(home / ".hoodie" / "hoodie.properties"),
+    "properties_gone": lambda home: (home / ".hoodie" / "hoodie.properties").unlink(),
+    "timeline_cleared": clear_timeline,
+    "timeline_gone": lambda home: shutil.rmtree(home / ".hoodie" / "timeline"),
+}
+
+
+def test_damaged_folders_leave_the_other_tables_their_lines(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Each damage is in its own line, as JSON too; the exit code says that a retry does not help."""
+    deployment = make_deployment()
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write(LIGHT_JVM)
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.good": COLUMNS})
+    topics["good"].send(Change("c", {"id": 1, "v": "a"}, at=1))
+    deployment.onboard()
+    for name in DAMAGES:
+        copy_table(deployment, "good", name)
+    assert deployment.run().exit_code == 0
+    for name, damage in DAMAGES.items():
+        damage(deployment.root / "lake" / name)
+
+    code, out, err = ended(start(deployment, "status", "--json"))
+
+    statuses = {status["table"]: status for status in json.loads(out)}
+    assert code == 1, err
+    assert (statuses["good"]["rows"], statuses["good"]["error"]) == (1, None)
+    assert {name for name, status in statuses.items() if status["error"]} == set(DAMAGES)
+    assert all("Restore the lake's files" in statuses[name]["error"] for name in DAMAGES), statuses
+    code, out, err = ended(start(deployment, "status"))
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert code == 1
+    assert {"good", *DAMAGES} <= set(lines)
+    assert all(f"lake/{name}: " in err for name in DAMAGES)

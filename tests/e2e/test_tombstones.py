@@ -2,15 +2,21 @@
 
 import time
 from collections.abc import Callable
+from io import BytesIO
+from itertools import chain
 from typing import Any, Final
 
+import attrs
+import fastavro
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from ingest.testing import Topic, nullable
+from ingest.testing import Messages, Topic, framed, key_schema, nullable
 from ingest.testing.servers import LocalServers
+from ingest.testing.wire import without_logical_types
 from tests.e2e.deployment import Deployment
+from tests.e2e.forms.flattened import ADDED, flat_avro, flatten
 from tests.e2e.tablefiles import copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -25,7 +31,7 @@ COMPACT: Final = {
 WAIT_S: Final = 90
 
 
-def begin(deployment: Deployment, name: str, connector: str) -> Topic:
+def compacted(deployment: Deployment, name: str) -> LocalServers:
     """Make a compacted topic."""
     local = LocalServers(deployment.servers)
     local.make_topic(name)
@@ -36,10 +42,57 @@ def begin(deployment: Deployment, name: str, connector: str) -> Topic:
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
     for future in admin.incremental_alter_configs([resource]).values():
         future.result(timeout=10)
+    return local
+
+
+def begin(deployment: Deployment, name: str, connector: str) -> Topic:
+    """Begin a compacted topic of a connector's events."""
+    local = compacted(deployment, name)
     return Topic.begin(name, COLUMNS if connector != "mongodb" else {}, local, connector=connector)
 
 
-def messages(deployment: Deployment, topic: Topic) -> list[Message]:
+@attrs.frozen
+class FlatTopic:
+    """A compacted topic of flattened rows, made of the events of another one; a delete is a tombstone."""
+
+    name: str
+    events: Topic
+    schema: Any
+    schema_id: int
+
+    def key_bytes(self, row: dict[str, Any]) -> bytes:
+        """Encode a key."""
+        return self.events.key_bytes(row)
+
+    def update(self, row: dict[str, Any]) -> Messages:
+        """Return the messages of an update."""
+        return self.events.update(row)
+
+    def send(self, *groups: Messages) -> None:
+        """Append the flattened rows of events."""
+        flat = ((key, self.flatten(value)) for key, value in chain(*groups) if key is not None)
+        # The event of a delete and its tombstone become one.
+        self.events.servers.produce(self.name, list(dict.fromkeys(flat)), 0, {})
+
+    def flatten(self, value: bytes | None) -> bytes | None:
+        """Flatten an event; a delete becomes null."""
+        if value is None:
+            return None
+        parsed = fastavro.parse_schema(without_logical_types(self.events.envelope(COLUMNS)))
+        row = flatten(fastavro.schemaless_reader(BytesIO(value[5:]), parsed), ADDED["sqlserver"], "tombstone")
+        return None if row is None else framed(self.schema_id, self.schema, row)
+
+
+def begin_flat(deployment: Deployment, name: str) -> FlatTopic:
+    """Begin a compacted topic of flattened rows."""
+    local = compacted(deployment, name)
+    events = Topic.begin(f"{name}_events", COLUMNS, local)
+    local.register(f"{name}-key", key_schema(events.name, events.key), None)
+    schema = flat_avro(events.envelope(COLUMNS), ADDED["sqlserver"], "tombstone")
+    return FlatTopic(name, events, schema, local.register(f"{name}-value", schema, None))
+
+
+def messages(deployment: Deployment, topic: Topic | FlatTopic) -> list[Message]:
     """Read all that the topic holds."""
     consumer = Consumer(
         {
@@ -59,7 +112,7 @@ def messages(deployment: Deployment, topic: Topic) -> list[Message]:
 
 
 def wait_for_cleaner(
-    deployment: Deployment, topic: Topic, row: dict[str, Any], filler: dict[str, Any]
+    deployment: Deployment, topic: Topic | FlatTopic, row: dict[str, Any], filler: dict[str, Any]
 ) -> None:
     """Append until the cleaner has removed all of a row's messages but its tombstone."""
     end = time.monotonic() + WAIT_S
@@ -107,6 +160,35 @@ def test_a_compacted_topic_deletes_by_its_tombstones(make_deployment: Callable[[
             deployment.session.move_offsets(name, "earliest")
         again = deployment.run_until_idle(max_offsets=3)
         assert {table.counts.deleted for one in again for table in one.tables} == {0}
+
+
+def test_flattened_rows_of_a_compacted_topic_are_deleted_by_tombstones(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """Soft deletes too, again after the offsets are moved back; a later row of the key brings it back."""
+    deployment = make_deployment()
+    topic = begin_flat(deployment, f"{deployment.prefix}.testDB.dbo.flat")
+    topic.send(*(topic.events.create({"id": number, "v": f"v{number}"}) for number in (1, 2, 3)))
+    deployment.onboard([topic.name])
+    copy_table(deployment, "flat", "soft", delete='"soft"')
+    assert deployment.run().outcome == "done"
+
+    topic.send(topic.events.delete({"id": 1, "v": "v1"}), topic.update({"id": 3, "v": "new"}))
+    wait_for_cleaner(deployment, topic, {"id": 1, "v": "v1"}, {"id": 3, "v": "new"})
+    report = deployment.run()
+
+    assert report.outcome == "done", report.to_json()
+    assert [table.counts.deleted for table in report.tables] == [1, 1]
+    for _ in range(2):
+        assert rows(deployment, "flat") == {2: ("v2",), 3: ("new",)}
+        assert rows(deployment, "soft") == {1: (True, "v1"), 2: (False, "v2"), 3: (False, "new")}
+        for name in ("flat", "soft"):
+            deployment.session.move_offsets(name, "earliest")
+        deployment.run_until_idle(max_offsets=3)
+    topic.send(topic.events.create({"id": 1, "v": "back"}))
+    assert deployment.run().outcome == "done"
+    assert rows(deployment, "flat")[1] == ("back",)
+    assert rows(deployment, "soft")[1] == (False, "back")
 
 
 def test_documents_and_rows_of_one_batch_are_deleted_by_tombstones(
