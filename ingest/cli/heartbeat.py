@@ -4,9 +4,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ingest.log import logger
+from ingest.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from ingest import log
+else:  # `--help` needs no structlog
+    log = LazyModule("ingest.log")
 
 HINT: Final = "A table commits once per run: limit the commit with --max-offsets, or give Spark more memory"
 HINT_AFTER_S: Final = 300.0
@@ -68,4 +73,4 @@ def _log(seconds: Mapping[str, float]) -> None:
         return
     at_work = [f"{step}, for {round(elapsed):,} s" for step, elapsed in seconds.items()]
     hint = {"hint": HINT} if max(seconds.values()) >= HINT_AFTER_S else {}
-    logger(__name__).warning("at work", tables=at_work, **hint)
+    log.logger(__name__).warning("at work", tables=at_work, **hint)

@@ -9,6 +9,8 @@ import attrs
 
 MAX_SHOWN: Final = 40
 """Characters of a wrong value that a message repeats."""
+SHORTEST_PART: Final = 4
+"""Characters of a wrong name that are looked for within longer ones."""
 _TYPES: Final[Mapping[type, str]] = {
     str: "text",
     bool: "true or false",
@@ -45,9 +47,17 @@ def unknown_key(key: str, name: str, allowed: Sequence[str]) -> WrongValueError:
 
 
 def suggest(name: str, known_names: Iterable[str]) -> str:
-    """Suggest the known name that is nearest to a misspelled one; empty if no name is near."""
-    near = difflib.get_close_matches(name, list(known_names), n=1)
+    """Suggest the known name that is nearest to a misspelled or shortened one; empty if no name is near."""
+    names = list(known_names)
+    near = difflib.get_close_matches(name, names, n=1) or _longer(name, names)
     return f"Did you mean '{near[0]}'?" if near else ""
+
+
+def _longer(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that contain a shorter one, the shortest first."""
+    if len(name) < SHORTEST_PART:
+        return []
+    return sorted((longer for longer in names if name.lower() in longer.lower()), key=len)
 
 
 def shown(value: object) -> str:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from confluent_kafka import Producer
 
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
-from tests.e2e.events import Change, make_topics
+from tests.e2e.events import Change, Topic, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -24,7 +25,7 @@ NAMES: Final = ("a", "b", "c")
 WAIT_S: Final = 120
 
 
-def make_tables(deployment: Deployment, *, memory: str = "") -> None:
+def make_tables(deployment: Deployment, *, memory: str = "") -> dict[str, Topic]:
     """Make tables with a commit each and a message that waits; two are run at a time."""
     with (deployment.root / "ingest.toml").open("a") as settings:
         settings.write(f"[run]\nparallel_tables = 2\n{LIGHT_JVM}{memory}")
@@ -37,6 +38,16 @@ def make_tables(deployment: Deployment, *, memory: str = "") -> None:
     assert start(deployment, "run").wait(WAIT_S) == 0
     for topic in topics.values():
         topic.send(Change("c", {"id": 2, "v": "second"}, at=2))
+    return topics
+
+
+def produce_large(deployment: Deployment, topic: Topic, size: int) -> None:
+    """Append a message of one large text, which compresses well."""
+    limits = {"message.max.bytes": size + 1_000_000, "compression.type": "gzip"}
+    producer = Producer({"bootstrap.servers": deployment.servers.bootstrap_servers, **limits})
+    change = Change("c", {"id": 3, "v": "x" * size}, at=3)
+    producer.produce(topic.name, topic.value_bytes(change), topic.key_bytes({"id": 3}))
+    assert producer.flush(60) == 0
 
 
 @contextmanager
@@ -140,6 +151,24 @@ def test_the_only_table_at_work_is_reported_and_the_others_commit(
 
     assert (code, outcomes(out)) == (75, {"a": "temporary", "b": "committed", "c": "committed"}), err
     assert "table a: the JVM ended (killed by SIGKILL)" in err
+
+
+def test_a_message_beyond_the_heap_leaves_the_other_tables_their_commits(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """60 MB in a heap of 512 MB, with the plain command: exit code 75, and the report of each table."""
+    deployment = make_deployment()
+    topics = make_tables(deployment, memory='"spark.driver.memory" = "512m"\n')
+    produce_large(deployment, topics["a"], 60_000_000)
+
+    code, out, err = ended(start(deployment, "run", "--json", "--report", "report.json"))
+
+    assert (code, outcomes(out)) == (75, {"a": "temporary", "b": "committed", "c": "committed"}), err
+    assert json.loads((deployment.root / "report.json").read_text()) == json.loads(out)
+    (error,) = [one["error"] for one in json.loads(out)["tables"] if one["error"]]
+    assert "out of memory" in error
+    for name in ("b", "c"):
+        assert sorted(row.v for row in deployment.frame(name).collect()) == ["first", "second"]
 
 
 def list_commits(deployment: Deployment, table: str) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from ingest import Session
 from ingest.errors import LakeError, TableFileError, TopicNotFoundError
+from ingest.hudi.metaclient import RESTORE
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
@@ -102,7 +103,9 @@ def test_damaged_folders_leave_the_other_tables_their_lines(
     assert code == 1, err
     assert (statuses["good"]["rows"], statuses["good"]["error"]) == (1, None)
     assert {name for name, status in statuses.items() if status["error"]} == set(DAMAGES)
-    assert all("Restore the lake's files" in statuses[name]["error"] for name in DAMAGES), statuses
+    errors = {name: statuses[name]["error"] for name in DAMAGES}
+    assert all(f"lake/{name}: " in errors[name] for name in DAMAGES), errors
+    assert {name for name in DAMAGES if RESTORE not in errors[name]} == {"properties_gone"}, errors
     code, out, err = ended(start(deployment, "status"))
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert code == 1

@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
         ("srv.dbo.custmers-value", None, "Did you mean 'srv.dbo.customers-value'?"),
         ("srv.dbo.customers", None, "Did you mean 'srv.dbo.customers-value'?"),
         ("srv_dbo_orders-value", None, "Did you mean 'srv.dbo.orders-value'?"),
+        ("orders", None, "Did you mean 'srv.dbo.orders-value'?"),
         ("srv.dbo.orders-value", 7, "Its versions are: 1"),
     ],
 )
