@@ -199,7 +199,7 @@ class RunSettings:
         validator=AtLeast(0),
         metadata={
             "help": "Seconds between log lines that name the tables at work and their steps, where standard "
-            "error is not a terminal; 0: none."
+            "error is not a terminal; 0: no lines."
         },
     )
     metrics: str = attrs.field(
