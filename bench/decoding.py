@@ -40,10 +40,10 @@ def decode_against_bare() -> float:
 def four_ids_against_one() -> float:
     """Return the time for four ids over the time for one."""
     spark = _spark()
-    one = decode_events(_frame(spark, (2,)), _compiled((2,)))
+    item = decode_events(_frame(spark, (2,)), _compiled((2,)))
     ids = (2, 3, 4, 5)
     four = decode_events(_frame(spark, ids), _compiled(ids))
-    best_one, best_four = _best(one, four)
+    best_one, best_four = _best(item, four)
     return best_four / best_one
 
 
@@ -53,8 +53,8 @@ def _spark() -> SparkSession:
 
 def _frame(spark: SparkSession, value_ids: tuple[int, ...]) -> DataFrame:
     """Return messages in memory, without tombstones, as `kafka.read` gives them."""
-    made = messages(EVENTS, EVENTS, COLUMNS, KEY_ID, value_ids)
-    rows = [(0, n, bytearray(key), bytearray(value)) for n, (key, value) in enumerate(made)]
+    built = messages(EVENTS, EVENTS, COLUMNS, KEY_ID, value_ids)
+    rows = [(0, n, bytearray(key), bytearray(value)) for n, (key, value) in enumerate(built)]
     few = spark.createDataFrame(rows, "partition int, offset bigint, key binary, value binary")
     many = few.crossJoin(spark.range(COPIES).withColumnRenamed("id", "copy")).drop("copy")
     many = many.repartition(2).persist()
@@ -68,8 +68,8 @@ def _compiled(value_ids: tuple[int, ...]) -> CompiledTable:
     table = TableConfig(name="wide", topic=topic, dialect="sqlserver", subjects=subjects)
     keys = [WriterSchema(SchemaId(KEY_ID), "key", avro.parse(json.dumps(KEY_SCHEMA)))]
     values = [
-        WriterSchema(SchemaId(one), f"v{n + 1}", avro.parse(json.dumps(value_schema(COLUMNS, n))))
-        for n, one in enumerate(value_ids)
+        WriterSchema(SchemaId(value_id), f"v{n + 1}", avro.parse(json.dumps(value_schema(COLUMNS, n))))
+        for n, value_id in enumerate(value_ids)
     ]
     return compile_table(table, keys, values)
 

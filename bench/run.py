@@ -77,10 +77,11 @@ def main(names: list[str]) -> int:
     for name in names or BENCHES:
         bench = BENCHES[name]
         figure = bench.measure()
-        kept = bench.ok(figure)
-        broken += not kept
+        retained = bench.ok(figure)
+        broken += not retained
         print(
-            f"{'ok ' if kept else 'NOT'} {name:8s} {figure:6.2f}  ({bench.bound})  {bench.what}", flush=True
+            f"{'ok ' if retained else 'NOT'} {name:8s} {figure:6.2f}  ({bench.bound})  {bench.what}",
+            flush=True,
         )
     return 1 if broken else 0
 

@@ -84,7 +84,7 @@ def idle_seconds() -> float:
             assert session.run().exit_code == 0
             started = time.perf_counter()
             report = session.run()
-            assert {one.outcome for one in report.tables} == {"idle"}
+            assert {table.outcome for table in report.tables} == {"idle"}
             return time.perf_counter() - started
 
 

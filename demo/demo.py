@@ -1,6 +1,6 @@
 """The main job on real local parts: `make demo`.  Types a user's commands, and shows what they say.
 
-Everything lies in `.demo/`, made anew each time.  The servers go down at the end, whatever happened.
+Everything lies in `.demo/`, made again each time.  The servers go down at the end, whatever happened.
 """  # noqa: INP001  a script
 
 import json
@@ -114,7 +114,7 @@ def write_settings() -> None:
 def show_report() -> None:
     """Print one table's part of the run report."""
     report: dict[str, Any] = json.loads((HOME / "report.json").read_text(encoding="utf-8"))
-    (table,) = (one for one in report["tables"] if one["table"] == EVOLVED)
+    (table,) = (item for item in report["tables"] if item["table"] == EVOLVED)
     say(f"report.json on {EVOLVED}, for programs:")
     for key, value in table.items():
         sys.stdout.write(f"  {json.dumps(key)}: {json.dumps(value)}\n")

@@ -40,11 +40,11 @@ def main(fixture: Path) -> int:
         frames = {name: session.spark.read.format("hudi").load(lake.table_path(name)) for name in names}
         for name, columns in SHOWN.items():
             show(name, frames[name].select(*columns))
-        found = [compare(session.spark, name, frames[name], fixture) for name in names]
+        results = [compare(session.spark, name, frames[name], fixture) for name in names]
     print_text("Every cell against the rows that SQL Server held at the end:")
     numbers = ("rows", "source rows", "columns", "cells that differ")
-    print_table(("table", *numbers), [attrs.astuple(one) for one in found], right=numbers)
-    return 1 if any(one.differing or one.rows != one.source_rows for one in found) else 0
+    print_table(("table", *numbers), [attrs.astuple(item) for item in results], right=numbers)
+    return 1 if any(item.differing or item.rows != item.source_rows for item in results) else 0
 
 
 def show(name: str, frame: DataFrame) -> None:
@@ -68,7 +68,7 @@ def compare(spark: SparkSession, name: str, frame: DataFrame, fixture: Path) -> 
     expected = texts.selectExpr(
         *(f"{value_of(column, kind, spark_types[column])} as `{column}`" for column, kind in kinds.items())
     )
-    found = frame.selectExpr(
+    result = frame.selectExpr(
         *(f"{plain_time(column) if kind == 'time' else f'`{column}`'} as `{column}`"
           for column, kind in kinds.items())
     )  # fmt: skip
@@ -77,13 +77,13 @@ def compare(spark: SparkSession, name: str, frame: DataFrame, fixture: Path) -> 
     (row,) = spark.sql(
         f"select {differing} as n from {{expected}} e full join {{found}} f on {keys}",  # noqa: S608  ours
         expected=expected,
-        found=found,
+        found=result,
     ).collect()
     return Comparison(name, frame.count(), len(source["rows"]), len(kinds), row["n"])
 
 
 def value_of(column: str, kind: str, spark_type: str) -> str:
-    """Return SQL for the value that a text of a SQL Server type stands for."""
+    """Return SQL for the value that a text of a SQL Server type means."""
     match kind:
         case "binary" | "varbinary" | "rowversion":
             return f"unhex(substring(`{column}`, 3))"

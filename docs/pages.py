@@ -115,19 +115,19 @@ def _table_row(section: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
 
 def errors_page() -> str:
     """Return the page of error classes, by exit code."""
-    found = error_classes()
-    _same("[errors] of words.toml", found, WORDS["errors"])
+    result = error_classes()
+    _same("[errors] of words.toml", result, WORDS["errors"])
     parts = ["# Errors", GENERATED, _head("errors")]
     for base in KINDS_OF_ERRORS:
         parts += [f"## Exit code {base.exit_code}", inspect.cleandoc(base.__doc__ or "")]
-        parts += [_error(one) for one in found.values() if issubclass(one, base)]
+        parts += [_error(item) for item in result.values() if issubclass(item, base)]
     return _page(parts)
 
 
 def error_classes() -> dict[str, type[IngestError]]:
     """Return every class of `ingest.errors` that is raised, by name."""
-    classes = [one for one in vars(errors).values() if inspect.isclass(one)]
-    return {one.__name__: one for one in classes if issubclass(one, IngestError) and one not in BASES}
+    classes = [var for var in vars(errors).values() if inspect.isclass(var)]
+    return {item.__name__: item for item in classes if issubclass(item, IngestError) and item not in BASES}
 
 
 def _error(one: type[IngestError]) -> str:
@@ -162,9 +162,9 @@ def _kind(kind: Any) -> str:
     """Name a type for people."""
     origin, inside = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return ", ".join(f'`"{one}"`' for one in inside)
+        return ", ".join(f'`"{item}"`' for item in inside)
     if origin is UnionType or (inside and NoneType in inside):
-        return _kind(next(one for one in inside if one is not NoneType))
+        return _kind(next(item for item in inside if item is not NoneType))
     if origin is tuple:
         return "list of text"
     if origin is dict:

@@ -74,5 +74,5 @@ def outer_spark(ingest_spark: SparkSession) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def spark(outer_spark: SparkSession) -> SparkSession:
-    """Give the session that the product works in, beside the caller's."""
+    """Give the session that the product works in, next to the caller's."""
     return session_of(outer_spark)

@@ -89,7 +89,7 @@ def test_a_name_is_resolved_in_the_enclosing_namespace() -> None:
     assert before.type == after.type == Nullable(Record("s.dbo.t.Value", (Field("id", Scalar("int")),)))
 
 
-def test_a_namespace_goes_down_to_what_is_nested_and_no_further() -> None:
+def test_a_namespace_applies_to_nested_names_and_no_further() -> None:
     """A record's own namespace ends with it: its sibling is in the outer one."""
     inner = {"type": "fixed", "name": "Tail", "size": 1}
     outer = record(
@@ -184,7 +184,7 @@ def nested(levels: int) -> str:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_is_no_usable_schema_is_refused_with_its_path(text: str, path: str, problem: str) -> None:
+def test_an_unusable_schema_is_refused_with_its_path(text: str, path: str, problem: str) -> None:
     """The error names the schema, the place in it and what is wrong."""
     with pytest.raises(SchemaError) as caught:
         avro.parse(text, where="s-value v3 (id 7)")
@@ -199,10 +199,10 @@ def test_the_deepest_nesting_allowed_is_read() -> None:
 
 
 def test_two_versions_of_an_enum_or_a_fixed_have_two_wire_names() -> None:
-    """A decoder takes enums and fixeds by their names; two versions must stand side by side in one reader."""
-    one, two = Enum("n.E", ("a", "b")), Enum("n.E", ("a", "b", "c"))
-    assert len({avro.wire_name(one), avro.wire_name(two)}) == 2
-    assert avro.wire_name(one) == avro.wire_name(Enum("n.E", ("a", "b"), Notes(connect_name="x")))
+    """A decoder takes enums and fixeds by their names; two versions must stand together in one reader."""
+    item, two = Enum("n.E", ("a", "b")), Enum("n.E", ("a", "b", "c"))
+    assert len({avro.wire_name(item), avro.wire_name(two)}) == 2
+    assert avro.wire_name(item) == avro.wire_name(Enum("n.E", ("a", "b"), Notes(connect_name="x")))
     assert len({avro.wire_name(Fixed("F", 1)), avro.wire_name(Fixed("F", 2))}) == 2
     assert avro.wire_name(Record("a.b.R", ())) == "a__b__R"
 
@@ -285,9 +285,9 @@ def positional(value: Any) -> Any:
     """Take the names out of a decoded value."""
     match value:
         case dict():
-            return [positional(one) for one in value.values()]
+            return [positional(item) for item in value.values()]
         case list():
-            return [positional(one) for one in value]
+            return [positional(item) for item in value]
         case _:
             return value
 
@@ -301,20 +301,20 @@ def test_the_rendered_schema_reads_the_same_bytes(drawn: tuple[Any, Any]) -> Non
     fastavro.schemaless_writer(buffer, original, value)
     wire = avro.render(avro.parse(json.dumps(node)), {"n.s.T": {"v": "renamed"}})
     buffer.seek(0)
-    told = fastavro.schemaless_reader(buffer, fastavro.parse_schema(wire), None)
+    explained = fastavro.schemaless_reader(buffer, fastavro.parse_schema(wire), None)
     assert buffer.read() == b""
     buffer.seek(0)
-    assert list(told) == ["renamed"]
-    assert positional(told) == positional(fastavro.schemaless_reader(buffer, original, None))
+    assert list(explained) == ["renamed"]
+    assert positional(explained) == positional(fastavro.schemaless_reader(buffer, original, None))
 
 
 def keys_of(node: Any) -> set[str]:
     """Collect the keys of every object in a JSON value."""
     match node:
         case dict():
-            return set(node).union(*(keys_of(one) for one in node.values()))
+            return set(node).union(*(keys_of(item) for item in node.values()))
         case list():
-            return set().union(*(keys_of(one) for one in node))
+            return set().union(*(keys_of(item) for item in node))
         case _:
             return set()
 

@@ -50,18 +50,18 @@ def embedded(topic: RecordedTopic, prefix: tuple[str, str]) -> Iterator[tuple[st
     ("as_json", "as_avro", "prefix"),
     [("sqlserver-json", "sqlserver", ("sqs", "sqs")), ("postgres-json", "postgres", ("pgj", "pgs"))],
 )
-def test_recorded_schemas_are_what_the_avro_of_the_same_tables_is(
+def test_recorded_schemas_equal_the_avro_of_the_same_tables(
     as_json: str, as_avro: str, prefix: tuple[str, str]
 ) -> None:
     """Every topic and every version: the same values, names and notes, with nothing left out."""
     registered: dict[str, set[avro.Schema]] = {}
-    for one in read_recording(FIXTURES / as_avro).schemas:
-        registered.setdefault(one.subject, set()).add(avro.parse(one.schema))
-    found: dict[str, set[avro.Schema]] = {}
+    for item in read_recording(FIXTURES / as_avro).schemas:
+        registered.setdefault(item.subject, set()).add(avro.parse(item.schema))
+    results: dict[str, set[avro.Schema]] = {}
     for topic in read_recording(FIXTURES / as_json).topics:
         for subject, schema in embedded(topic, prefix):
-            found.setdefault(subject, set()).add(schema)
-    assert found == registered
+            results.setdefault(subject, set()).add(schema)
+    assert results == registered
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
@@ -71,7 +71,7 @@ def test_the_documents_samples_are_read(sample: Path) -> None:
     schema = parse(node)
     assert isinstance(schema, Record)
     assert schema.name == node["name"]
-    assert [one.name for one in schema.fields] == [one["field"] for one in node["fields"]]
+    assert [field.name for field in schema.fields] == [item["field"] for item in node["fields"]]
 
 
 def test_cdl_rows_and_keys_are_records_of_their_names() -> None:
@@ -79,7 +79,7 @@ def test_cdl_rows_and_keys_are_records_of_their_names() -> None:
     sample = next(path for path in SAMPLES if path.stem == "cdl-value")
     schema = parse(json.loads(sample.read_text()))
     assert isinstance(schema, Record)
-    kinds = {one.name: avro.not_null(one.type) for one in schema.fields}
+    kinds = {field.name: avro.not_null(field.type) for field in schema.fields}
     assert {name: kinds[name].name for name in ("data", "before", "unique")} == {  # type: ignore[union-attr]
         "data": "data", "before": "before", "unique": "unique",
     }  # fmt: skip
@@ -179,7 +179,7 @@ def test_a_field_has_a_default_where_avro_has_one() -> None:
     )
     schema = parse(node)
     assert isinstance(schema, Record)
-    assert [one.default is not None for one in schema.fields] == [False, True, True, True]
+    assert [item.default is not None for item in schema.fields] == [False, True, True, True]
 
 
 def test_structs_without_names_get_one_each() -> None:
@@ -187,7 +187,7 @@ def test_structs_without_names_get_one_each() -> None:
     node = struct(struct(field("x", "int32"), field="p"), struct(field("y", "int32"), field="q"))
     schema = parse(node)
     assert isinstance(schema, Record)
-    names = [schema.name, *(one.type.name for one in schema.fields)]  # type: ignore[union-attr]
+    names = [schema.name, *(item.type.name for item in schema.fields)]  # type: ignore[union-attr]
     assert len(set(names)) == len(names)
     assert all(name.startswith("io.confluent.connect.avro.ConnectDefault") for name in names)
     assert schema.notes == Notes()
@@ -203,7 +203,7 @@ def test_two_structs_of_one_name_stay_apart() -> None:
     )
     schema = parse(node)
     assert isinstance(schema, Record)
-    kinds = [one.type for one in schema.fields]
+    kinds = [item.type for item in schema.fields]
     assert [kind.name for kind in kinds] == ["n.S", "n.S_2", "n.S"]  # type: ignore[union-attr]
     assert [kind.notes.connect_name for kind in kinds] == ["n.S"] * 3  # type: ignore[union-attr]
     assert [f["type"]["fields"][0]["name"] for f in avro.render(schema)["fields"][:2]] == ["x", "y"]
@@ -231,7 +231,7 @@ def test_two_structs_of_one_name_stay_apart() -> None:
     ],
     ids=str,
 )
-def test_what_is_no_connect_schema_is_named_with_its_path(node: object, path: str, problem: str) -> None:
+def test_an_invalid_connect_schema_is_named_with_its_path(node: object, path: str, problem: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(SchemaError) as caught:
         parse(node)

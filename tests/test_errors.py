@@ -12,8 +12,8 @@ from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 
 def concrete(base: type[IngestError]) -> list[type[IngestError]]:
     """Find the error classes that are raised: those with fields."""
-    found = [kind for child in base.__subclasses__() for kind in (child, *concrete(child))]
-    return [kind for kind in found if attrs.has(kind)]
+    results = [kind for child in base.__subclasses__() for kind in (child, *concrete(child))]
+    return [kind for kind in results if attrs.has(kind)]
 
 
 CLASSES = concrete(IngestError)
@@ -42,14 +42,14 @@ def test_the_text_is_made_of_sentences(kind: type[IngestError], text: str) -> No
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_the_text_is_whole_without_the_optional_parts(kind: type[IngestError]) -> None:
-    """What has a default may be left out."""
+    """Fields with a default are optional."""
     given = [3 if f.type is int else "found" for f in attrs.fields(kind) if f.default is attrs.NOTHING]
     assert str(kind(*given)).endswith(".")
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_field_is_in_the_text(kind: type[IngestError]) -> None:
-    """Nothing that was found out is kept from the reader."""
+    """The message shows every field."""
     names = [field.name for field in attrs.fields(kind)]
     values = [i + 41 if f.type is int else f"<{f.name}>" for i, f in enumerate(attrs.fields(kind))]
     message = str(kind(*values))

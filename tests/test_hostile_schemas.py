@@ -23,7 +23,7 @@ def named(index: int, of: Any) -> Any:
 
 
 def doubled(levels: int) -> Any:
-    """Make a short schema that stands for 2 ** levels types: each name stands for two of the last."""
+    """Make a short schema of 2 ** levels types: each name refers twice to the previous one."""
     fields = [{"name": "a0", "type": named(0, "int")}]
     for n in range(1, levels):
         both = [{"name": side, "type": f"R{n - 1}"} for side in ("left", "right")]
@@ -32,7 +32,7 @@ def doubled(levels: int) -> Any:
 
 
 def chained(levels: int) -> Any:
-    """Make records that stand side by side, and each holds the last one by its name."""
+    """Make records that stand together, and each holds the last one by its name."""
     fields = [{"name": f"a{n}", "type": named(n, f"R{n - 1}" if n else "int")} for n in range(levels)]
     return {"type": "record", "name": "Top", "fields": fields}
 
@@ -72,9 +72,9 @@ AVRO: dict[str, tuple[Callable[[], str], str]] = {
 
 @pytest.mark.parametrize("name", AVRO)
 def test_a_hostile_avro_schema_is_refused(name: str) -> None:
-    """By its depth, its size, or what it stands for; the error itself is short."""
-    make, said = AVRO[name]
-    with pytest.raises(SchemaError, match=said) as caught:
+    """By its depth, its size, or the types that it refers to; the error itself is short."""
+    make, text = AVRO[name]
+    with pytest.raises(SchemaError, match=text) as caught:
         avro.parse(make(), where="schema id 7")
     assert str(caught.value).startswith("schema id 7 $")
     assert len(str(caught.value)) < 600
@@ -102,9 +102,9 @@ def test_a_schema_of_usual_size_is_far_from_the_bounds() -> None:
     images = [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "Value"]}]
     parsed = avro.parse(json.dumps({"type": "record", "name": "Envelope", "fields": images}))
     assert isinstance(parsed, avro.Record)
-    held = avro.not_null(parsed.fields[1].type)
-    assert isinstance(held, avro.Record)
-    assert len(describe(held, "x").columns) == 4_000
+    stored = avro.not_null(parsed.fields[1].type)
+    assert isinstance(stored, avro.Record)
+    assert len(describe(stored, "x").columns) == 4_000
 
 
 def test_a_hostile_connect_schema_is_refused() -> None:
@@ -121,8 +121,8 @@ def test_a_sampled_message_of_hostile_depth_is_passed_over(text: bytes) -> None:
     """It tells no schema, and does not stop those that do."""
     good = b'{"schema":{"type":"string","optional":true},"payload":"x"}'
     assert written_in([text], "values of t") == ()
-    assert [one.schema_id for one in written_in([text, good], "values of t")] == [-1]
-    assert bare_keys([RawRecord(one, None, (), None) for one in (text, b'{"id": 1}')]) == ("id",)
+    assert [item.schema_id for item in written_in([text, good], "values of t")] == [-1]
+    assert bare_keys([RawRecord(item, None, (), None) for item in (text, b'{"id": 1}')]) == ("id",)
 
 
 def decimal_schema(**shape: Any) -> Any:
@@ -146,9 +146,9 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_decimal_of_hostile_shape_is_refused_with_its_path(name: str) -> None:
     """In a registered schema and in one that a message holds."""
-    shape, said = SHAPES[name]
+    shape, text = SHAPES[name]
     registered = avro.parse(json.dumps(decimal_schema(**shape)), where="schema id 7")
-    with pytest.raises(SchemaError, match=said) as caught:
+    with pytest.raises(SchemaError, match=text) as caught:
         Mapper("schema id 7").map(registered, "$")
     assert "$.amount" in str(caught.value)
     assert len(str(caught.value)) < 600

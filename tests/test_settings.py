@@ -176,7 +176,7 @@ def test_a_folder_registry_becomes_an_absolute_file_url(tmp_path: Path) -> None:
         ("[registry]\nkey = 'k.pem'", r"registry\.certificate: is not set, but key"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_value_is_named_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
     """Wrong settings exit with 2, and say what is allowed."""
     path = _file(tmp_path, text)
     with pytest.raises(SettingsError, match=said) as caught:
@@ -185,7 +185,7 @@ def test_what_is_wrong_in_a_file_is_named_with_file_and_key(tmp_path: Path, text
     assert caught.value.exit_code == 2
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     """TOML is UTF-8."""
     path = _file(tmp_path, "")
     path.write_bytes(b"\xff\xfe")

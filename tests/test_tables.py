@@ -109,7 +109,7 @@ def test_a_complete_file_is_merged_into_itself() -> None:
     assert merge(render(TABLE, {}), TABLE) == render(TABLE, {})
 
 
-def test_merging_adds_what_is_missing_and_changes_nothing_else() -> None:
+def test_merging_adds_missing_keys_and_changes_nothing_else() -> None:
     """Keys that a file cannot be read without, and columns that it says nothing of."""
     mine = "# mine\n[subjects] # both\nvalue = 'other' # stays\n\n[columns.amount]\nexclude = true\n"
     merged = merge(mine, TABLE)
@@ -125,7 +125,7 @@ def test_merging_adds_what_is_missing_and_changes_nothing_else() -> None:
     }
 
 
-def test_merging_leaves_out_what_has_a_default() -> None:
+def test_merging_leaves_out_keys_with_a_default() -> None:
     """A bucket count found later must not get into the file of a table that exists."""
     assert "buckets" not in merge(SMALL, TABLE)
 
@@ -217,7 +217,7 @@ def test_a_merged_file_can_be_read(
         ("x = 1\n" + "a" + ".a" * 600 + " = 1", "", "line 2 has more than 500 dots"),
     ],
 )
-def test_a_wrong_file_is_refused_by_file_key_and_what_is_allowed(
+def test_a_wrong_file_is_refused_with_file_key_and_allowed_values(
     folder: Path, text: str, key: str, says: str
 ) -> None:
     """Nothing is guessed, nothing is converted, nothing is passed over."""
@@ -255,7 +255,7 @@ def test_hudi_options_need_no_quotes(folder: Path) -> None:
         (b"#\n" * 600_000, "larger than 1048576 bytes"),
     ],
 )
-def test_a_file_that_is_no_small_text_is_refused(folder: Path, content: bytes, says: str) -> None:
+def test_a_large_or_binary_file_is_refused(folder: Path, content: bytes, says: str) -> None:
     """Before anything is parsed."""
     (folder / "customers.toml").write_bytes(content)
 
@@ -294,7 +294,7 @@ def test_two_files_of_one_table_are_refused(folder: Path) -> None:
 
 
 def test_a_broken_file_stops_only_the_tables_that_it_could_hold(folder: Path) -> None:
-    """A scheduler names one table a task; a name that is nowhere is told with the broken file."""
+    """A scheduler names one table a task; a name that is nowhere is reported with the broken file."""
     (folder / "orders.toml").write_text("half a fi")
 
     assert [table.name for table in read_all(folder, ["customers"])] == ["customers"]

@@ -62,9 +62,13 @@ def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
             continue
         for topic in read_recording(FIXTURES / recording).topics:
             name = f"{recording}:{topic.name}"
-            if names and not any(name.startswith(one) for one in names):
+            if names and not any(name.startswith(item) for item in names):
                 continue
-            pairs = [(one.key, one.value) for one in read_messages(topic) if one.value is not None]
+            pairs = [
+                (read_message.key, read_message.value)
+                for read_message in read_messages(topic)
+                if read_message.value is not None
+            ]
             messages = tuple(pairs[:: max(1, len(pairs) // MOST)])
             try:
                 if format_ == "avro":
@@ -78,34 +82,36 @@ def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
 def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
     registry = FolderRegistry(FIXTURES / recording)
     subjects = Subjects(key=Subject(f"{topic}-key"), value=Subject(f"{topic}-value"))
-    known = set(registry.subjects())
-    if subjects.key not in known:
+    existing = set(registry.subjects())
+    if subjects.key not in existing:
         subjects = attrs.evolve(subjects, key=None)
     table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, subjects=subjects)
     assert subjects.value
     keys = fetch_versions(registry, subjects.key) if subjects.key else ()
     values = fetch_versions(registry, subjects.value)
     schemas = {}
-    others = _others(registry, topic)
-    kinds = {int(one.schema_id): classify(one.schema) for one in others}
+    rest = _others(registry, topic)
+    kinds = {int(other.schema_id): classify(other.schema) for other in rest}
     read = [subject for subject in (subjects.key, subjects.value) if subject]
-    for subject in (*read, *(one for one in registry.subjects() if one.endswith("-value"))):
+    for subject in (*read, *(item for item in registry.subjects() if item.endswith("-value"))):
         for version in registry.versions(subject):
-            one = registry.version(subject, version)
-            if subject in read or int(one.id) in kinds:
-                schemas[int(one.id)] = json.loads(one.schema_text)
+            item = registry.version(subject, version)
+            if subject in read or int(item.id) in kinds:
+                schemas[int(item.id)] = json.loads(item.schema_text)
     shapes = {number: of_avro(schema) for number, schema in schemas.items()}
     parsed = {number: fastavro.parse_schema(physical(schema)) for number, schema in schemas.items()}
-    compiled = compile_table(table, keys, (*others, *values))
+    compiled = compile_table(table, keys, (*rest, *values))
     return Corpus(name, compiled, messages, parsed, shapes, kinds)
 
 
 def _others(registry: FolderRegistry, topic: str) -> tuple[WriterSchema, ...]:
     """Return the schemas of the connector's other messages: transactions, schema changes, heartbeats."""
-    subjects = [one for one in registry.subjects() if one.endswith("-value") and one != f"{topic}-value"]
-    versions = [one for subject in subjects for one in fetch_versions(registry, subject)]
+    subjects = [item for item in registry.subjects() if item.endswith("-value") and item != f"{topic}-value"]
+    versions = [fetch_version for subject in subjects for fetch_version in fetch_versions(registry, subject)]
     return tuple(
-        attrs.evolve(one, version=0) for one in versions if classify(one.schema) not in ("data", "foreign")
+        attrs.evolve(version, version=0)
+        for version in versions
+        if classify(version.schema) not in ("data", "foreign")
     )
 
 

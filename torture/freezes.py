@@ -63,8 +63,8 @@ class Freezer:
             try:
                 with Session.open(root / "ingest.toml", spark=self.spark) as session:
                     report = session.run(max_offsets=max_offsets)
-                errors = [str(one.error) for one in report.tables if one.error]
-                self.figures.wrong += [f"{root.name}: {one}" for one in errors]
+                errors = [str(table.error) for table in report.tables if table.error]
+                self.figures.wrong += [f"{root.name}: {item}" for item in errors]
             except BaseException as error:  # noqa: BLE001  told by the other thread
                 raised.append(error)
 
@@ -74,8 +74,8 @@ class Freezer:
         thread.start()
         frozen: list[Frozen] = []
         while thread.is_alive():
-            met, count = self.figures.kinds[MOMENTS], self.figures.counts["frozen"]
-            came = [one for one in watch.look() if met[one] < self.quota]
+            seen, count = self.figures.kinds[MOMENTS], self.figures.counts["frozen"]
+            came = [item for item in watch.look() if seen[item] < self.quota]
             if came and len(frozen) < most and count < self.most and time.monotonic() < self.until:
                 frozen.append(self.freeze(root, self.dice.choice(came), deaths))
             time.sleep(POLL_S)
@@ -85,7 +85,7 @@ class Freezer:
         return frozen
 
     def freeze(self, root: Path, moment: str, deaths: int) -> Frozen:
-        """Stop the JVM, copy the deployment, let the JVM go on."""
+        """Stop the JVM, copy the deployment, let the JVM continue."""
         self.figures.counts["frozen"] += 1
         self.figures.counts["in recovery"] += deaths > 0
         self.figures.kinds[MOMENTS][moment] += 1
@@ -103,7 +103,7 @@ class Freezer:
         """Run to the end of the topic and compare; return the copies made meanwhile."""
         again = self.run(one.root, None, one.deaths, 1 if one.deaths < 3 and self.dice.random() < 0.3 else 0)
         wrong = self.check(one.root)
-        self.figures.wrong += [f"frozen at {one.moment} ({one.root.name}): {found}" for found in wrong]
+        self.figures.wrong += [f"frozen at {one.moment} ({one.root.name}): {result}" for result in wrong]
         if not wrong:
             shutil.rmtree(one.root)
         return again
@@ -115,8 +115,8 @@ class Freezer:
             for table in session.tables():
                 holds = look(session, table.name)
                 self.figures.counts["checks"] += 1
-                found = differences(self.scene, holds, at_end=True)
-                wrong += [f"{table.name}: {one}" for one in found]
+                result = differences(self.scene, holds, at_end=True)
+                wrong += [f"{table.name}: {item}" for item in result]
         return wrong
 
 
@@ -127,13 +127,13 @@ def jvm_of(spark: SparkSession) -> int:
 
 def freeze_all(freezer: Freezer, root: Path, slice_: int, a_run: int) -> Figures:
     """Run a deployment slice by slice, freezing; then recover every copy, and the copies of that."""
-    left: list[Frozen] = []
+    remaining: list[Frozen] = []
     for _ in range(-(-freezer.scene.count // slice_)):
-        left += freezer.run(root, slice_, 0, a_run)
-        while left:
-            left += freezer.recover(left.pop())
+        remaining += freezer.run(root, slice_, 0, a_run)
+        while remaining:
+            remaining += freezer.recover(remaining.pop())
     freezer.run(root, None, 0, 0)
-    freezer.figures.wrong += [f"undisturbed: {one}" for one in freezer.check(root)]
+    freezer.figures.wrong += [f"undisturbed: {item}" for item in freezer.check(root)]
     return freezer.figures
 
 

@@ -37,11 +37,11 @@ def fuzz(spark: SparkSession, payloads: int, seed: int, names: tuple[str, ...] =
 def fuzz_topic(spark: SparkSession, corpus: Corpus, count: int, seed: int, figures: Figures) -> None:
     """Corrupt payloads of one topic."""
     dice = random.Random(f"{seed} {corpus.name}")  # noqa: S311  damage, no secret
-    made = [mutate(dice, corpus) for _ in range(count)]
-    messages = [message for _, message in made]
+    built = [mutate(dice, corpus) for _ in range(count)]
+    messages = [message for _, message in built]
     before = len(figures.wrong)
-    found = outcomes(spark, corpus, messages)
-    for (mutation, message), outcome in zip(made, found, strict=True):
+    result = outcomes(spark, corpus, messages)
+    for (mutation, message), outcome in zip(built, result, strict=True):
         count_one(figures, mutation, outcome)
         if outcome.reason == "unreadable":
             figures.counts["stricter"] += is_readable(corpus, message)
@@ -51,8 +51,8 @@ def fuzz_topic(spark: SparkSession, corpus: Corpus, count: int, seed: int, figur
             # Infinite dates are recorded too, which a table refuses unless its file says otherwise.
             figures.wrong.append(f"{corpus.name}: as recorded, and rejected: {outcome.error}")
     figures.counts["topics"] += 1
-    for one in figures.wrong[before : before + SHOWN]:
-        print(f"WRONG {one}", flush=True)
+    for item in figures.wrong[before : before + SHOWN]:
+        print(f"WRONG {item}", flush=True)
     if len(figures.wrong) > before + SHOWN:
         print(f"WRONG {corpus.name}: {len(figures.wrong) - before} in all", flush=True)
 
@@ -78,10 +78,10 @@ def outcomes(spark: SparkSession, corpus: Corpus, messages: Sequence[Message]) -
         judged = _readable(events).join(why, "offset").orderBy("offset").collect()
         counts = count_batch(latest_by_key(events, compiled), compiled)
         assert counts.read == len(messages)
-        assert counts.rejected == sum(one.rejected for one in judged)
+        assert counts.rejected == sum(item.rejected for item in judged)
         for row in judged:
-            one = row.asDict(recursive=True)
-            yield Outcome(**{name: one[name] for name in NAMES})
+            item = row.asDict(recursive=True)
+            yield Outcome(**{name: item[name] for name in NAMES})
     finally:
         frame.unpersist()
 

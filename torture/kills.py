@@ -1,9 +1,9 @@
 """`kill -9` at random and at chosen moments: the result must equal that of an undisturbed run.
 
-One process group runs a table (COW and MOR in turn) slice by slice; it is killed, and the next one goes on
+One process group runs a table (COW and MOR in turn) slice by slice; it is killed, and the next one continues
 from what lies in the lake.  After the first run of each process, and at the end, the tables must hold
 what a replay of the payloads in plain Python says of exactly the offsets that they hold, and the same places
-must be set aside.
+must be rejected.
 """
 
 import math
@@ -81,7 +81,7 @@ class Torture:
         while not worker.told("done") and worker.process.poll() is None:
             moments.update(watch.look())
             time.sleep(POLL_S)
-        self.first_run_s = next(at for at, told in worker.heard if "run" in told) - started
+        self.first_run_s = next(at for at, explained in worker.heard if "run" in explained) - started
         self.check(worker, "undisturbed", is_done=True)
         assert worker.told("done"), f"an undisturbed run died, see {self.folder / 'workers.log'}"
         worker.kill()
@@ -99,9 +99,9 @@ class Torture:
         if self.dice.random() < 0.5:
             return Plan(self.dice.uniform(0.2, 1.3) * self.first_run_s)
         counts = self.figures.kinds[MOMENTS]
-        known = [moment for moment in self.known if moment.startswith(table)]
-        fewest = min(counts[moment] for moment in known)
-        rare = [moment for moment in known if counts[moment] == fewest]
+        existing = [moment for moment in self.known if moment.startswith(table)]
+        fewest = min(counts[moment] for moment in existing)
+        rare = [moment for moment in existing if counts[moment] == fewest]
         late = PATIENCE * self.first_run_s
         return Plan(late, self.dice.choice(rare), self.dice.choice(DELAYS_MS) / 1000)
 
@@ -156,13 +156,16 @@ class Torture:
                         flush=True,
                     )
         looks = worker.told("holds")
-        for told in looks:
-            for table, holds in told["holds"].items():
+        for explained in looks:
+            for table, holds in explained["holds"].items():
                 self.figures.counts["checks"] += 1
-                at_end = is_done and told is looks[-1]
+                at_end = is_done and explained is looks[-1]
                 self.figures.counts["ends"] += at_end
                 self.note(
-                    [f"{where}, {table}: {one}" for one in differences(self.scene, holds, at_end=at_end)]
+                    [
+                        f"{where}, {table}: {difference}"
+                        for difference in differences(self.scene, holds, at_end=at_end)
+                    ]
                 )
         if is_done and not worker.told("done"):
             self.note([f"{where}: a process that nobody killed died"])
@@ -170,8 +173,8 @@ class Torture:
     def note(self, wrong: list[str]) -> None:
         """Keep the failures, and show the first."""
         self.figures.wrong += wrong
-        for one in wrong[:5]:
-            print(f"WRONG {one}", flush=True)
+        for item in wrong[:5]:
+            print(f"WRONG {item}", flush=True)
 
 
 def kill_all(folder: Path, most: int, seed: int, until: float) -> Figures:
@@ -180,14 +183,14 @@ def kill_all(folder: Path, most: int, seed: int, until: float) -> Figures:
     try:
         scene = make_scene(servers, "torture.db.dbo.kills", STEPS, seed)
         make_deployment(folder / "deployment", servers, scene.topic)
-        one = Torture(folder, scene, random.Random(seed), most=most, until=until)  # noqa: S311  moments
+        item = Torture(folder, scene, random.Random(seed), most=most, until=until)  # noqa: S311  moments
         try:
-            one.undisturbed()
-            while not one.is_over and not one.figures.wrong:
-                one.episode()
+            item.undisturbed()
+            while not item.is_over and not item.figures.wrong:
+                item.episode()
         finally:
-            if one.standby is not None:
-                one.standby.kill()
-        return one.figures
+            if item.standby is not None:
+                item.standby.kill()
+        return item.figures
     finally:
         down(folder / "servers")

@@ -42,9 +42,9 @@ class Watch:
     def look(self) -> list[str]:
         """Return the moments that came, `… gone` for a file that went, in no order."""
         now = frozenset(_files(self.lake))
-        came, gone = now - self.seen, self.seen - now
+        came, deleted = now - self.seen, self.seen - now
         self.seen = now
-        moments = [*map(stage_of, came), *(f"{stage} gone" for stage in map(stage_of, gone) if stage)]
+        moments = [*map(stage_of, came), *(f"{stage} gone" for stage in map(stage_of, deleted) if stage)]
         return sorted({moment for moment in moments if moment})
 
 

@@ -90,7 +90,7 @@ def _read_json(payload: bytes) -> Side:
 def is_readable(corpus: Corpus, message: Message) -> bool:
     """Return whether the independent decoder reads both key and value of a message."""
     try:
-        return all(read(corpus, one) for one in message)
+        return all(read(corpus, item) for item in message)
     except Unreadable:
         return False
 
@@ -231,7 +231,7 @@ def duration(count: int, per_second: int) -> str:
 def unwrapped(nanos: int) -> int:
     """Undo the wrap of a SQL Server's datetime2 into 64 bits: the source counts hundreds of nanoseconds."""
     turns = [nanos + turn * 2**64 for turn in range(-20, 21)]
-    fits = [one for one in turns if one % TICK_NS == 0 and FIRST_NS <= one <= LAST_NS]
+    fits = [item for item in turns if item % TICK_NS == 0 and FIRST_NS <= item <= LAST_NS]
     assert len(fits) == 1, f"{nanos} is no datetime2"
     return fits[0]
 
@@ -246,8 +246,8 @@ def same(value: Any) -> Any:
         case bytes() | bytearray():
             return bytes(value)
         case list():
-            return [same(one) for one in value]
+            return [same(item) for item in value]
         case dict():
-            return {name: same(one) for name, one in value.items()}
+            return {name: same(item) for name, item in value.items()}
         case _:
             return value

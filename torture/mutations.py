@@ -38,18 +38,18 @@ STRINGS: Final = (
 
 def flip_bits(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
     """Flip one to eight bits."""
-    made = bytearray(payload)
-    for _ in range(dice.randint(1, 8) if made else 0):
-        made[dice.randrange(len(made))] ^= 1 << dice.randrange(8)
-    return bytes(made)
+    built = bytearray(payload)
+    for _ in range(dice.randint(1, 8) if built else 0):
+        built[dice.randrange(len(built))] ^= 1 << dice.randrange(8)
+    return bytes(built)
 
 
 def flip_one(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
     """Flip one bit behind the header: most often it still is a record."""
-    made = bytearray(payload)
-    if len(made) > HEADER:
-        made[dice.randrange(HEADER, len(made))] ^= 1 << dice.randrange(8)
-    return bytes(made)
+    built = bytearray(payload)
+    if len(built) > HEADER:
+        built[dice.randrange(HEADER, len(built))] ^= 1 << dice.randrange(8)
+    return bytes(built)
 
 
 def cut(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
@@ -92,16 +92,16 @@ def long_varint(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
     """Put a number of too many bytes, or spelled in more bytes than it needs."""
     at = dice.randrange(min(HEADER, len(payload)), len(payload) + 1)
     first = payload[at : at + 1] or b"\0"
-    spelled = bytes([first[0] | 0x80]) + b"\x80" * dice.randint(0, 12) + b"\0"
-    return payload[:at] + dice.choice([spelled, b"\xff" * dice.randint(5, 12)]) + payload[at + 1 :]
+    spelling = bytes([first[0] | 0x80]) + b"\x80" * dice.randint(0, 12) + b"\0"
+    return payload[:at] + dice.choice([spelling, b"\xff" * dice.randint(5, 12)]) + payload[at + 1 :]
 
 
 def move_bytes(dice: random.Random, payload: bytes, _: Corpus) -> bytes:
     """Drop, double or swap a piece."""
-    one, two = sorted(dice.randrange(len(payload) + 1) for _ in range(2))
-    piece = payload[one:two]
+    item, two = sorted(dice.randrange(len(payload) + 1) for _ in range(2))
+    piece = payload[item:two]
     return dice.choice(
-        [payload[:one] + payload[two:], payload[:two] + piece + payload[two:], payload[two:] + piece]
+        [payload[:item] + payload[two:], payload[:two] + piece + payload[two:], payload[two:] + piece]
     )
 
 
@@ -157,20 +157,20 @@ def mutate(dice: random.Random, corpus: Corpus) -> tuple[str, Message]:
             [(None, value), (key, None), (b"", value), (key, b""), (None, None)]
         )
     chances = AVRO if corpus.is_avro else JSON
-    one = nest if dice.randrange(NESTED) == 0 else dice.choices([*chances], [*chances.values()])[0]
+    item = nest if dice.randrange(NESTED) == 0 else dice.choices([*chances], [*chances.values()])[0]
     if key is not None and dice.random() < 0.15:
-        return f"key: {one.__name__}", (one(dice, key, corpus), value)
-    return one.__name__, (key, one(dice, value, corpus) if value is not None else value)
+        return f"key: {item.__name__}", (item(dice, key, corpus), value)
+    return item.__name__, (key, item(dice, value, corpus) if value is not None else value)
 
 
 def varint(number: int) -> bytes:
     """Write a number as Avro does: zigzag, seven bits a byte."""
     coded = ((number << 1) ^ (number >> 63)) & (2**64 - 1)
-    made = bytearray()
+    built = bytearray()
     while coded > 0x7F:
-        made.append(coded & 0x7F | 0x80)
+        built.append(coded & 0x7F | 0x80)
         coded >>= 7
-    return bytes([*made, coded])
+    return bytes([*built, coded])
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -196,28 +196,28 @@ def _extreme_avro(dice: random.Random, payload: bytes, corpus: Corpus, text: str
 
 def _places(value: Any, schema: Any, known: dict[str, Any]) -> list[tuple[Any, Any, str]]:
     """Return each scalar in a decoded record: its holder, its name there, and its physical type."""
-    found: list[tuple[Any, Any, str]] = []
+    results: list[tuple[Any, Any, str]] = []
     if schema["type"] != "record" or not isinstance(value, dict):
-        return found
+        return results
     known[schema["name"]] = schema
     for field in schema["fields"]:
         kind = field["type"]
-        for one in kind if isinstance(kind, list) else [kind]:
-            node = known.get(one, one) if isinstance(one, str) else one
+        for item in kind if isinstance(kind, list) else [kind]:
+            node = known.get(item, item) if isinstance(item, str) else item
             if node in SCALARS:
-                found.append((value, field["name"], node))
+                results.append((value, field["name"], node))
             elif isinstance(node, dict) and node["type"] == "record":
-                found += _places(value[field["name"]], node, known)
+                results += _places(value[field["name"]], node, known)
             elif isinstance(node, dict) and node["type"] in SCALARS:
-                found.append((value, field["name"], node["type"]))
-    return found
+                results.append((value, field["name"], node["type"]))
+    return results
 
 
 def _extreme(dice: random.Random, kind: str) -> Any:
     match kind:
         case "int":
             return dice.choice(
-                [one for one in INTS if -(2**31) <= one < 2**31] + [dice.randrange(-(2**31), 2**31)]
+                [item for item in INTS if -(2**31) <= item < 2**31] + [dice.randrange(-(2**31), 2**31)]
             )
         case "long":
             return dice.choice([*LONGS, dice.randrange(-(2**63), 2**63)])
@@ -243,5 +243,5 @@ def _extreme_json(dice: random.Random, payload: bytes) -> bytes:
 def _json_places(value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(value, dict):
         return []
-    inner = [place for one in value.values() for place in _json_places(one)]
+    inner = [position for item in value.values() for position in _json_places(item)]
     return [*((value, name) for name in value), *inner]

@@ -42,14 +42,14 @@ class SignalRequest:
 
 def kills(asked: SignalRequest, folder: Path) -> list[str]:
     """Kill worker processes."""
-    found = kill_all(folder, asked.count, asked.seed, asked.until)
-    counts = found.counts
-    found.show(
-        f"killed {counts['kills']} times with kill -9, at {len(found.kinds[MOMENTS])} kinds of moments; "
+    result = kill_all(folder, asked.count, asked.seed, asked.until)
+    counts = result.counts
+    result.show(
+        f"killed {counts['kills']} times with kill -9, at {len(result.kinds[MOMENTS])} kinds of moments; "
         f"looked at tables {counts['checks']} times, {counts['ends']} of them at the end of the topic: rows, "
-        f"offsets or rejects lost, doubled or wrong: {len(found.wrong)}"
+        f"offsets or rejects lost, doubled or wrong: {len(result.wrong)}"
     )
-    return found.wrong
+    return result.wrong
 
 
 def freezes(asked: SignalRequest, folder: Path) -> list[str]:
@@ -63,32 +63,33 @@ def freezes(asked: SignalRequest, folder: Path) -> list[str]:
         # Every kind of moment as often, and enough of each run that late ones get their share.
         freezer = Freezer(spark, scene, folder, dice, quota=5, most=asked.count, until=asked.until)
         slices = -(-scene.count // SLICE)
-        found = freeze_all(freezer, folder / "base", SLICE, a_run=-(-asked.count // slices))
+        result = freeze_all(freezer, folder / "base", SLICE, a_run=-(-asked.count // slices))
         spark.stop()
     finally:
         down(folder / "servers")
-    counts = found.counts
-    found.show(
-        f"went on from {counts['frozen']} moments of {len(found.kinds['moments'])} kinds, "
+    counts = result.counts
+    result.show(
+        f"went on from {counts['frozen']} moments of {len(result.kinds['moments'])} kinds, "
         f"{counts['in recovery']} of them in a recovery; looked at tables {counts['checks']} times: rows, "
-        f"offsets or rejects lost, doubled or wrong: {len(found.wrong)}"
+        f"offsets or rejects lost, doubled or wrong: {len(result.wrong)}"
     )
-    return found.wrong
+    return result.wrong
 
 
 def payloads(asked: SignalRequest, folder: Path) -> list[str]:
     """Corrupt payloads."""
     del folder
     spark = start_session("payloads", "local[2]", CONF, spark_jars())
-    found = fuzz(spark, asked.count, asked.seed)
+    result = fuzz(spark, asked.count, asked.seed)
     spark.stop()
-    counts = found.counts
-    found.show(
-        f"spoilt {counts['payloads']:,} payloads of {counts['topics']} topics: {counts['taken']:,} taken as "
+    counts = result.counts
+    result.show(
+        f"corrupt {counts['payloads']:,} payloads of {counts['topics']} topics: {counts['taken']:,} taken as "
         f"the independent decoder reads them, {counts['ignored']:,} ignored, {counts['rejected']:,} rejected "
-        f"with a reason ({counts['stricter']:,} as unreadable that the other reads), {len(found.wrong)} wrong"
+        f"with a reason ({counts['stricter']:,} as unreadable that the other reads), "
+        f"{len(result.wrong)} wrong"
     )
-    return found.wrong
+    return result.wrong
 
 
 HARNESSES: Final[Mapping[str, tuple[Callable[[SignalRequest, Path], list[str]], int]]] = {
@@ -113,16 +114,16 @@ def main() -> int:
         work, count = HARNESSES[name]
         started = time.monotonic()
         folder = Path(tempfile.mkdtemp(prefix=f"torture-{name}-"))
-        asked = SignalRequest(given.count or count, given.seed, started + given.minutes * 60)
-        found = work(asked, folder)
-        print(f"{name}: seed {asked.seed}, {time.monotonic() - started:.0f} s", flush=True)
-        if found:
+        requests = SignalRequest(given.count or count, given.seed, started + given.minutes * 60)
+        result = work(requests, folder)
+        print(f"{name}: seed {requests.seed}, {time.monotonic() - started:.0f} s", flush=True)
+        if result:
             print(f"{name}: what was wrong lies in {folder}")
-            wrong += found
+            wrong += result
         else:
             shutil.rmtree(folder)
-    for one in wrong[:50]:
-        print(f"WRONG {one}")
+    for item in wrong[:50]:
+        print(f"WRONG {item}")
     return 1 if wrong else 0
 
 

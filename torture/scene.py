@@ -1,6 +1,6 @@
 """The topic that is read while processes die, and the expected tables: payloads replayed in plain Python.
 
-Two partitions, four schema versions (one widens a column in place, one writes the table anew), deletes, keys
+Two partitions, four schema versions (one widens a column in place, one writes the table again), deletes, keys
 that change, doubled messages, and records that nothing can read.
 """
 
@@ -109,10 +109,10 @@ class Scene:
         schema = without_logical_types(self.schemas[int.from_bytes(payload[1:5], "big")])
         body = BytesIO(payload[5:])
         try:
-            found = fastavro.schemaless_reader(body, schema, None)
+            result = fastavro.schemaless_reader(body, schema, None)
         except (EOFError, IndexError, ValueError):
             return None
-        return found if body.tell() == len(payload) - 5 else None
+        return result if body.tell() == len(payload) - 5 else None
 
 
 def make_scene(servers: Addresses, name: str, count: int, seed: int) -> Scene:
@@ -127,18 +127,18 @@ def build_scene(servers: Servers, name: str, count: int, seed: int) -> Scene:
     topic = Topic.begin(name, FIRST, servers)
     for columns in VERSIONS[1:]:
         topic.version(columns)
-    made: tuple[list[Message], ...] = tuple([] for _ in range(PARTITIONS))
+    built: tuple[list[Message], ...] = tuple([] for _ in range(PARTITIONS))
     dice = random.Random(seed)  # noqa: S311  data, no secret
     for group in _changes(topic, dice, count):
         for message, number in group:
-            made[number % PARTITIONS].append(message)
-    for partition, messages in enumerate(made):
+            built[number % PARTITIONS].append(message)
+    for partition, messages in enumerate(built):
         topic.produce(messages, partition)
-    schemas = {one: topic.envelope(columns) for one, columns in topic.versions.items()}
+    schemas = {version: topic.envelope(columns) for version, columns in topic.versions.items()}
     schemas[topic.key_id] = {
         "type": "record", "name": "Key", "fields": [{"name": "id", "type": "int"}]
     }  # fmt: skip
-    return Scene(name, schemas, tuple(map(tuple, made)))
+    return Scene(name, schemas, tuple(map(tuple, built)))
 
 
 Placed = Sequence[tuple[Message, int]]
@@ -160,7 +160,7 @@ def _change(topic: Topic, dice: random.Random, alive: set[int], columns: Columns
     row = _row(dice, number, columns)
     what = dice.random()
     if what < 0.02:
-        return [(_spoilt(topic, dice, row), number)]
+        return [(_corrupt(topic, dice, row), number)]
     if number not in alive:
         alive.add(number)
         return _placed(topic.create(row), number)
@@ -170,10 +170,10 @@ def _change(topic: Topic, dice: random.Random, alive: set[int], columns: Columns
     other = dice.randrange(300, 600)
     if what < 0.15 and other not in alive:
         alive.symmetric_difference_update({number, other})
-        *gone, come = topic.change_key(row, {**row, "id": other})
-        return [*_placed(tuple(gone), number), (come, other)]
-    made = _placed(topic.update(row), number)
-    return [*made, *made] if what < 0.2 else made
+        *deleted, come = topic.change_key(row, {**row, "id": other})
+        return [*_placed(tuple(deleted), number), (come, other)]
+    built = _placed(topic.update(row), number)
+    return [*built, *built] if what < 0.2 else built
 
 
 def _placed(messages: Messages, number: int) -> Placed:
@@ -181,11 +181,11 @@ def _placed(messages: Messages, number: int) -> Placed:
 
 
 def _row(dice: random.Random, number: int, columns: Columns) -> Row:
-    most = 2**31 if columns["n"] == nullable("int") else 2**62
+    limit = 2**31 if columns["n"] == nullable("int") else 2**62
     row = {
         "id": number,
         "name": dice.choice([None, "", "naïve", f"name {dice.random()}"]),
-        "n": dice.choice([None, 0, -dice.randrange(most), dice.randrange(most)]),
+        "n": dice.choice([None, 0, -dice.randrange(limit), dice.randrange(limit)]),
         "amount": (dice.randrange(-(10**11), 10**11)).to_bytes(6, "big", signed=True),
         "on": dice.randrange(-10_000, 30_000),
         "phone": f"+{dice.randrange(10**9)}",
@@ -195,7 +195,7 @@ def _row(dice: random.Random, number: int, columns: Columns) -> Row:
     return {name: row[name] for name in columns}
 
 
-def _spoilt(topic: Topic, dice: random.Random, row: Row) -> Message:
+def _corrupt(topic: Topic, dice: random.Random, row: Row) -> Message:
     key, value = topic.update(row)[0]
     assert value is not None
     return dice.choice(
@@ -237,12 +237,12 @@ def make_deployment(root: Path, servers: Addresses, topic: str, kinds: Sequence[
     text = (root / "tables" / "first.toml").read_text()
     (root / "tables" / "first.toml").unlink()
     for kind in kinds:
-        made = text.replace('table = "first"', f'table = "{kind}"').replace(
+        built = text.replace('table = "first"', f'table = "{kind}"').replace(
             'type = "cow"', f'type = "{kind}"'
         )
-        made = made.replace("[hudi]\n", f"[hudi]\n{services}").replace(
+        built = built.replace("[hudi]\n", f"[hudi]\n{services}").replace(
             'out_of_range = "null"', 'out_of_range = "fail"'
         )
-        made = made.replace("max_share = 0.01", "max_share = 1.0")
-        assert services in made
-        (root / "tables" / f"{kind}.toml").write_text(made)
+        built = built.replace("max_share = 0.01", "max_share = 1.0")
+        assert services in built
+        (root / "tables" / f"{kind}.toml").write_text(built)

@@ -10,20 +10,20 @@ def differences(scene: Scene, holds: dict[str, Any], *, at_end: bool = False) ->
     offsets: Offsets = {int(partition): offset for partition, offset in holds["offsets"].items()}
     wanted = scene.wanted(offsets)
     wrong = [f"stopped at {offsets}, expected {scene.ends}"] if at_end and offsets != scene.ends else []
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
     for row in holds["rows"]:
         key = int(row["id"])
-        if key in found:
+        if key in results:
             wrong.append(f"row {key} is there twice")
-        found[key] = row
-    wrong += [f"row {key} is missing" for key in wanted.rows.keys() - found.keys()]
-    wrong += [f"row {key} is one too many" for key in found.keys() - wanted.rows.keys()]
-    for key in wanted.rows.keys() & found.keys():
+        results[key] = row
+    wrong += [f"row {key} is missing" for key in wanted.rows.keys() - results.keys()]
+    wrong += [f"row {key} is one too many" for key in results.keys() - wanted.rows.keys()]
+    for key in wanted.rows.keys() & results.keys():
         expected = {name: text for name, text in wanted.rows[key].items() if text is not None}
-        actual = {name: text for name, text in found[key].items() if text is not None}
+        actual = {name: text for name, text in results[key].items() if text is not None}
         if expected != actual:
             wrong.append(f"row {key} at {offsets}: expected {expected}, found {actual}")
-    places = [tuple(one) for one in holds["rejects"]]
+    places = [tuple(hold) for hold in holds["rejects"]]
     if sorted(places) != sorted(wanted.rejects):
         wrong.append(f"rejects at {offsets}: expected {sorted(wanted.rejects)}, found {sorted(places)}")
     return wrong

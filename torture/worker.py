@@ -39,8 +39,8 @@ def main(pipe: int) -> None:
                 report = session.run(
                     order["tables"], max_offsets=order["slice"], progress=lambda t, s: tell(table=t, step=s)
                 )
-                tell(run=[one.to_json() for one in report.tables], exit_code=report.exit_code)
-                idle = all(one.outcome == "idle" for one in report.tables)
+                tell(run=[item.to_json() for item in report.tables], exit_code=report.exit_code)
+                idle = all(item.outcome == "idle" for item in report.tables)
                 failed = report.exit_code != 0
                 if order["looks"] == "always" or number == 0 or idle:
                     tell(
@@ -66,7 +66,7 @@ def look(session: Session, table: str) -> dict[str, Any]:
         "offsets": dict(last.next_offsets),
         "rows": [row.asDict() for row in texts],
         "rejects": [
-            (one.partition, one.offset) for one in session.rejects(table, limit=MOST_REJECTS).records
+            (record.partition, record.offset) for record in session.rejects(table, limit=MOST_REJECTS).records
         ],
     }
 

@@ -56,7 +56,7 @@ class Worker:
 
     def told(self, word: str) -> list[Mapping[str, Any]]:
         """Return the worker's reports of one kind so far."""
-        return [one for _, one in list(self.heard) if word in one]
+        return [item for _, item in list(self.heard) if word in item]
 
     def kill(self) -> None:
         """Kill Python and JVM at once, as the kernel's OOM killer or a power switch would."""

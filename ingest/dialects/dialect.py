@@ -61,7 +61,7 @@ class Dialect:
     flattened_fields: tuple[str, ...] = ()
     """Source fields that tell a flattened row of this connector from others' (`__lsn`, `__commit_scn`, …)."""
     other_ops: Mapping[str, str] = attrs.field(default=MappingProxyType({}), hash=False)
-    """Operations beside c, u, d and r, and the kind of event that each is; others are set aside."""
+    """Operations besides c, u, d and r, and the kind of event that each is; others are rejected."""
     time_resolution_ns: int | None = None
     """The smallest unit of the source's timestamps, where every value is a multiple of it."""
     has_placeholders: bool = False

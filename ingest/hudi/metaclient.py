@@ -18,7 +18,7 @@ PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 
 
 def open_client(spark: SparkSession, path: str) -> Any | None:
-    """Open the table at a path; None where there is not a table yet.
+    """Open the table at a path; None where there is no table yet.
 
     Raises LakeError for a folder with something else or a damaged table, LakeUnreachableError for a storage
     that does not answer.
@@ -70,7 +70,7 @@ def _is_table(folder: Any, hadoop: Any) -> bool:
     """Look for the table's properties: Hudi itself tries five times, a second apart (HUDI-6154).
 
     A folder with only an empty `.hoodie`, or one with empty properties, is the rest of a killed creation:
-    there is not a table yet.
+    there is no table yet.
     """
     storage = folder.getFileSystem(hadoop)
     if not storage.exists(folder):

@@ -1,4 +1,4 @@
-"""The records that a table set aside: read, counted, and purged."""
+"""The rejected records of a table: read, counted and purged."""
 
 import uuid
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _BYTES: Final = ("key", "value", "headers")
 
 @attrs.frozen
 class Reject:
-    """A record that was set aside; key, value and headers are read for one record alone."""
+    """A rejected record; key, value and headers are read for a single record only."""
 
     topic: str
     partition: int
@@ -62,7 +62,7 @@ class Reject:
 
 @attrs.frozen
 class Rejects:
-    """What a table set aside: how many records are open, for which reasons, and the first of them."""
+    """The rejects of a table: the number of open records, by reason, and the first of them."""
 
     table: str
     path: str

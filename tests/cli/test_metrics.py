@@ -1,4 +1,4 @@
-"""Where the metrics of a run go: told before, and by a line if they cannot be written."""
+"""Where the metrics of a run go: reported before, and by a line if they cannot be written."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.run.test_openmetrics import REPORT, values
 TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'
 
 
-def test_a_run_that_fails_as_a_whole_is_told_for_each_of_its_tables(tmp_path: Path) -> None:
+def test_a_run_that_fails_as_a_whole_is_reported_for_each_of_its_tables(tmp_path: Path) -> None:
     """The broker is down: there is no report, but the dashboards turn red."""
     for name in ("customers", "orders"):
         (tmp_path / f"{name}.toml").write_text(TABLE.format(name))
@@ -24,11 +24,11 @@ def test_a_run_that_fails_as_a_whole_is_told_for_each_of_its_tables(tmp_path: Pa
     with pytest.raises(BrokerUnreachableError), publish_failure(str(target), session, ["orders"]):
         raise BrokerUnreachableError("b:9092", "gone")
 
-    found = values(target.read_text())
-    shown = {dict(labels)["table"]: dict(labels)["outcome"] for (_, labels), one in found.items()
-             if one == 1 and "table" in dict(labels)}  # fmt: skip
+    result = values(target.read_text())
+    shown = {dict(labels)["table"]: dict(labels)["outcome"] for (_, labels), item in result.items()
+             if item == 1 and "table" in dict(labels)}  # fmt: skip
     assert shown == {"orders": "temporary"}
-    assert found["ingest_run_outcome", (("outcome", "temporary"),)] == 1
+    assert result["ingest_run_outcome", (("outcome", "temporary"),)] == 1
 
 
 def test_a_run_without_a_place_for_metrics_writes_none(tmp_path: Path) -> None:
@@ -44,23 +44,23 @@ def test_metrics_that_cannot_be_written_are_a_warning(
     """In a line, without the password: what was committed stays so."""
     (tmp_path / "file").touch()
     publish_or_warn(target.format(tmp_path), RunReport("r", REPORT.started_at, REPORT.finished_at, ()))
-    told = capsys.readouterr().err
-    assert told.startswith("ingest: warning: metrics were not written to ")
-    assert told.count("\n") == 1
-    assert "s3cret" not in told
+    explained = capsys.readouterr().err
+    assert explained.startswith("ingest: warning: metrics were not written to ")
+    assert explained.count("\n") == 1
+    assert "s3cret" not in explained
 
 
-def test_a_url_that_is_no_group_is_refused_before_the_run(
+def test_a_url_without_a_group_is_refused_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, and no Spark is started for it; the same for a bound that is no lag."""
+    """Exit code 2, and no Spark is started for it; the same for a bound that is not a lag."""
     monkeypatch.chdir(tmp_path)
     assert call(["run", "--metrics", "http://ann:s3cret@gateway:9091/"]) == 2
     assert call(["status", "--max-lag", "soon"]) == 2
-    told = capsys.readouterr().err
-    assert "metrics http://***@gateway:9091/: not a group of a Pushgateway" in told
-    assert "--max-lag soon: not a valid lag" in told
-    assert "s3cret" not in told
+    explained = capsys.readouterr().err
+    assert "metrics http://***@gateway:9091/: not a group of a Pushgateway" in explained
+    assert "--max-lag soon: not a valid lag" in explained
+    assert "s3cret" not in explained
 
 
 @pytest.mark.parametrize(

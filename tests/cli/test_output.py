@@ -59,7 +59,7 @@ def test_a_locale_without_unicode_gets_escapes_and_ascii_rules() -> None:
     assert process.stderr == "ingest: gr\\xf6\\xdfe\n"
 
 
-def test_a_folding_column_takes_what_the_names_leave() -> None:
+def test_a_folding_column_takes_the_width_left_by_the_names() -> None:
     """A long remark folds at spaces, and every line fits."""
     lines = lay_out(("table", "note"), [(NAME, "every word of this " * 9)], WIDTH, elastic=("note",))
     assert max(map(len, lines)) <= WIDTH
@@ -87,7 +87,7 @@ def test_a_column_without_content_is_left_out() -> None:
     assert lines == ["table", "─────", "a", "b"]
 
 
-def test_an_unknown_value_beside_known_ones_shows_as_a_dash() -> None:
+def test_an_unknown_value_among_known_ones_shows_as_a_dash() -> None:
     """None is a value that is not there; an empty text says nothing."""
     lines = lay_out(("table", "lag", "note"), [("a", None, "x"), ("b", 0, "")], WIDTH, right=("lag",))
     assert lines[2:] == ["a        -  x", "b        0"]

@@ -99,8 +99,6 @@ def test_a_plan_of_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
         ([UsageError("no such thing"), UnexpectedError("table a", "odd")], 1),
     ],
 )
-def test_the_exit_code_is_that_of_what_would_fail_for_good(
-    errors: list[IngestError | None], code: int
-) -> None:
-    """As a run's: what another try may mend counts only where nothing else is wrong."""
+def test_the_exit_code_is_that_of_a_permanent_failure(errors: list[IngestError | None], code: int) -> None:
+    """As a run's: what another try may fix counts only where nothing else is wrong."""
     assert exit_code([TablePlan("t", TOPIC, "fail", error=error) for error in errors]) == code

@@ -50,7 +50,7 @@ def test_one_reject_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert "  000010  00 61 62 63                                      .abc" in text
 
 
-def test_a_replay_tells_what_stays_open(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_reports_the_rejects_that_stay_open(capsys: pytest.CaptureFixture[str]) -> None:
     """And how to see why."""
     print_replayed(Replayed("t", BatchCounts(upserted=2, rejected=1)))
     text = " ".join(capsys.readouterr().out.split())

@@ -19,7 +19,7 @@ value = "server1.testDB.dbo.{name}-value"
 
 @pytest.fixture
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand beside two onboarded tables."""
+    """Work in a deployment of two onboarded tables."""
     monkeypatch.chdir(tmp_path)
     for name in ("SETTINGS", "TABLES", "KAFKA_BOOTSTRAP_SERVERS"):
         monkeypatch.delenv(f"INGEST_{name}", raising=False)
@@ -31,7 +31,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("tables")
-def test_the_statement_stands_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_statement_is_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     """It can be piped into the database's client: one line, never folded."""
     line = ["signal", "execute-snapshot", "orders", "items", "--signal-table", "testDB.dbo.signals"]
 

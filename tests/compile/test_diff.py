@@ -124,8 +124,8 @@ def test_a_difference_has_its_kind_its_place_and_both_types(
 ) -> None:
     """One column of two versions, and nothing else is named."""
     versions = [{**ID, **({"x": kind} if kind else {})} for kind in (old, new)]
-    found = differences(compiled(versions).value, OLD, NEW)
-    assert found == tuple(SchemaChange(*one) for one in expected)
+    result = differences(compiled(versions).value, OLD, NEW)
+    assert result == tuple(SchemaChange(*item) for item in expected)
 
 
 def test_a_default_that_changes_is_a_difference() -> None:
@@ -133,7 +133,7 @@ def test_a_default_that_changes_is_a_difference() -> None:
 
     def found(*kinds: Any) -> list[tuple[str, str]]:
         result = compiled([{**ID, "x": kind} for kind in kinds])
-        return [(one.was, one.type) for one in differences(result.value, OLD, NEW)]
+        return [(difference.was, difference.type) for difference in differences(result.value, OLD, NEW)]
 
     def default(value: int) -> Any:
         return [{"type": "int", "connect.default": value}, "null"]
@@ -149,7 +149,7 @@ def test_every_kind_that_two_versions_can_show_is_in_the_cases() -> None:
     assert set(RULES) - shown == {"column-renamed", "default-changed", "key-changed", "envelope-changed"}
 
 
-def test_what_a_table_grows_by_is_told_down_to_the_field() -> None:
+def test_the_growth_of_a_table_is_shown_down_to_the_field() -> None:
     """A struct in an array that gets a field, and a wider one."""
     was, wider = (
         parse_ddl("array<struct<a:int,b:string>>"),

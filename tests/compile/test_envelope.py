@@ -55,9 +55,9 @@ def test_the_parts_of_an_envelope_are_found_by_name() -> None:
     """Their order differs between versions."""
     node = envelope({**ID, "a": "string"})
     node["fields"] = [node["fields"][0], *reversed(node["fields"][1:])]
-    found = find_envelope(parsed(node), "v")
-    assert [field.name for field in found.row.fields] == ["id", "a"]
-    assert found.source_record == "io.debezium.connector.sqlserver.Source"
+    result = find_envelope(parsed(node), "v")
+    assert [field.name for field in result.row.fields] == ["id", "a"]
+    assert result.source_record == "io.debezium.connector.sqlserver.Source"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_signal_table_is_known_by_its_three_columns_of_text(
         (record("s.Envelope", "before", "after", "source", "op"), "$.source", "is not a record"),
     ],
 )
-def test_what_is_no_envelope_is_refused_with_what_it_lacks(node: Any, path: str, problem: str) -> None:
+def test_another_record_is_refused_with_the_fields_that_it_lacks(node: Any, path: str, problem: str) -> None:
     """And, if it is a flattened row, with that."""
     with pytest.raises(SchemaError) as caught:
         find_envelope(parsed(node), "s-value v1")
@@ -116,24 +116,24 @@ def flat(*names: str, columns: tuple[str, ...] = ("id", "a")) -> Any:
 )
 def test_a_flattened_row_is_known_by_its_metadata(names: tuple[str, ...], dialect: str) -> None:
     """Its connector too: by the fields of the position that `add.fields` took over."""
-    found = find_envelope(parsed(flat(*names)), "v")
-    assert (found.form, found.dialect and found.dialect.name) == ("flattened", dialect)
-    assert [field.name for field in found.row.fields] == ["id", "a"]
+    result = find_envelope(parsed(flat(*names)), "v")
+    assert (result.form, result.dialect and result.dialect.name) == ("flattened", dialect)
+    assert [field.name for field in result.row.fields] == ["id", "a"]
 
 
 def test_metadata_is_found_by_the_names_of_the_source() -> None:
     """`add.fields` may name the block; the source's own time is taken before the connector's."""
     names = ("__ts_ms", "__op", "__source_lsn", "__source_ts_ms", "__source_table", "__transaction_id")
-    found = find_envelope(parsed(flat(*names)), "v")
-    wanted = {name: found.fields[name] for name in ("op", "lsn", "ts_ms")}
-    assert wanted == {"op": "__op", "lsn": "__source_lsn", "ts_ms": "__source_ts_ms"}
-    assert [field.name for field in found.row.fields] == ["id", "a"]
+    result = find_envelope(parsed(flat(*names)), "v")
+    expected = {name: result.fields[name] for name in ("op", "lsn", "ts_ms")}
+    assert expected == {"op": "__op", "lsn": "__source_lsn", "ts_ms": "__source_ts_ms"}
+    assert [field.name for field in result.row.fields] == ["id", "a"]
 
 
 def test_a_column_that_begins_like_metadata_stays_a_column() -> None:
     """A table may have `__`, or `__v`: no field of any source is called so."""
-    found = find_envelope(parsed(flat("__op", "__lsn", columns=("id", "__", "__v"))), "v")
-    assert [field.name for field in found.row.fields] == ["id", "__", "__v"]
+    result = find_envelope(parsed(flat("__op", "__lsn", columns=("id", "__", "__v"))), "v")
+    assert [field.name for field in result.row.fields] == ["id", "__", "__v"]
 
 
 def sample(name: str) -> Any:
@@ -155,10 +155,10 @@ def test_the_documents_events_are_known(
     name: str, form: str, dialect: str, columns: list[str], unique: list[str]
 ) -> None:
     """By their fields: CDL's second form calls its connector PostgreSQL, and is not."""
-    found = find_envelope(connect.parse(sample(name), where=name), name)
-    assert (found.form, found.dialect and found.dialect.name) == (form, dialect)
-    assert [field.name for field in found.row.fields] == columns
-    assert [field.name for field in (found.unique.fields if found.unique else ())] == unique
+    result = find_envelope(connect.parse(sample(name), where=name), name)
+    assert (result.form, result.dialect and result.dialect.name) == (form, dialect)
+    assert [field.name for field in result.row.fields] == columns
+    assert [field.name for field in (result.unique.fields if result.unique else ())] == unique
 
 
 @pytest.mark.parametrize("name", ["cdl-value", "cdl-debezium-value"])
@@ -172,15 +172,15 @@ def test_cdls_heartbeats_are_known_by_the_tables_name(name: str) -> None:
 
 def test_an_unknown_connector_has_no_dialect() -> None:
     """Its events are events, by a source that is known by name only."""
-    found = find_envelope(parsed(envelope(ID, source_record="io.debezium.connector.db2.Source")), "v")
-    assert (found.dialect, found.source_record) == (None, "io.debezium.connector.db2.Source")
+    result = find_envelope(parsed(envelope(ID, source_record="io.debezium.connector.db2.Source")), "v")
+    assert (result.dialect, result.source_record) == (None, "io.debezium.connector.db2.Source")
 
 
 def test_a_plain_record_is_a_row() -> None:
-    """As it is, metadata and all; what is no record has no columns."""
+    """As it is, metadata and all; what is not a record has no columns."""
     node = {"type": "record", "name": "x.Status", "fields": fields_of({"id": "string", "n": nullable("int")})}
-    found = plain_record(parsed(node), "v")
-    assert (found.form, [field.name for field in found.row.fields]) == ("record", ["id", "n"])
+    result = plain_record(parsed(node), "v")
+    assert (result.form, [field.name for field in result.row.fields]) == ("record", ["id", "n"])
     with pytest.raises(SchemaError, match="is not a record"):
         plain_record(parsed("string"), "v")
 
@@ -191,7 +191,7 @@ def without_meaning(node: Json) -> Json:
         case dict():
             return {k: without_meaning(v) for k, v in node.items() if not k.startswith("connect.")}
         case list():
-            return [without_meaning(one) for one in node]
+            return [without_meaning(item) for item in node]
         case _:
             return node
 

@@ -21,9 +21,9 @@ SAMPLES = Path(__file__).parents[1] / "data" / "connect"
 def of_sample(name: str) -> EventForm:
     """Return the form of a document's sample."""
     schema = connect.parse(json.loads((SAMPLES / f"{name}.json").read_text()), where=name)
-    found = find_envelope(schema, name)
-    assert found.dialect is not None
-    return form_of(found, found.dialect)
+    result = find_envelope(schema, name)
+    assert result.dialect is not None
+    return form_of(result, result.dialect)
 
 
 def flat(**metadata: str) -> Any:
@@ -34,15 +34,15 @@ def flat(**metadata: str) -> Any:
 
 def of_flat(**metadata: str) -> EventForm:
     """Return the form of a flattened row."""
-    found = find_envelope(avro.parse(json.dumps(flat(**metadata))), "v")
-    assert found.dialect is not None
-    return form_of(found, found.dialect)
+    result = find_envelope(avro.parse(json.dumps(flat(**metadata))), "v")
+    assert result.dialect is not None
+    return form_of(result, result.dialect)
 
 
 @pytest.mark.parametrize(
     "name", ["sqlserver-zh-value", "oracle-value", "mongodb-value", "cdl-value", "cdl-debezium-value"]
 )
-def test_what_is_named_in_sql_is_read(name: str) -> None:
+def test_fields_named_in_sql_are_read(name: str) -> None:
     """A field that the reader did not take would be an error of Spark's."""
     form = of_sample(name)
     texts = map(str, [form.op, form.source_ms, *form.source.values()])
@@ -90,14 +90,14 @@ def test_without_op_every_row_that_is_not_deleted_is_an_update() -> None:
     assert str(form.source_ms) == "cast(null as bigint)"
 
 
-def test_a_key_beside_the_row_is_known() -> None:
+def test_a_key_outside_the_row_is_known() -> None:
     """CDL says the key in the value, in both of its forms; Debezium does not."""
     assert of_sample("cdl-value").unique_field == "unique"
     assert of_sample("cdl-debezium-value").unique_field == "unique"
     assert of_sample("oracle-value").unique_field == ""
 
 
-def test_metadata_is_no_column() -> None:
+def test_metadata_is_not_a_column() -> None:
     """It is read, and stays out of the table."""
     metadata = {"__op": "string", "__deleted": "string", "__commit_lsn": "string", "__table": "string"}
     compiled = compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))])
@@ -107,7 +107,7 @@ def test_metadata_is_no_column() -> None:
     assert "__table" not in read
 
 
-def test_a_version_of_another_form_is_no_event_of_the_table() -> None:
+def test_a_version_of_another_form_is_not_an_event_of_the_table() -> None:
     """They have no common order: the oldest version's form is the table's."""
     values = [
         written(VALUE_ID, envelope(ID)),
@@ -120,10 +120,10 @@ def test_a_version_of_another_form_is_no_event_of_the_table() -> None:
     assert [writer.kind for writer in compiled.value.writers] == ["data", "foreign"]
 
 
-def test_every_dialect_has_a_form_of_what_it_reads() -> None:
+def test_every_dialect_has_a_form_of_its_events() -> None:
     """Each source field that a position is made of is there, in the envelope's form."""
     for dialect in DIALECTS.values():
         for record in dialect.source_records:
-            found = find_envelope(avro.parse(json.dumps(envelope(ID, source_record=record))), "v")
-            assert found.dialect is dialect
-            assert set(form_of(found, dialect).source) == set(dialect.source)
+            result = find_envelope(avro.parse(json.dumps(envelope(ID, source_record=record))), "v")
+            assert result.dialect is dialect
+            assert set(form_of(result, dialect).source) == set(dialect.source)

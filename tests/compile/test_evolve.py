@@ -38,8 +38,8 @@ def test_a_new_table_has_the_columns_of_the_schemas_seen() -> None:
 def test_an_added_and_a_widened_column_are_changes() -> None:
     """Named with their kind, type, and what was."""
     result = compiled([{**ID, "a": "long", "b": "string"}])
-    found = evolve(result, [FIRST], present(id="int", a="int", _cdc_op="string"))
-    assert found.changes == (
+    outcome = evolve(result, [FIRST], present(id="int", a="int", _cdc_op="string"))
+    assert outcome.changes == (
         SchemaChange("column-widened", "a", "bigint", "int"),
         SchemaChange("column-added", "b", "string"),
     )
@@ -48,23 +48,23 @@ def test_an_added_and_a_widened_column_are_changes() -> None:
 def test_a_batch_of_an_older_version_is_widened_to_the_table() -> None:
     """And changes nothing."""
     result = compiled([{**ID, "a": "int", "d": decimal(9, 2)}])
-    found = evolve(result, [FIRST], present(id="int", a="bigint", d="decimal(19,4)", gone="date"))
-    assert [str(column.spark) for column in found.columns] == ["bigint", "decimal(19,4)"]
-    assert found.changes == ()
+    outcome = evolve(result, [FIRST], present(id="int", a="bigint", d="decimal(19,4)", gone="date"))
+    assert [str(column.spark) for column in outcome.columns] == ["bigint", "decimal(19,4)"]
+    assert outcome.changes == ()
 
 
 def test_a_struct_keeps_the_tables_order_of_fields() -> None:
-    """The order in which a version happens to write them is no change; a field more is."""
+    """The order in which a version happens to write them is not a change; a field more is."""
 
     def struct(*names: str) -> Any:
         return {"type": "record", "name": "P", "fields": [{"name": name, "type": "int"} for name in names]}
 
     result = compiled([{**ID, "p": struct("b", "a")}, {**ID, "p": struct("c", "b", "a")}])
-    held = present(id="int", p="struct<a:int,b:int>")
-    assert evolve(result, [FIRST], held, [FIRST]).changes == ()
-    found = evolve(result, [FIRST, SECOND], held, [FIRST])
-    assert found.changes == (SchemaChange("field-added", "p.c", "int"),)
-    assert str(found.columns[0].spark) == "struct<a:int,b:int,c:int>"
+    stored = present(id="int", p="struct<a:int,b:int>")
+    assert evolve(result, [FIRST], stored, [FIRST]).changes == ()
+    outcome = evolve(result, [FIRST, SECOND], stored, [FIRST])
+    assert outcome.changes == (SchemaChange("field-added", "p.c", "int"),)
+    assert str(outcome.columns[0].spark) == "struct<a:int,b:int,c:int>"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_struct_keeps_the_tables_order_of_fields() -> None:
     ids=str,
 )
 def test_a_change_that_would_lose_or_falsify_stops_with_the_column(brought: Any, held: str) -> None:
-    """Hudi would take some of them silently, and for ever."""
+    """Hudi would take some of them silently, and permanently."""
     result = compiled([{**ID, "a": brought}])
     with pytest.raises(EvolutionError) as caught:
         evolve(result, [FIRST], present(id="int", a=held)).check()
@@ -97,13 +97,13 @@ def test_versions_in_one_batch_that_no_type_holds_stop_too() -> None:
     assert [str(column.spark) for column in evolve(result, [SECOND], None).columns] == ["string"]
 
 
-def test_whole_numbers_that_become_decimals_need_the_table_written_anew() -> None:
+def test_whole_numbers_that_become_decimals_need_the_table_rewritten() -> None:
     """Hudi widens everything else where it lies; a table that does not exist yet needs nothing."""
     result = compiled([{**ID, "a": "int", "b": "int"}, {**ID, "a": decimal(9, 2), "b": "long"}])
-    held = present(id="int", a="int", b="int")
-    found = evolve(result, [FIRST, SECOND], held, [FIRST])
-    assert [str(column.spark) for column in found.columns] == ["decimal(12,2)", "bigint"]
-    assert found.rewrites == ("a",)
+    stored = present(id="int", a="int", b="int")
+    outcome = evolve(result, [FIRST, SECOND], stored, [FIRST])
+    assert [str(column.spark) for column in outcome.columns] == ["decimal(12,2)", "bigint"]
+    assert outcome.rewrites == ("a",)
     assert evolve(result, [FIRST, SECOND], None).rewrites == ()
 
 
@@ -114,9 +114,9 @@ HELD = present(id="int", a="int")
 
 def evolved(versions: Sequence[Any], seen: Sequence[int], **policies: str) -> Evolution:
     """Fit versions to a table with an int `a`, of which the first version is known."""
-    said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
-    result = compiled(versions, of=attrs.evolve(table(), evolution=said))
-    return evolve(result, [SchemaId(one) for one in seen], HELD, [SchemaId(FIRST)])
+    text = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+    result = compiled(versions, of=attrs.evolve(table(), evolution=text))
+    return evolve(result, [SchemaId(item) for item in seen], HELD, [SchemaId(FIRST)])
 
 
 ADDED = [{**ID, "a": "int"}, {**ID, "a": "int", "b": "string"}]
@@ -131,8 +131,8 @@ def names(found: Evolution) -> list[str]:
     return [f"{column.name} {column.spark}" for column in found.columns]
 
 
-def test_an_added_column_comes_stays_out_is_set_aside_or_stops() -> None:
-    """By policy: and what is ignored or set aside leaves the table as it was."""
+def test_an_added_column_is_added_ignored_rejected_or_fails() -> None:
+    """By policy: a change that is ignored or rejected leaves the table as it was."""
     both = [FIRST, SECOND]
     assert names(evolved(ADDED, both)) == ["a int", "b string"]
     ignored = evolved(ADDED, both, column_added="ignore")
@@ -144,61 +144,61 @@ def test_an_added_column_comes_stays_out_is_set_aside_or_stops() -> None:
     assert (failure.kind, failure.column, failure.new) == ("column-added", "b", "string")
 
 
-def test_a_dropped_column_is_told_once() -> None:
+def test_a_dropped_column_is_reported_once() -> None:
     """Of the version that drops it, when the table first meets that; `ignore` says nothing."""
     assert evolved(DROPPED, [SECOND]).changes == (SchemaChange("column-dropped", "a", was="int"),)
     assert evolved(DROPPED, [SECOND], column_dropped="ignore").changes == ()
     assert evolved(DROPPED, [SECOND], column_dropped="fail").failing
-    known = compiled(DROPPED)
-    assert evolve(known, [SECOND], HELD, [FIRST, SECOND]).changes == ()
+    existing = compiled(DROPPED)
+    assert evolve(existing, [SECOND], HELD, [FIRST, SECOND]).changes == ()
 
 
 def test_a_narrower_version_stops_and_a_late_older_one_does_not() -> None:
     """The same two types: what counts is the order of versions, not of arrival nor of ids."""
-    held = present(id="int", a="int", b="bigint")
+    stored = present(id="int", a="int", b="bigint")
     narrowed = compiled(NARROWED)
-    (failure,) = evolve(narrowed, [SECOND], held, [FIRST]).failing
+    (failure,) = evolve(narrowed, [SECOND], stored, [FIRST]).failing
     assert (failure.kind, failure.new, failure.old) == ("column-narrowed", "int", "bigint")
     late = compiled(NARROWED[::-1])
-    assert evolve(late, [FIRST], held, [SECOND]).failing == ()
-    assert evolve(late, [FIRST], held, [SECOND]).changes == ()
+    assert evolve(late, [FIRST], stored, [SECOND]).failing == ()
+    assert evolve(late, [FIRST], stored, [SECOND]).changes == ()
 
 
 def test_a_clashing_type_gets_a_column_named_after_its_version() -> None:
-    """A later version of that type goes there too, another clash to one of its own; it is told once."""
-    found = evolved(CLASHED, [FIRST, SECOND], column_changed="evolve")
-    assert names(found) == ["a int", "a_v2 string"]
-    assert found.changes == (
+    """A later version of that type goes there too, another clash to one of its own; it is reported once."""
+    outcome = evolved(CLASHED, [FIRST, SECOND], column_changed="evolve")
+    assert names(outcome) == ["a int", "a_v2 string"]
+    assert outcome.changes == (
         SchemaChange("column-changed", "a", "string", "int"),
         SchemaChange("column-added", "a_v2", "string"),
     )
     result = compiled(CLASHED, of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
-    held = {**HELD, **present(a_v2="string")}
-    later = evolve(result, [SchemaId(THIRD), SchemaId(FOURTH)], held, [FIRST, SECOND])
+    stored = {**HELD, **present(a_v2="string")}
+    later = evolve(result, [SchemaId(THIRD), SchemaId(FOURTH)], stored, [FIRST, SECOND])
     assert names(later) == ["a_v2 string", "a_v4 boolean"]
     assert [change.column for change in later.changes] == ["a", "a_v4"]
 
 
-def test_a_clashing_type_can_be_left_out_or_set_aside() -> None:
-    """The column then has no source in the batch; what is set aside brings nothing else either."""
+def test_a_clashing_type_can_be_ignored_or_rejected() -> None:
+    """The column then has no source in the batch; a rejected change adds nothing else either."""
     ignored = evolved(CLASHED, [SECOND], column_changed="ignore")
     assert (names(ignored), ignored.failing) == ([], ())
     refused = evolved([CLASHED[0], {**CLASHED[1], "b": "int"}], [FIRST, SECOND], column_changed="reject")
     assert (names(refused), list(refused.refused)) == (["a int"], [SECOND])
 
 
-def test_what_several_changes_fail_by_is_counted() -> None:
+def test_several_failing_changes_are_counted() -> None:
     """The first is named, with how many more there are."""
     versions = [{**ID, "a": "int"}, {**ID, "a": "string", "b": "int"}]
-    found = evolved(versions, [SECOND], column_added="fail")
+    result = evolved(versions, [SECOND], column_added="fail")
     with pytest.raises(EvolutionError, match=r"\(and 1 more\)"):
-        found.check()
+        result.check()
 
 
 def test_a_column_with_an_alias_is_the_column_that_it_was() -> None:
     """Under its first name; with `ignore` it is another one."""
     newer = envelope({**ID, "z": "int"})
-    (field,) = (one for one in newer["fields"][0]["type"][1]["fields"] if one["name"] == "z")
+    (field,) = (item for item in newer["fields"][0]["type"][1]["fields"] if item["name"] == "z")
     field["aliases"] = ["a"]
     older = attrs.evolve(written(VALUE_ID, envelope({**ID, "a": "int"})), version=1)
     versions = [older, attrs.evolve(written(VALUE_ID + 1, newer), version=2)]
@@ -220,8 +220,8 @@ def test_a_key_that_drifts_stops_the_table_that_is_keyed_by_the_older_one() -> N
     keys = [written(KEY_ID, key(ID)), written(KEY_ID + 1, key(row))]
 
     def found(**policies: str) -> Evolution:
-        said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
-        of = attrs.evolve(table("id"), evolution=said)
+        text = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+        of = attrs.evolve(table("id"), evolution=text)
         return evolve(compile_table(of, keys, [written(VALUE_ID, envelope(row))]), [FIRST], HELD, [FIRST])
 
     (failure,) = found().failing
@@ -229,7 +229,7 @@ def test_a_key_that_drifts_stops_the_table_that_is_keyed_by_the_older_one() -> N
     assert found(key_changed="ignore").failing == ()
 
 
-def test_a_version_that_is_no_event_of_the_table_stops_only_who_holds_records_of_it() -> None:
+def test_a_version_that_is_not_an_event_stops_only_batches_with_its_records() -> None:
     """Another connector's, or no envelope at all; `reject` sets its records aside."""
     versions = [
         written(VALUE_ID, envelope({**ID, "a": "int"})),
@@ -238,8 +238,8 @@ def test_a_version_that_is_no_event_of_the_table_stops_only_who_holds_records_of
     ]
 
     def found(seen: int, **policies: str) -> Evolution:
-        said = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
-        result = compile_table(attrs.evolve(table(), evolution=said), [written(KEY_ID, key(ID))], versions)
+        text = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
+        result = compile_table(attrs.evolve(table(), evolution=text), [written(KEY_ID, key(ID))], versions)
         return evolve(result, [SchemaId(seen)], HELD, [FIRST])
 
     assert found(FIRST).failing == ()
@@ -266,11 +266,11 @@ OWN: dict[str, Any] = {**ID, "amount": "string", "amount_v2": "long"}
 def test_a_clashs_column_stays_its_own_when_the_source_gets_one_of_that_name() -> None:
     """By the order in which the table met the versions, not by the names that are there now."""
     result = compiled([*AMOUNTS, OWN], of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
-    held = present(id="int", amount="int", amount_v2="string")
+    stored = present(id="int", amount="int", amount_v2="string")
     third = SchemaId(THIRD)
-    found = evolve(result, [SECOND, third], held, [FIRST, SECOND])
-    assert names(found) == ["amount_v2 string", "amount_v2_v3 bigint"]
-    again = evolve(result, [third], {**held, **present(amount_v2_v3="bigint")}, [FIRST, SECOND, third])
+    outcome = evolve(result, [SECOND, third], stored, [FIRST, SECOND])
+    assert names(outcome) == ["amount_v2 string", "amount_v2_v3 bigint"]
+    again = evolve(result, [third], {**stored, **present(amount_v2_v3="bigint")}, [FIRST, SECOND, third])
     assert names(again) == ["amount_v2 string", "amount_v2_v3 bigint"]
 
 
@@ -278,17 +278,17 @@ def test_a_sources_own_column_is_not_taken_for_a_clashs() -> None:
     """Where the table met it first, a late record of the clashing version gets another column."""
     result = compiled([*AMOUNTS, OWN], of=attrs.evolve(table(), evolution={"column-changed": "evolve"}))
     third = SchemaId(THIRD)
-    held = present(id="int", amount="int", amount_v2="bigint", amount_v3="string")
-    found = evolve(result, [SECOND, third], held, [FIRST, third])
-    assert sorted(names(found)) == ["amount_v2 bigint", "amount_v3 string"]
-    again = evolve(result, [SECOND, third], held, [FIRST, third, SECOND])
+    stored = present(id="int", amount="int", amount_v2="bigint", amount_v3="string")
+    outcome = evolve(result, [SECOND, third], stored, [FIRST, third])
+    assert sorted(names(outcome)) == ["amount_v2 bigint", "amount_v3 string"]
+    again = evolve(result, [SECOND, third], stored, [FIRST, third, SECOND])
     assert sorted(names(again)) == ["amount_v2 bigint", "amount_v3 string"]
 
 
 def test_a_deleted_version_does_not_undo_a_rename() -> None:
     """The registry lists deleted versions first; names follow the order of versions."""
     renamed = envelope({**ID, "remark": "string"})
-    (field,) = (one for one in renamed["fields"][0]["type"][1]["fields"] if one["name"] == "remark")
+    (field,) = (item for item in renamed["fields"][0]["type"][1]["fields"] if item["name"] == "remark")
     field["aliases"] = ["note"]
     nodes = [envelope({**ID, "note": "string"}), renamed, envelope({**ID, "remark": "string", "b": "int"})]
     versions = [
@@ -296,6 +296,6 @@ def test_a_deleted_version_does_not_undo_a_rename() -> None:
         for number, node in enumerate(nodes)
     ]
     result = compile_table(table(), [written(KEY_ID, key(ID))], [versions[2], versions[0], versions[1]])
-    found = evolve(result, [SECOND], present(id="int", note="string"), [FIRST, SECOND])
-    assert names(found) == ["note string"]
-    assert found.changes == ()
+    outcome = evolve(result, [SECOND], present(id="int", note="string"), [FIRST, SECOND])
+    assert names(outcome) == ["note string"]
+    assert outcome.changes == ()

@@ -135,8 +135,8 @@ def test_of_the_source_only_position_and_time_are_read() -> None:
     assert reader_fields(result.value, "source") == ["commit_lsn", "change_lsn", "event_serial_no", "ts_ms"]
 
 
-def test_names_are_defined_once_in_what_is_read() -> None:
-    """Avro allows no second definition: enums, structs and their versions stand side by side."""
+def test_names_are_defined_once_in_the_readers_schema() -> None:
+    """Avro allows no second definition: enums, structs and their versions stand together."""
     enum = {"type": "enum", "name": "Color", "symbols": ["a"]}
     point = {"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}
     point2 = {"type": "record", "name": "P", "fields": [{"name": "x", "type": "long"}]}
@@ -205,7 +205,7 @@ def test_a_topic_without_keys_needs_declared_ones() -> None:
 
 
 @pytest.mark.parametrize("declared", [(), ("id",)])
-def test_a_key_that_is_no_record_gives_no_columns(declared: tuple[str, ...]) -> None:
+def test_a_key_that_is_not_a_record_gives_no_columns(declared: tuple[str, ...]) -> None:
     """A bare string names no column; a table file may."""
     values = [written(VALUE_ID, envelope(ID))]
     keys = [written(KEY_ID, "string", "the key")]
@@ -256,7 +256,7 @@ def test_a_key_column_whose_type_loses_digits_is_refused(
     ("declared", "keys", "columns"),
     [(("nope",), ID, {}), ((), {"id": "int", "k": "int"}, {"k": Column(exclude=True)})],
 )
-def test_a_key_that_is_no_column_is_refused(
+def test_a_key_that_is_not_a_column_is_refused(
     declared: tuple[str, ...], keys: Mapping[str, Any], columns: Mapping[str, Column]
 ) -> None:
     """Missing or excluded."""
@@ -290,7 +290,7 @@ def test_an_excluded_column_is_not_compiled() -> None:
 
 @pytest.mark.parametrize("name", ["_cdc_op", "_hoodie_commit_time", "_CDC_x", "_Hoodie_"])
 def test_the_names_that_ingest_and_hudi_need_are_refused(name: str) -> None:
-    """And may be given up for others."""
+    """And may be abandoned for others."""
     with pytest.raises(SchemaError, match=r"reserve.*rename") as caught:
         compiled([{**ID, name: "int"}])
     assert caught.value.path == f"$.after.{name}"

@@ -104,9 +104,9 @@ def test_two_units_never_share_a_column(shape: str, policies: dict[str, str]) ->
         result = compiled(versions, of=of)
         first = evolve(result, [FIRST], None)
         present = {"id": parse_ddl("int"), **{column.name: column.spark for column in first.columns}}
-        for found in (evolve(result, [FIRST, SECOND], None), evolve(result, [SECOND], present, [FIRST])):
-            stopped += bool(found.failing)
-            if not found.failing and unit(old, policies) != unit(new, policies):
+        for outcome in (evolve(result, [FIRST, SECOND], None), evolve(result, [SECOND], present, [FIRST])):
+            stopped += bool(outcome.failing)
+            if not outcome.failing and unit(old, policies) != unit(new, policies):
                 mixed.append((old, new))
     assert mixed == []
     assert stopped > 500
@@ -119,13 +119,13 @@ def test_another_unit_gets_a_column_of_its_own_by_policy() -> None:
     of = attrs.evolve(table(), evolution={"column-changed": "evolve"})
     result = compiled(versions, of=of)
     ids = [SchemaId(VALUE_ID + number) for number in range(3)]
-    found = evolve(result, ids, None)
-    assert [column.name for column in found.columns] == ["x", "x_v2", "x_v3"]
-    present = {"id": parse_ddl("int"), **{column.name: column.spark for column in found.columns}}
+    outcome = evolve(result, ids, None)
+    assert [column.name for column in outcome.columns] == ["x", "x_v2", "x_v3"]
+    present = {"id": parse_ddl("int"), **{column.name: column.spark for column in outcome.columns}}
     for schema_id, name in zip(reversed(ids), ("x_v3", "x_v2", "x"), strict=True):
         later = evolve(result, [schema_id], present, ids)
         assert [column.name for column in later.columns] == [name]
-        assert "bigint (" in found.changes[0].type
+        assert "bigint (" in outcome.changes[0].type
 
 
 def test_a_key_of_two_units_stops() -> None:

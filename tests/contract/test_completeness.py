@@ -43,7 +43,7 @@ def short(path: Path) -> str:
 def scalars(
     schema: avro.Schema, path: str = "$"
 ) -> Iterator[tuple[str, avro.Scalar | avro.Enum | avro.Fixed]]:
-    """Walk to the types that are no containers."""
+    """Walk to the types that are not containers."""
     match schema:
         case avro.Scalar() | avro.Enum() | avro.Fixed():
             yield path, schema
@@ -80,8 +80,8 @@ def test_every_recorded_type_is_in_the_type_table(path: Path) -> None:
     """Under the default policies, wherever in the schema it stands."""
     dialect = DIALECTS[path.parents[1].name.partition("-")[0]]
     mapper = Mapper(short(path), time_resolution_ns=dialect.time_resolution_ns)
-    for place, kind in scalars(avro.parse(path.read_text())):
-        assert parse_ddl(str(mapper.map(kind, place).spark))
+    for position, kind in scalars(avro.parse(path.read_text())):
+        assert parse_ddl(str(mapper.map(kind, position).spark))
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=short)
@@ -123,13 +123,13 @@ def test_policies_are_complete() -> None:
     """A type with a policy has a row for each of the values that `[types]` allows it."""
     hints = get_type_hints(Types)
     fallback = {("io.debezium.time.IsoTimestamp", "string", "bigint")}  # text has no number: timestamp
-    wanted = {
+    expected = {
         (semantic, physical, value)
         for semantic, policy in POLICIES.items()
         for physical in {p for s, p, _ in TYPES if s == semantic}
         for value in get_args(hints[policy])
     }
-    assert wanted - set(TYPES) == fallback
+    assert expected - set(TYPES) == fallback
     assert {semantic for semantic, _, policy in TYPES if policy} == set(POLICIES)
 
 

@@ -1,4 +1,4 @@
-"""Bad input: every such record is set aside, alone, and its reason says what is wrong with it."""
+"""Bad input: each such record is rejected, no other one, with the reason."""
 
 import re
 from typing import Any
@@ -56,7 +56,7 @@ GUID = bytes(range(16))
 
 @attrs.frozen
 class Bad:
-    """A message and the reason why it is set aside."""
+    """A message and the reason for its rejection."""
 
     name: str
     reason: str
@@ -191,14 +191,14 @@ def reasons(messages: DataFrame, compiled_table: CompiledTable) -> list[str | No
 
 
 @pytest.mark.parametrize("number", range(len(BAD)), ids=lambda number: BAD[number].name)
-def test_a_bad_record_is_set_aside_with_its_reason(
+def test_a_bad_record_is_rejected_with_its_reason(
     number: int, judged: list[bool], reasons: list[str | None]
 ) -> None:
-    """In words that name what was found."""
+    """In words that name the value found."""
     assert (judged[number], reasons[number]) == (True, BAD[number].reason)
 
 
-def test_the_good_records_beside_them_are_not(judged: list[bool], reasons: list[str | None]) -> None:
+def test_the_good_records_are_not_rejected(judged: list[bool], reasons: list[str | None]) -> None:
     """A bad record spoils itself alone."""
     assert judged[len(BAD) :] == [False] * len(GOOD_MESSAGES)
     assert reasons[len(BAD) : len(BAD) + 2] == [None, None]
@@ -246,13 +246,15 @@ REASONS = {
 @pytest.fixture(scope="module")
 def explained(spark: SparkSession, compiled_table: CompiledTable) -> dict[str, Row]:
     """Explain some of them as records of their own; the last one names a schema in its headers."""
-    chosen = [one for one in BAD if one.name in {*CLOSER, *REASONS}]
+    chosen = [item for item in BAD if item.name in {*CLOSER, *REASONS}]
     plain: list[tuple[str, bytes]] = [("other", b"")]
-    rows = [(3, number, one.key, one.value, plain if number else None) for number, one in enumerate(chosen)]
+    rows = [
+        (3, number, item.key, item.value, plain if number else None) for number, item in enumerate(chosen)
+    ]
     named = [("__value_schema_id", b"\1" + GUID), ("__key_schema_id", b"")]
     rows.append((3, len(chosen), GOOD_KEY, GOOD[5:], named))
-    told = explain(spark.createDataFrame(rows, WHOLE), compiled_table).orderBy("offset").collect()
-    return dict(zip([*(one.name for one in chosen), "in header"], told, strict=True))
+    explained = explain(spark.createDataFrame(rows, WHOLE), compiled_table).orderBy("offset").collect()
+    return dict(zip([*(item.name for item in chosen), "in header"], explained, strict=True))
 
 
 WHOLE = (
@@ -261,22 +263,22 @@ WHOLE = (
 
 
 @pytest.mark.parametrize("name", CLOSER)
-def test_what_cannot_be_read_is_looked_at_more_closely(name: str, explained: dict[str, Row]) -> None:
-    """The error says what the bytes say."""
-    bad = next(one for one in BAD if one.name == name)
+def test_unreadable_records_are_examined_more_closely(name: str, explained: dict[str, Row]) -> None:
+    """The error describes the bytes."""
+    bad = next(item for item in BAD if item.name == name)
     assert re.match(f"{re.escape(bad.reason)}: .*{CLOSER[name]}", explained[name].error)
 
 
 @pytest.mark.parametrize("name", REASONS)
 def test_a_reason_is_one_of_few_words(name: str, explained: dict[str, Row]) -> None:
-    """Beside the error, for those who count and choose."""
+    """Next to the error, for those who count and choose."""
     assert explained[name].reason == REASONS[name]
 
 
 def test_the_schema_id_is_that_of_the_value(explained: dict[str, Row]) -> None:
     """Known or not; none where the bytes name none, or one that no registry can have."""
-    found = {name: explained[name].schema_id for name in ("half", "unknown id", "highest id", "magic 1")}
-    assert found == {"half": VALUE_ID, "unknown id": UNKNOWN_ID, "highest id": None, "magic 1": None}
+    results = {name: explained[name].schema_id for name in ("half", "unknown id", "highest id", "magic 1")}
+    assert results == {"half": VALUE_ID, "unknown id": UNKNOWN_ID, "highest id": None, "magic 1": None}
 
 
 def test_a_schema_id_in_a_header_is_named(explained: dict[str, Row]) -> None:
@@ -288,17 +290,19 @@ def test_a_schema_id_in_a_header_is_named(explained: dict[str, Row]) -> None:
 def test_a_refused_schema_rejects_its_changes_alone(
     spark: SparkSession, compiled_table: CompiledTable
 ) -> None:
-    """With what the policy says; what cannot be read keeps that reason."""
+    """With the policy as the reason; an unreadable change keeps its own reason."""
     refused = {VALUE_ID: "it's new", HEARTBEAT_ID: "no change"}
     beat = framed(HEARTBEAT_ID, HEARTBEAT, {"ts_ms": 1})
     messages = frame(spark, [(GOOD_KEY, GOOD), (GOOD_KEY, GOOD[:-1]), (GOOD_KEY, None), (None, beat)])
     judged = decode_events(messages, compiled_table, refused).select("rejected", "kind").collect()
-    told = explain_rejects(messages.limit(2), compiled_table, refused).select("reason", "error").collect()
+    explained = (
+        explain_rejects(messages.limit(2), compiled_table, refused).select("reason", "error").collect()
+    )
     assert [tuple(row) for row in judged] == [
         (True, "change"), (True, "change"), (False, "tombstone"), (False, "heartbeat"),
     ]  # fmt: skip
-    assert tuple(told[0]) == ("refused-by-policy", "value: it's new")
-    assert told[1].reason == "unreadable"
+    assert tuple(explained[0]) == ("refused-by-policy", "value: it's new")
+    assert explained[1].reason == "unreadable"
 
 
 def test_a_schema_that_cannot_be_compiled_says_so(spark: SparkSession, compiled_table: CompiledTable) -> None:
@@ -306,12 +310,12 @@ def test_a_schema_that_cannot_be_compiled_says_so(spark: SparkSession, compiled_
     strange = attrs.evolve(written(UNKNOWN_ID, "string"), label="v9")
     lacking = attrs.evolve(compiled_table, unmapped=((strange, "has no row in the type table"),))
     messages = frame(spark, [(GOOD_KEY, framed(UNKNOWN_ID, "string", "x")), (GOOD_KEY, GOOD)])
-    told = explain_rejects(messages, lacking).select("reason", "error").orderBy("offset").collect()
-    assert tuple(told[0]) == ("unmapped-schema", "value: has no row in the type table")
+    explained = explain_rejects(messages, lacking).select("reason", "error").orderBy("offset").collect()
+    assert tuple(explained[0]) == ("unmapped-schema", "value: has no row in the type table")
     assert [row.rejected for row in decode_events(messages, lacking).collect()] == [True, False]
 
 
-def test_what_is_beside_changes_is_counted_and_not_rejected(
+def test_messages_other_than_changes_are_counted_and_not_rejected(
     spark: SparkSession, compiled_table: CompiledTable
 ) -> None:
     """Tombstones, heartbeats and transactions in a data topic; only a tombstone needs a key."""
@@ -333,7 +337,7 @@ def test_what_is_beside_changes_is_counted_and_not_rejected(
     assert set(counts.schema_ids) >= {VALUE_ID}
 
 
-def test_a_key_without_a_value_for_a_column_is_set_aside(spark: SparkSession) -> None:
+def test_a_key_without_a_value_for_a_column_is_rejected(spark: SparkSession) -> None:
     """A nullable key column that is null names no row."""
     keys = {"id": "int", "k": nullable("int")}
     topic = Topic([{**keys}], keys=keys)
@@ -349,6 +353,6 @@ def test_a_change_with_the_schema_id_of_another_kind_is_rejected(
 ) -> None:
     """Ignored is only what is whole by its own schema."""
     transaction = framed(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})
-    spoilt = [transaction[:5] + GOOD[5:], transaction + b"\0", transaction[:-1]]
-    counts, _ = rows_of(frame(spark, [(GOOD_KEY, one) for one in (*spoilt, transaction)]), compiled_table)
+    corrupt = [transaction[:5] + GOOD[5:], transaction + b"\0", transaction[:-1]]
+    counts, _ = rows_of(frame(spark, [(GOOD_KEY, item) for item in (*corrupt, transaction)]), compiled_table)
     assert (counts.rejected, counts.ignored) == (3, {"transaction": 1})

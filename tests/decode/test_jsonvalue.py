@@ -33,12 +33,12 @@ HEADER_BYTES = 5
 
 def record(name: str, **fields: Any) -> dict[str, Any]:
     """Make a reader's record: every field nullable."""
-    made = [{"name": field, "type": ["null", kind], "default": None} for field, kind in fields.items()]
-    return {"type": "record", "name": name, "fields": made}
+    built = [{"name": field, "type": ["null", kind], "default": None} for field, kind in fields.items()]
+    return {"type": "record", "name": name, "fields": built}
 
 
 def parsed(frame: DataFrame, reader: Any, names: Mapping[str, Mapping[str, str]]) -> DataFrame:
-    """Parse the column `text` into `value` and `whole`, beside the others."""
+    """Parse the column `text` into `value` and `whole`, next to the others."""
     how = parse_sql(sql("text"), reader, names)
     beside = [column for column in frame.columns if column != "text"]
     raw = frame.selectExpr(*beside, f"{how.raw} as raw")
@@ -52,9 +52,9 @@ def parsed(frame: DataFrame, reader: Any, names: Mapping[str, Mapping[str, str]]
 def schemas(recording: Any, subject: str) -> list[WriterSchema]:
     """Give every version of a subject."""
     return [
-        WriterSchema(one.id, f"{subject} v{one.version}", avro.parse(one.schema))
-        for one in recording.schemas
-        if one.subject == subject
+        WriterSchema(schema.id, f"{subject} v{schema.version}", avro.parse(schema.schema))
+        for schema in recording.schemas
+        if schema.subject == subject
     ]
 
 
@@ -67,7 +67,7 @@ def payload(message: bytes) -> str:
 
 def topic_of(folder: str, name: str) -> RecordedTopic:
     """Find a recorded topic."""
-    return next(one for one in read_recording(FIXTURES / folder).topics if one.name == name)
+    return next(topic for topic in read_recording(FIXTURES / folder).topics if topic.name == name)
 
 
 def both(name: str, part: str) -> Iterator[tuple[int, int, bytearray, str]]:
@@ -103,15 +103,15 @@ def test_an_event_is_the_same_from_json_and_from_avro(spark: SparkSession, name:
     seen = 0
     for writer in payload.writers:
         mine = spark.createDataFrame(
-            [one for one in rows if one[1] == writer.schema_id],
+            [row for row in rows if row[1] == writer.schema_id],
             "offset int, id int, payload binary, text string",
         )
         options = {"mode": "FAILFAST", "avroSchema": payload.reader, "datetimeRebaseMode": "CORRECTED"}
         decoded = mine.select("offset", "text", from_avro("payload", writer.wire, options).alias("from_avro"))
         names = dict.fromkeys(payload.images, writer.names)
         result = parsed(decoded, json.loads(payload.reader), names)
-        found = dict(result.dtypes)
-        assert found["value"] == found["from_avro"]
+        outcome = dict(result.dtypes)
+        assert outcome["value"] == outcome["from_avro"]
         same = "value <=> from_avro and string(value) = string(from_avro)"  # text tells 0.0 from -0.0
         assert result.where(f"not (whole and {same})").limit(3).collect() == []
         seen += result.count()
@@ -196,15 +196,15 @@ def as_json(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case list():
-            return [as_json(one) for one in value]
+            return [as_json(item) for item in value]
         case dict():
-            return {name: as_json(one) for name, one in value.items()}
+            return {name: as_json(item) for name, item in value.items()}
         case _:
             return value
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-def test_every_type_is_lifted_to_what_avro_gives(spark: SparkSession, kind: Kind) -> None:
+def test_every_type_is_lifted_to_the_value_of_avro(spark: SparkSession, kind: Kind) -> None:
     """At its extremes; null too; written with escapes and without."""
     wire = record("W", c=kind.written)
     rows = []
@@ -218,8 +218,8 @@ def test_every_type_is_lifted_to_what_avro_gives(spark: SparkSession, kind: Kind
     frame = spark.createDataFrame(rows, "payload binary, text string")
     decoded = frame.select("text", from_avro("payload", json.dumps(wire), options).alias("from_avro"))
     result = parsed(decoded.selectExpr("text", "text as given", "from_avro"), reader, {"": {"C": "c"}})
-    found = dict(result.dtypes)
-    assert found["value"] == found["from_avro"]
+    outcome = dict(result.dtypes)
+    assert outcome["value"] == outcome["from_avro"]
     wrong = result.where("not (whole and string(value) = string(from_avro))")
     assert wrong.selectExpr("given", "whole", "string(value)", "string(from_avro)").collect() == []
 
@@ -306,23 +306,23 @@ def outcomes(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, R
     before = spark.conf.get("spark.sql.json.enablePartialResults")
     spark.conf.set("spark.sql.json.enablePartialResults", request.param)
     try:
-        return {one.name: one for one in parsed(frame, READER, NAMES).collect()}
+        return {row.name: row for row in parsed(frame, READER, NAMES).collect()}
     finally:
         spark.conf.set("spark.sql.json.enablePartialResults", str(before))
 
 
 @pytest.mark.parametrize("name", [*BROKEN, "no text"])
-def test_what_is_no_json_of_the_shape_is_not_whole(outcomes: dict[str, Row], name: str) -> None:
+def test_json_of_another_shape_is_not_whole(outcomes: dict[str, Row], name: str) -> None:
     """One wrong value is enough, however deep it lies."""
     assert outcomes[name].whole is False
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_is_json_of_the_shape_is_whole(outcomes: dict[str, Row], name: str) -> None:
+def test_json_of_the_shape_is_whole(outcomes: dict[str, Row], name: str) -> None:
     """Fields that the text lacks are null."""
-    found = outcomes[name]
-    assert found.whole is True
-    row = found.value.after.asDict()
+    result = outcomes[name]
+    assert result.whole is True
+    row = result.value.after.asDict()
     assert {column: row[f"c{i}"] for i, column in enumerate(FIELDS)} == {
         **dict.fromkeys(FIELDS),
         **WHOLE[name][1],
@@ -330,7 +330,7 @@ def test_what_is_json_of_the_shape_is_whole(outcomes: dict[str, Row], name: str)
     assert row["c99"] is None
 
 
-def test_bytes_that_are_no_utf8_are_not_whole(spark: SparkSession) -> None:
+def test_bytes_that_are_not_utf8_are_not_whole(spark: SparkSession) -> None:
     """Java would read a replacement character instead of them; a real one stays."""
     texts = [
         bytearray(b'{"op":"a\xff"}'),
@@ -341,7 +341,7 @@ def test_bytes_that_are_no_utf8_are_not_whole(spark: SparkSession) -> None:
         "n", "string(b) as text"
     )
     rows = parsed(frame, READER, NAMES).orderBy("n").collect()
-    assert [one.whole for one in rows] == [False, False, True]
+    assert [row.whole for row in rows] == [False, False, True]
     assert rows[2].value.op == "\ufffd"
 
 
@@ -354,8 +354,8 @@ def test_a_source_block_may_say_numbers_and_booleans_as_text(spark: SparkSession
     }
     frame = spark.createDataFrame([(text, text) for text in cases], "given string, text string")
     rows = parsed(frame, READER, NAMES).collect()
-    assert all(one.whole for one in rows)
-    assert {one.given: tuple(one.value.source) for one in rows} == cases
+    assert all(row.whole for row in rows)
+    assert {row.given: tuple(row.value.source) for row in rows} == cases
 
 
 def test_names_with_quotes_are_names(spark: SparkSession) -> None:
@@ -364,9 +364,9 @@ def test_names_with_quotes_are_names(spark: SparkSession) -> None:
     reader = record("R", **{f"c{i}": "int" for i, _ in enumerate(columns)})
     text = json.dumps({name: i for i, name in enumerate(columns)})
     names = {"": {name: f"c{i}" for i, name in enumerate(columns)}}
-    (found,) = parsed(spark.createDataFrame([(text,)], "text string"), reader, names).collect()
-    assert found.whole
-    assert tuple(found.value) == tuple(range(len(columns)))
+    (result,) = parsed(spark.createDataFrame([(text,)], "text string"), reader, names).collect()
+    assert result.whole
+    assert tuple(result.value) == tuple(range(len(columns)))
 
 
 def test_a_payload_is_parsed_once(spark: SparkSession) -> None:

@@ -108,9 +108,9 @@ WRITERS: dict[str, Callable[[Json], str]] = {
 
 def message(name: str, document: Document) -> Json:
     """Complete a sample that shows no schema with its document's own."""
-    found = sample(name)
-    payload = found.get("payload", found)
-    return {"schema": found.get("schema") or sample(document.schema)["schema"], "payload": payload}
+    result = sample(name)
+    payload = result.get("payload", result)
+    return {"schema": result.get("schema") or sample(document.schema)["schema"], "payload": payload}
 
 
 def compiled(document: Document, keys: Sequence[bytes], values: Sequence[bytes]) -> CompiledTable:
@@ -134,7 +134,7 @@ def decoded(
     names = {column_version.field: column_version.column for column_version in table.row_variants}
     events = decode_events(frame(spark, texts), table).orderBy("offset").collect()
     rows = []
-    for event in (one.asDict(recursive=True) for one in events):
+    for event in (item.asDict(recursive=True) for item in events):
         row = {names[field]: value for field, value in event["row"].items() if field in names}
         rows.append({**event, "row": row})
     return rows
@@ -144,7 +144,7 @@ def decoded(
 @pytest.mark.parametrize("style", list(WRITERS))
 @pytest.mark.parametrize("document", [ZH, JA, ORACLE, MONGODB, OWN, DEBEZIUM], ids=lambda one: one.schema)
 def test_a_documents_samples_are_read_as_it_says(spark: SparkSession, document: Document, style: str) -> None:
-    """However the message is spaced; none is set aside for the slips that the documents have."""
+    """However the message is spaced; no message is rejected for the slips in the documents."""
     cases = [case for case in CASES if case.document is document]
     write = WRITERS[style]
     records = []
@@ -152,12 +152,12 @@ def test_a_documents_samples_are_read_as_it_says(spark: SparkSession, document: 
         key = {**sample(document.key), "payload": case.key} if document.key else None
         records.append((write(key) if key else None, write(message(case.name, document))))
 
-    found = decoded(spark, document, records)
+    result = decoded(spark, document, records)
 
-    for case, event in zip(cases, found, strict=True):
+    for case, event in zip(cases, result, strict=True):
         assert (event["kind"], event["rejected"]) == ("change", False), case.name
-        told = {name: event[name] for name in ("op", "k", "source_ms")}
-        assert told == {"op": case.op, "k": case.key, "source_ms": case.source_ms}, case.name
+        explained = {name: event[name] for name in ("op", "k", "source_ms")}
+        assert explained == {"op": case.op, "k": case.key, "source_ms": case.source_ms}, case.name
         assert case.row is None or event["row"] == case.row, case.name
 
 
@@ -189,15 +189,15 @@ def test_sql_servers_shortened_samples_are_read(
     spark: SparkSession, name: str, op: str, row: Json, snapshot: str
 ) -> None:
     """Of another table, whose schema is not shown: text columns; without a position, and `ts_ms` is text."""
-    found = message(name, ZH)
-    pk = found["payload"]["after"]["pk"]
-    for field in found["schema"]["fields"][:2]:
+    result = message(name, ZH)
+    pk = result["payload"]["after"]["pk"]
+    for field in result["schema"]["fields"][:2]:
         field["fields"] = [
-            {"type": "string", "optional": False, "field": column} for column in found["payload"]["after"]
+            {"type": "string", "optional": False, "field": column} for column in result["payload"]["after"]
         ]
     key = sample(ZH.key)
     key["schema"]["fields"] = [{"type": "string", "optional": False, "field": "pk"}]
-    (event,) = decoded(spark, ZH, [(json.dumps({**key, "payload": {"pk": pk}}), json.dumps(found))])
+    (event,) = decoded(spark, ZH, [(json.dumps({**key, "payload": {"pk": pk}}), json.dumps(result))])
     assert (event["kind"], event["rejected"], event["op"]) == ("change", False, op)
     assert (event["k"], event["row"]) == ({"pk": pk}, row)
     assert event["sort_key"]["p0"] == snapshot
@@ -237,14 +237,14 @@ def test_mongodbs_ids_of_every_kind_are_keys(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_mongodbs_update_without_the_document_holds_what_to_do(spark: SparkSession) -> None:
+def test_mongodbs_update_without_the_document_holds_its_changes(spark: SparkSession) -> None:
     """The update sample as capture mode change_streams sends it: `after` and `before` are not there."""
     key = json.dumps(sample("mongodb-key"))
-    found = message("mongodb-update", MONGODB)
-    del found["payload"]["after"]
-    with_before = json.dumps(found)
-    del found["payload"]["before"]
-    events = decoded(spark, MONGODB, [(key, with_before), (key, json.dumps(found))])
+    result = message("mongodb-update", MONGODB)
+    del result["payload"]["after"]
+    with_before = json.dumps(result)
+    del result["payload"]["before"]
+    events = decoded(spark, MONGODB, [(key, with_before), (key, json.dumps(result))])
     assert [event["partial"] for event in events] == [False, True]
     document = json.loads(events[0]["row"]["doc"])
     assert (document["first_name"], document["last_name"]) == ("Anne Marie", "Kretchmar")
@@ -253,8 +253,8 @@ def test_mongodbs_update_without_the_document_holds_what_to_do(spark: SparkSessi
 
 def own(**changed: Json) -> str:
     """Write CDL's own sample with other values."""
-    found = sample("cdl-own")
-    return json.dumps({**found, "payload": {**found["payload"], **changed}})
+    result = sample("cdl-own")
+    return json.dumps({**result, "payload": {**result["payload"], **changed}})
 
 
 IMAGE = {
@@ -283,11 +283,11 @@ CDL_MESSAGES = {
 
 
 @pytest.mark.spark
-def test_cdls_other_messages_are_told_apart(spark: SparkSession) -> None:
+def test_cdls_other_messages_are_distinguished(spark: SparkSession) -> None:
     """Its sample with other values: the other operations, heartbeats, and what has no place or no row."""
     events = decoded(spark, OWN, [(None, text) for text, _ in CDL_MESSAGES.values()])
-    found = [(one["kind"], one["rejected"], one["op"], one["k"]["id"]) for one in events]
-    assert dict(zip(CDL_MESSAGES, found, strict=True)) == {
+    results = [(event["kind"], event["rejected"], event["op"], event["k"]["id"]) for event in events]
+    assert dict(zip(CDL_MESSAGES, results, strict=True)) == {
         name: expected for name, (_, expected) in CDL_MESSAGES.items()
     }
     assert events[0]["row"] == {**IMAGE, "time1": datetime.fromisoformat("2024-02-04T11:59:56.013")}
@@ -363,7 +363,7 @@ def declared(*keys: str) -> TableConfig:
     )
 
 
-def test_samples_that_are_no_changes_are_told_apart() -> None:
+def test_samples_that_are_not_changes_are_distinguished() -> None:
     """A schema change by its schema; transaction samples show none, so that nothing can be made of them."""
     (key,) = written_in([json.dumps(sample("sqlserver-zh-schema-change-key")).encode()], "keys")
     assert classify(key.schema) == "schema-change"

@@ -1,4 +1,4 @@
-"""What connectors beside SQL Server send, at its extremes: the SQL of each type on Spark, value by value."""
+"""Extreme values of connectors other than SQL Server: the SQL of each type on Spark, value by value."""
 
 import json
 import uuid
@@ -145,25 +145,25 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_value_is_converted_or_a_fault(case: Case, spark: SparkSession) -> None:
     """Never rounded, never another moment, and no value stops the others."""
-    found = case.compile()
+    result = case.compile()
     frame = spark.createDataFrame([(value,) for value in (*case.outcomes, None)], f"c {case.ddl}")
-    text = f"cast({found.convert(sql('c'))} as string)"
-    rows = frame.selectExpr(text, f"coalesce({found.fails(sql('c')) or 'false'}, false)").collect()
+    text = f"cast({result.convert(sql('c'))} as string)"
+    rows = frame.selectExpr(text, f"coalesce({result.fails(sql('c')) or 'false'}, false)").collect()
     outcomes = [FAULT if fault else out for out, fault in rows]
     assert dict(zip(case.outcomes, outcomes, strict=False)) == case.outcomes
     assert outcomes[-1] is None, "null stays null"
 
 
-def test_arrays_hold_null_for_what_lies_beyond_and_fail_for_rubbish(spark: SparkSession) -> None:
+def test_arrays_hold_null_beyond_the_range_and_fail_for_invalid_values(spark: SparkSession) -> None:
     """Element by element."""
     kind = {"type": "array", "items": nullable(dbz("string", "ZonedTimestamp"))}
-    found = Case("", kind, "", {}, types=Types(out_of_range="null")).compile()
+    result = Case("", kind, "", {}, types=Types(out_of_range="null")).compile()
     rows = [(["infinity", "2024-01-01T00:00:00Z", None],), (["2024-01-01T00:00:00Z", "x"],)]
     frame = spark.createDataFrame(rows, "c array<string>")
-    one, other = frame.selectExpr(
-        f"cast({found.convert(sql('c'))} as array<string>)", str(found.fails(sql("c")))
+    item, other = frame.selectExpr(
+        f"cast({result.convert(sql('c'))} as array<string>)", str(result.fails(sql("c")))
     ).collect()
-    assert tuple(one) == ([None, "2024-01-01 00:00:00", None], False)
+    assert tuple(item) == ([None, "2024-01-01 00:00:00", None], False)
     assert other[1]
 
 
@@ -212,9 +212,9 @@ def _array(items: Any) -> Any:
 def test_a_placeholder_is_known_in_each_of_its_forms(placeholder: str, spark: SparkSession) -> None:
     """And neither a value nor null is taken for one."""
     for kind, ddl, absent, present in forms(PLACEHOLDERS[placeholder]):
-        found = Case("", kind, ddl, {}).compile(placeholder)
+        result = Case("", kind, ddl, {}).compile(placeholder)
         frame = spark.createDataFrame([(absent,), (present,), (None,)], f"c {ddl}")
-        text = f"coalesce({found.is_unavailable(found.convert(sql('c')))}, false)"
+        text = f"coalesce({result.is_unavailable(result.convert(sql('c')))}, false)"
         assert [row[0] for row in frame.selectExpr(text).collect()] == [True, False, False], (kind, text)
 
 

@@ -93,8 +93,8 @@ def test_each_record_is_read_with_the_schema_that_wrote_it(spark: SparkSession) 
     versions = [0, 1, 2, 1, 0]
     messages = [topic.row({"id": n, **(TWO if v == 1 else ONE)}, v) for n, v in enumerate(versions)]
     counts, rows = rows_of(frame(spark, messages), compiled(topic.versions))
-    found = [tuple(row) for row in rows.orderBy("id").selectExpr(*COLUMNS).collect()]
-    assert found == [TABLE_TWO if version == 1 else TABLE_ONE for version in versions]
+    results = [tuple(row) for row in rows.orderBy("id").selectExpr(*COLUMNS).collect()]
+    assert results == [TABLE_TWO if version == 1 else TABLE_ONE for version in versions]
     assert counts.schema_ids == (VALUE_ID, VALUE_ID + 1, VALUE_ID + 2)
     assert [row[0] for row in rows.orderBy("id").select("_cdc_schema_id").collect()] == [
         VALUE_ID + version for version in versions
@@ -168,14 +168,14 @@ def test_a_declared_key_is_taken_from_the_row_image(spark: SparkSession) -> None
     messages = frame(spark, [(None, topic.value(event)) for event in events])
     result = compiled(topic.versions, of=table("code"), keys=None)
     rows = decode_events(messages, result).orderBy("offset").select("rejected", "op", "k.code").collect()
-    assert [tuple(one) for one in rows] == [
+    assert [tuple(item) for item in rows] == [
         (False, "c", "a"),
         (False, "u", "a"),
         (False, "d", "b"),
         (True, "u", "d"),
         (True, "d", None),
     ]
-    reasons = [one.error for one in explain_rejects(messages, result).orderBy("offset").collect()]
+    reasons = [item.error for item in explain_rejects(messages, result).orderBy("offset").collect()]
     assert reasons[3:] == [
         "value: the update changes a key column that the table file declares",
         "key: column code is null",
@@ -192,8 +192,8 @@ def test_a_table_of_nothing_but_its_key_is_a_table(spark: SparkSession) -> None:
         compiled(topic.versions, keys=keys),
     )
     assert (counts.upserted, counts.deleted, counts.superseded) == (1, 1, 1)
-    found = rows.orderBy("a").select("a", "b", "_cdc_op").collect()
-    assert [tuple(row) for row in found] == [(1, "x", "r"), (2, "y", "d")]
+    result = rows.orderBy("a").select("a", "b", "_cdc_op").collect()
+    assert [tuple(row) for row in result] == [(1, "x", "r"), (2, "y", "d")]
 
 
 def test_names_that_sql_would_stumble_over_are_only_names(spark: SparkSession) -> None:
@@ -216,5 +216,5 @@ def test_names_that_sql_would_stumble_over_are_only_names(spark: SparkSession) -
     topic = Topic([{**keys, **dict.fromkeys(names, "string")}], keys=keys)
     row = {"group": 1, "end": "e", **{name: name for name in names}}
     _, rows = rows_of(frame(spark, [topic.row(row)]), compiled(topic.versions, keys=keys))
-    (found,) = rows.collect()
-    assert {name: found[name] for name in row} == row
+    (result,) = rows.collect()
+    assert {name: result[name] for name in row} == row

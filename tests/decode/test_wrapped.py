@@ -35,7 +35,7 @@ def text_of(ticks: int, digits: int) -> str:
 
 
 def ticks_to_try() -> list[int]:
-    """Choose moments: of every year one, and those around each border where the wrap begins anew."""
+    """Choose moments: one of every year, and those around each border where the wrap begins."""
     choose = random.Random(SEED)  # noqa: S311  no secret
     years = [(datetime(year, 1, 1) - EPOCH).days * TICKS_PER_DAY for year in range(1, 10_000)]  # noqa: DTZ001
     spread = [start + choose.randrange(365 * TICKS_PER_DAY) for start in years]
@@ -85,18 +85,18 @@ VERDICTS = [
 ]
 
 
-def test_what_cannot_be_a_moment_of_datetime2_is_set_aside(spark: SparkSession) -> None:
+def test_a_number_outside_datetime2_is_rejected(spark: SparkSession) -> None:
     """As is, for bigint, all that was wrapped: the number would be false."""
     policies = ("timestamp", "string", "bigint")
     topic = Topic([{"id": "int", **dict.fromkeys(policies, nullable(NANOS))}])
     of = table(columns={nanos: Column(nanos=nanos) for nanos in policies})
     rows = [{"id": 1, nanos: value} for nanos, value, _ in VERDICTS]
     events = decode_events(frame(spark, [topic.row(row) for row in rows]), compiled(topic.versions, of=of))
-    found = [row.rejected for row in events.select("rejected", "offset").orderBy("offset").collect()]
-    assert [(*case[:2], verdict) for case, verdict in zip(VERDICTS, found, strict=True)] == VERDICTS
+    results = [row.rejected for row in events.select("rejected", "offset").orderBy("offset").collect()]
+    assert [(*case[:2], verdict) for case, verdict in zip(VERDICTS, results, strict=True)] == VERDICTS
 
 
-def test_a_wrapped_key_is_set_aside_as_well(spark: SparkSession) -> None:
+def test_a_wrapped_key_is_rejected_as_well(spark: SparkSession) -> None:
     """A key column's value is judged like any other."""
     topic = Topic([{"id": NANOS}], keys={"id": NANOS})
     counts, _ = rows_of(

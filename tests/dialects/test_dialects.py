@@ -29,8 +29,8 @@ EVERY = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS)
 )
 def test_a_connector_is_found_by_its_source_record(source_record: str, name: str | None) -> None:
     """Not by the topic's name, which people choose."""
-    found = dialect_of(source_record)
-    assert (found and found.name) == name
+    result = dialect_of(source_record)
+    assert (result and result.name) == name
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_a_connector_is_found_by_its_source_record(source_record: str, name: str
 )
 def test_a_flattened_rows_connector_is_found_by_its_position(fields: set[str], name: str | None) -> None:
     """By a field that only its position has: all connectors have the time, some have `sequence`."""
-    found = dialect_of_flat(fields)
-    assert (found and found.name) == name
+    result = dialect_of_flat(fields)
+    assert (result and result.name) == name
 
 
 def test_table_files_know_the_same_names() -> None:
@@ -58,13 +58,13 @@ def test_table_files_know_the_same_names() -> None:
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
 
 
-def test_source_records_are_told_apart() -> None:
+def test_source_records_are_distinguished() -> None:
     """Each belongs to one connector."""
     records = [record for dialect in DIALECTS.values() for record in dialect.source_records]
     assert len(set(records)) == len(records)
 
 
-def test_flattened_rows_are_told_apart() -> None:
+def test_flattened_rows_are_distinguished() -> None:
     """No field of a position tells two connectors."""
     signs = [sign for dialect in DIALECTS.values() for sign in dialect.flattened_fields]
     assert len(set(signs)) == len(signs)
@@ -96,7 +96,7 @@ def test_a_sign_of_a_flattened_row_is_part_of_the_position(dialect: Dialect) -> 
 
 
 @EVERY
-def test_operations_beside_changes_are_no_changes(dialect: Dialect) -> None:
+def test_operations_other_than_changes_are_not_changes(dialect: Dialect) -> None:
     """One letter cannot be both."""
     assert not {"c", "u", "d", "r"}.intersection(dialect.other_ops)
 
@@ -112,8 +112,8 @@ def test_a_topics_name_is_read_in_one_way(dialect: Dialect) -> None:
 @EVERY
 def test_guards_speak_of_types_that_there_are(dialect: Dialect) -> None:
     """A warning about a name that no column can have would never be seen."""
-    known = {semantic for semantic, _, _ in TYPES}
-    assert {semantic for guard in dialect.caveats for semantic in guard.semantics} <= known
+    existing = {semantic for semantic, _, _ in TYPES}
+    assert {semantic for guard in dialect.caveats for semantic in guard.semantics} <= existing
     assert all(guard.text for guard in dialect.caveats)
     assert dialect is RECORD or dialect.documentation.startswith("https://")
 

@@ -93,11 +93,11 @@ def rows(deployment: Deployment, table: str, expected: list[dict[str, Any]]) -> 
     names = [name.removesuffix("~") for name in expected[0]] if expected else ["_cdc_op"]
     given = expected[0] if expected else {}
     as_numbers = {name: value for name, value in given.items() if type(value) in (int, float)}
-    found = []
+    results = []
     for row in deployment.frame(table).select(*names).collect():
         values = {name: stored(row[name]) for name in names}
         values |= {name: number(values[name], expected) for name, expected in as_numbers.items()}
-        found.append(
+        results.append(
             {
                 name: json.loads(values[name[:-1]]) if name.endswith("~") else values[name]
                 for name in expected[0]
@@ -105,7 +105,7 @@ def rows(deployment: Deployment, table: str, expected: list[dict[str, Any]]) -> 
             if expected
             else values
         )
-    return found
+    return results
 
 
 def by_value(case: Mapping[str, Any], expected: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A JVM that ends in the middle: other tables go on in another one, and no command ends in a traceback."""
+"""A JVM that ends in the middle: other tables continue in another one, and no command ends in a traceback."""
 
 import json
 import os
@@ -112,7 +112,7 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 def outcomes(out: str) -> dict[str, Any]:
     """Read the outcome of each table from a report."""
-    return {one["table"]: one["outcome"] for one in json.loads(out)["tables"]}
+    return {load["table"]: load["outcome"] for load in json.loads(out)["tables"]}
 
 
 def test_tables_of_a_killed_jvm_run_in_another_one(make_deployment: Callable[[], Deployment]) -> None:

@@ -77,7 +77,7 @@ def compare(deployment: Deployment, lake: Path) -> None:
     assert verdicts[planned.verdict] == outcome.outcome
 
 
-def test_what_a_plan_says_a_run_does(make_deployment: Callable[[], Deployment]) -> None:
+def test_a_run_does_as_its_plan_says(make_deployment: Callable[[], Deployment]) -> None:
     """For a new table, and for one whose table file changed after its first commit."""
     deployment = make_deployment()
     topic = f"{deployment.prefix}.testDB.dbo.t"

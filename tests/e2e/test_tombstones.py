@@ -117,7 +117,7 @@ def wait_for_cleaner(
     """Append until the cleaner has removed all of a row's messages but its tombstone."""
     end = time.monotonic() + WAIT_S
     key = topic.key_bytes(row)
-    while len(own := [one for one in messages(deployment, topic) if one.key() == key]) != 1:
+    while len(own := [message for message in messages(deployment, topic) if message.key() == key]) != 1:
         assert time.monotonic() < end, f"the broker has not compacted {topic.name}"
         topic.send(topic.update(filler))  # a segment is closed by the next message
         time.sleep(0.5)
@@ -128,9 +128,9 @@ def rows(deployment: Deployment, table: str) -> dict[int, tuple[Any, ...]]:
     """Read what a table says of each key."""
     df = deployment.frame(table)
     names = [name for name in ("_cdc_deleted", "v") if name in df.columns]
-    found = df.select("id", *names).collect()
-    assert len({row[0] for row in found}) == len(found), f"{table} has a key twice"
-    return {row[0]: tuple(row)[1:] for row in found}
+    result = df.select("id", *names).collect()
+    assert len({row[0] for row in result}) == len(result), f"{table} has a key twice"
+    return {row[0]: tuple(row)[1:] for row in result}
 
 
 def test_a_compacted_topic_deletes_by_its_tombstones(make_deployment: Callable[[], Deployment]) -> None:
@@ -159,7 +159,7 @@ def test_a_compacted_topic_deletes_by_its_tombstones(make_deployment: Callable[[
         for name in ("cow", "mor", "soft"):
             deployment.session.move_offsets(name, "earliest")
         again = deployment.run_until_idle(max_offsets=3)
-        assert {table.counts.deleted for one in again for table in one.tables} == {0}
+        assert {table.counts.deleted for item in again for table in item.tables} == {0}
 
 
 def test_flattened_rows_of_a_compacted_topic_are_deleted_by_tombstones(

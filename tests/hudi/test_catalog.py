@@ -1,4 +1,4 @@
-"""A table is found by name after its commits, with the columns and the rows that it has by then."""
+"""A table is found by name after its commits, with the columns and the rows that it has then."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -44,15 +44,15 @@ def test_an_entry_follows_its_table(lake: "Lake", database: str, kind: str, part
     register(lake.open(table), database, "testDB_Orders")
 
     by_name = lake.spark.table(f"{database}.testDB_Orders")
-    found = by_name.selectExpr("id", "p", "v", "s.b", "w").orderBy("id").collect()
-    assert found == [(1, "x", 1, None, None), (2, "y", 1 << 40, "b", None)]
+    result = by_name.selectExpr("id", "p", "v", "s.b", "w").orderBy("id").collect()
+    assert result == [(1, "x", 1, None, None), (2, "y", 1 << 40, "b", None)]
     columns = {
         row.col_name: row.data_type for row in lake.spark.sql(f"describe {database}.testDB_Orders").collect()
     }
     assert (columns["v"], columns["s"], columns["w"]) == ("bigint", "struct<a:int,b:string>", "date")
 
 
-def test_a_name_that_is_taken_stays_as_it_is_and_is_told(lake: "Lake", database: str) -> None:
+def test_a_taken_name_stays_as_it_is_and_is_reported(lake: "Lake", database: str) -> None:
     """By a table at another place: the rows are committed, and the log says why nobody finds them."""
     old, new = lake.table("old"), lake.table("new")
     for table in (old, new):
@@ -62,11 +62,11 @@ def test_a_name_that_is_taken_stays_as_it_is_and_is_told(lake: "Lake", database:
     with capture_logs() as logged:
         register(lake.open(new), database, "t")
 
-    assert [one["event"] for one in logged] == ["committed, but not in the catalog"]
+    assert [item["event"] for item in logged] == ["committed, but not in the catalog"]
     assert lake.path(old) in logged[0]["problem"]
 
 
-def test_what_a_catalog_refuses_is_told(lake: "Lake", database: str) -> None:
+def test_the_refusal_of_a_catalog_is_reported(lake: "Lake", database: str) -> None:
     """A view of that name, say; nothing is raised, for the commit counts."""
     table = lake.table("seen")
     lake.commit(table, lake.changes("id int not null", ("c", "1", 1)))
@@ -76,7 +76,7 @@ def test_what_a_catalog_refuses_is_told(lake: "Lake", database: str) -> None:
     with capture_logs() as logged:
         register(lake.open(table), database, "seen")
 
-    assert [one["entry"] for one in logged] == [f"{database}.seen"]
+    assert [item["entry"] for item in logged] == [f"{database}.seen"]
 
 
 def test_a_catalog_that_ends_with_the_session_is_refused(lake: "Lake") -> None:

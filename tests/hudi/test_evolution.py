@@ -24,9 +24,13 @@ def test_widened_and_added_columns_read_back_right(lake: "Lake", kind: str) -> N
     lake.commit(table, lake.changes(f"{KEY}, {new}", ("u", "2", 2, *wide)))
     lake.commit(table, lake.changes(f"{KEY}, {old}", ("u", "3", 3, *before)))
 
-    kept = (7, 0.1, 7.0, Decimal("1.2500"), "z", None)
+    retained = (7, 0.1, 7.0, Decimal("1.2500"), "z", None)
     changed = (2**40, 0.1, 0.5, Decimal("12345678901234.1234"), "y", [1])
-    assert lake.rows(table, "id", "i", "f", "d", "s", "z", "n") == [(1, *kept), (2, *changed), (3, *kept)]
+    assert lake.rows(table, "id", "i", "f", "d", "s", "z", "n") == [
+        (1, *retained),
+        (2, *changed),
+        (3, *retained),
+    ]
     assert lake.open(table).fields() == (
         ("_cdc_op", "string", True),
         ("_cdc_position", "string", False),

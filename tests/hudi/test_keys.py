@@ -96,13 +96,13 @@ def test_a_widening_that_changes_the_keys_text_is_named(present: str, incoming: 
 @pytest.mark.parametrize(
     "ddl", ["float", "double", "smallint", "array<int>", "struct<a:int>", "map<string,int>"]
 )
-def test_a_type_that_is_no_key_is_named(ddl: str) -> None:
+def test_a_type_that_cannot_be_a_key_is_named(ddl: str) -> None:
     """The reason is a sentence for the user."""
     assert unsafe_key_type(ddl)
 
 
 @pytest.mark.parametrize("ddl", ["timestamp", "timestamp_ntz", "binary", "double"])
-def test_a_type_that_is_no_partition_is_named(ddl: str) -> None:
+def test_a_type_that_cannot_partition_is_named(ddl: str) -> None:
     """Hudi reads these back wrongly from the folder's name."""
     assert unsafe_partition_type(ddl)
     assert unsafe_partition_type("date") is None
@@ -134,11 +134,11 @@ def test_keys_that_hudi_would_lose_or_mix_up_are_named(spark: SparkSession) -> N
         for partition_by in ((), ("b",))
     )
 
-    found = [
+    results = [
         (parted if (row[2] or "").startswith("partition") else plain)[at].why for at, row in enumerate(rows)
     ]
-    assert [why is None for why in found] == [row[2] is None for row in rows]
-    assert all((why or "").startswith(row[2] or "") for why, row in zip(found, rows, strict=True))
+    assert [why is None for why in results] == [row[2] is None for row in rows]
+    assert all((why or "").startswith(row[2] or "") for why, row in zip(results, rows, strict=True))
 
 
 @pytest.mark.spark

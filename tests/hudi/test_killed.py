@@ -16,7 +16,7 @@ DDL = "id int not null, v int"
 
 @pytest.mark.parametrize("left", [[], ["hoodie.properties"], ["hoodie.properties", ".hoodie.properties.crc"]])
 def test_a_table_whose_creation_was_killed_is_created(lake: "Lake", left: list[str]) -> None:
-    """Hudi creates the file of properties and then writes it: empty, it is no table, and Hudi would stop."""
+    """Hudi creates the file of properties, then writes it: an empty one is not a table, and stops Hudi."""
     table = lake.table(f"killed{len(left)}")
     home = Path(lake.path(table)) / ".hoodie"
     (home / "timeline" / "history").mkdir(parents=True)
@@ -30,7 +30,7 @@ def test_a_table_whose_creation_was_killed_is_created(lake: "Lake", left: list[s
 
 
 def test_empty_properties_of_a_table_with_commits_stop(lake: "Lake") -> None:
-    """They are damage, and no reason to begin anew."""
+    """They are damage, and no reason to begin again."""
     table = lake.table("damaged")
     lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
     home = Path(lake.path(table)) / ".hoodie"

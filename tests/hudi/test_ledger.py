@@ -67,7 +67,7 @@ def test_a_storage_without_an_answer_is_temporary(spark: SparkSession) -> None:
 
 
 def test_a_path_without_a_file_system_is_a_wrong_setting(spark: SparkSession) -> None:
-    """A scheme that nobody knows will not come up by waiting."""
+    """A scheme that is unknown will not come up by waiting."""
     with pytest.raises(SettingsError, match="No FileSystem for scheme"):
         HudiTable(spark, "nowhere://bucket/t").checkpoint()
 
@@ -94,7 +94,7 @@ def test_the_ledger_survives_cleaning_compaction_archiving_and_other_writers(lak
     newest = lake.open(table).checkpoint()
     assert newest is not None
     assert (newest.run_id, newest.instant) == ("run-8", instants[-1])
-    assert [one.instant for one in lake.open(table).history(100)] == instants[::-1]
+    assert [item.instant for item in lake.open(table).history(100)] == instants[::-1]
     assert list((timeline / "history").glob("*.parquet")), "nothing was archived"
     assert list(timeline.glob("*.clean")), "nothing was cleaned"
     assert bool(list(timeline.glob("*_*.commit"))) if kind == "mor" else True, "nothing was compacted"
@@ -122,4 +122,4 @@ def test_a_move_of_the_offsets_is_a_commit_without_rows(
         moved, instant=instant, table_file=recorded_parts(table, ["id"])
     )
     assert (lake.rows(table, "id", "v"), lake.open(table).fields()) == before
-    assert [one.kind for one in lake.open(table).history(5)] == ["set-offsets", "run"]
+    assert [item.kind for item in lake.open(table).history(5)] == ["set-offsets", "run"]

@@ -51,15 +51,15 @@ def test_another_process_is_named_and_its_death_frees_the_table(spark: SparkSess
     lake = LakeSettings(str(tmp_path))
     lock = Path(lake.lock_path("t")) / "lock"
     with other_process(lock) as process:
-        with pytest.raises(TableLockedError, match="run other, process 7 on elsewhere, since") as told:
+        with pytest.raises(TableLockedError, match="run other, process 7 on elsewhere, since") as explained:
             locked(spark, lake, "t", "mine", 0).__enter__()
-        assert told.value.exit_code == 75
+        assert explained.value.exit_code == 75
         with locked(spark, lake, "another", "mine", 0):
             pass
         process.kill()
         process.wait()
-        with locked(spark, lake, "t", "mine", 0) as held:
-            held.check()
+        with locked(spark, lake, "t", "mine", 0) as stored:
+            stored.check()
             assert f'"pid": {os.getpid()}' in lock.read_text()
     assert lock.read_text() == ""
 
@@ -75,17 +75,17 @@ def test_another_process_is_named_and_its_death_frees_the_table(spark: SparkSess
 def test_one_process_holds_a_table_once(spark: SparkSession, tmp_path: Path) -> None:
     """Also under another name of the same folder, where only the JVM sees it; the first keeps its lock."""
     lake, same = LakeSettings(str(tmp_path)), LakeSettings(f"file:{tmp_path}")
-    with locked(spark, lake, "t", "first", 0) as held:
-        for place in (lake, same):
+    with locked(spark, lake, "t", "first", 0) as stored:
+        for position in (lake, same):
             started = time.monotonic()
             with pytest.raises(TableLockedError, match="run first, process"):
-                locked(spark, place, "t", "second", 0.3).__enter__()
+                locked(spark, position, "t", "second", 0.3).__enter__()
             assert time.monotonic() - started >= 0.3
-        held.check()
+        stored.check()
         with other_process_refused(Path(lake.lock_path("t")) / "lock"):
-            held.check()
-    with locked(spark, same, "t", "second", 0) as held:
-        held.check()
+            stored.check()
+    with locked(spark, same, "t", "second", 0) as stored:
+        stored.check()
 
 
 @contextmanager
@@ -100,18 +100,18 @@ def other_process_refused(lock: Path) -> Iterator[None]:
 def test_a_lock_that_was_removed_is_not_committed_under(spark: SparkSession, tmp_path: Path) -> None:
     """A person deleted the file: another run could lock its successor."""
     lake = LakeSettings(str(tmp_path))
-    with locked(spark, lake, "t", "first", 0) as held:
+    with locked(spark, lake, "t", "first", 0) as stored:
         (Path(lake.lock_path("t")) / "lock").unlink()
         same = LakeSettings(f"file:{tmp_path}")
-        taken = pytest.raises(TableLockedError, match="taken over, by run second")
-        with locked(spark, same, "t", "second", 0), taken:
-            held.check()
+        used = pytest.raises(TableLockedError, match="taken over, by run second")
+        with locked(spark, same, "t", "second", 0), used:
+            stored.check()
 
 
 def test_a_lake_that_locks_nothing_or_cannot_be(spark: SparkSession, tmp_path: Path) -> None:
     """`lock = "none"` touches nothing; a folder below a file is final, and named."""
-    with locked(spark, LakeSettings(str(tmp_path / "lake"), lock="none"), "t", "mine", 0) as held:
-        held.check()
+    with locked(spark, LakeSettings(str(tmp_path / "lake"), lock="none"), "t", "mine", 0) as stored:
+        stored.check()
     assert not (tmp_path / "lake").exists()
 
     (tmp_path / "file").touch()

@@ -34,13 +34,13 @@ def record(fields: Mapping[str, Json], name: str = "R") -> Json:
 
 def reader_of(fields: Mapping[str, Json], name: str = "R") -> Json:
     """Make a record to read with: every field nullable, absent ones null."""
-    made = [{"name": n, "type": ["null", t], "default": None} for n, t in fields.items()]
-    return {"type": "record", "name": name, "fields": made}
+    built = [{"name": n, "type": ["null", t], "default": None} for n, t in fields.items()]
+    return {"type": "record", "name": name, "fields": built}
 
 
 def payloads(spark: SparkSession, messages: Sequence[bytes | None]) -> DataFrame:
     """Put messages into one partition of a frame, by number."""
-    rows = [(n, None if one is None else bytearray(one)) for n, one in enumerate(messages)]
+    rows = [(n, None if message is None else bytearray(message)) for n, message in enumerate(messages)]
     return spark.createDataFrame(rows, "n int, message binary").coalesce(1)
 
 

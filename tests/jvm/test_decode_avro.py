@@ -97,16 +97,16 @@ def test_values_are_those_of_from_avro(name: str, spark: SparkSession) -> None:
     """To the ends of every type, by whatever Avro promotes, and what cannot be read is not."""
     writer, reader, values = CASES[name]
     wire = record({"before": "int", "v": writer, "after": "string"})
-    one = payload(reader_of({"after": "string", "v": reader, "gone": "int"}), {7: wire})
+    item = payload(reader_of({"after": "string", "v": reader, "gone": "int"}), {7: wire})
     messages = [framed(7, wire, {"before": 1, "v": value, "after": "z"}) for value in values]
 
-    ours = by_us(spark, one, messages)
+    ours = by_us(spark, item, messages)
 
-    assert ours == by_spark(spark, one, messages)
+    assert ours == by_spark(spark, item, messages)
     assert any(whole for whole, _ in ours) == (name != "string as int")
 
 
-def test_what_a_writer_has_beside_is_skipped(spark: SparkSession) -> None:
+def test_additional_fields_of_a_writer_are_skipped(spark: SparkSession) -> None:
     """Any type, and blocks that say how long they are, before and behind what is read."""
     skipped = {
         "null": "null", "boolean": "boolean", "int": "int", "long": "long", "float": "float",
@@ -121,28 +121,28 @@ def test_what_a_writer_has_beside_is_skipped(spark: SparkSession) -> None:
         "bytes": b"\0\1", "fixed": b"abc", "enum": "B", "union": {"x": 1, "y": "z"}, "array": ["a", ""],
         "map": {"a": None, "b": {"x": 2, "y": ""}}, "v": 5, "blocks": [], "w": 6,
     }  # fmt: skip
-    one = payload(reader_of({"v": "int", "w": "int"}), {7: wire})
+    item = payload(reader_of({"v": "int", "w": "int"}), {7: wire})
     empty = framed(7, wire, value)
     sized = b"\x03\x06" + b"\x02\x80\x01" + b"\x02\x04" + b"\0"  # two in 3 bytes, then one, then the end
     messages = [empty, empty[:-2] + sized + empty[-1:], empty[:-2] + b"\x03\x08" + empty[-1:]]
 
-    ours = by_us(spark, one, messages)
+    ours = by_us(spark, item, messages)
 
-    assert ours == [(True, {"v": 5, "w": 6})] * 2 + [(False, None)] == by_spark(spark, one, messages)
+    assert ours == [(True, {"v": 5, "w": 6})] * 2 + [(False, None)] == by_spark(spark, item, messages)
 
 
 def test_the_header_chooses_the_writer(spark: SparkSession) -> None:
     """The highest id too; null for what no schema of the payload wrote, and for what is too short to say."""
     wires = {1: record({"a": "int"}), 2**32 - 1: record({"b": "string", "a": "int"})}
-    one = payload(reader_of({"a": "int", "b": "string"}), wires)
+    item = payload(reader_of({"a": "int", "b": "string"}), wires)
     first = framed(1, wires[1], {"a": 3})
     last = framed(2**32 - 1, wires[2**32 - 1], {"a": 4, "b": "x"})
     unknown = [None, b"", b"\0", first[:4], b"\1" + first[1:], b"\0\0\0\0\2\6"]
     messages = [first, last, first[:5], *unknown]
 
-    decoded = decode_payload(payloads(spark, messages), one, "message", "d")
+    decoded = decode_payload(payloads(spark, messages), item, "message", "d")
 
-    assert by_us(spark, one, messages) == by_spark(spark, one, messages)
+    assert by_us(spark, item, messages) == by_spark(spark, item, messages)
     rows = sorted(decoded.selectExpr("n", "d is null", "d.value.a", "d.whole").collect())
     assert [tuple(row)[1:] for row in rows[:3]] == [(False, 3, True), (False, 4, True), (False, None, False)]
     assert all(tuple(row)[1:] == (True, None, None) for row in rows[3:])
@@ -159,14 +159,14 @@ NUMBERS_AHEAD = [2**31 - 1, 2**31, 2**40, 2**63 - 1, -1, -2, -(2**31), -(2**63),
 @pytest.mark.parametrize("read", [True, False], ids=["read", "skipped"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_length_is_believed_beyond_the_bytes(name: str, spark: SparkSession, *, read: bool) -> None:
-    """Sizes and counts that would exhaust the memory, or go backwards, are no records."""
+    """Sizes and counts that would exhaust the memory, or go backwards, are not records."""
     wire = record({"v": HOSTILE[name]})
-    one = payload(reader_of({"v": HOSTILE[name]} if read else {"other": "int"}), {7: wire})
+    item = payload(reader_of({"v": HOSTILE[name]} if read else {"other": "int"}), {7: wire})
     header = framed(7, record({}), {})
     messages = [framed(7, record({"v": "long"}), {"v": number}) for number in NUMBERS_AHEAD]
     messages += [header + b"\x80" * n for n in (0, 1, 5, 9, 10, 11)]
 
-    assert by_us(spark, one, messages) == [(False, None)] * len(messages)
+    assert by_us(spark, item, messages) == [(False, None)] * len(messages)
 
 
 DOUBTFUL = {
@@ -176,26 +176,26 @@ DOUBTFUL = {
 }
 
 
-def test_what_avro_itself_only_guesses_is_not_read(spark: SparkSession) -> None:
+def test_values_that_avro_only_guesses_are_not_read(spark: SparkSession) -> None:
     """Booleans of another byte, and bits that do not fit: other decoders make something else of them."""
     fields = {f"v{n}": kind for n, kind in enumerate(DOUBTFUL, 1)}
     wires = {n: record({f"v{n}": kind}) for n, kind in enumerate(DOUBTFUL, 1)}
     messages = [
-        framed(n, record({}), {}) + one for n, ones in enumerate(DOUBTFUL.values(), 1) for one in ones
+        framed(n, record({}), {}) + item for n, ones in enumerate(DOUBTFUL.values(), 1) for item in ones
     ]
 
     decoded = by_us(spark, payload(reader_of(fields), wires), messages)
 
     assert [whole for whole, _ in decoded] == [True, True, False, False] * 3
-    values = [[one for one in value.values() if one is not None] for _, value in decoded if value]
+    values = [[item for item in value.values() if item is not None] for _, value in decoded if value]
     assert values == [[False], [True], [-(2**31)], [0], [-(2**63)], [0]]
 
 
-def test_text_that_is_no_utf8_is_not_read(spark: SparkSession) -> None:
+def test_text_that_is_not_utf8_is_not_read(spark: SparkSession) -> None:
     """Python's strict decoder is the judge: two bytes of all kinds, more of them by chance, at any place."""
     dice = random.Random(7)  # noqa: S311  data, no secret
     firsts = range(0x70, 0x100, 3)
-    texts = [bytes([one, two]) for one in firsts for two in range(0x70, 0x100, 7)]
+    texts = [bytes([first, two]) for first in firsts for two in range(0x70, 0x100, 7)]
     edges = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
     many = [0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5]
     texts += [bytes([dice.choice(many), *dice.choices(edges, k=dice.randint(1, 3))]) for _ in range(3000)]
@@ -206,9 +206,9 @@ def test_text_that_is_no_utf8_is_not_read(spark: SparkSession) -> None:
 
     decoded = by_us(spark, payload(reader, {7: record({"v": "string"})}), messages)
 
-    found = [value["v"] if value else None for _, value in decoded]
-    assert found == [_text_of(one) for one in texts]
-    assert len({one is None for one in found}) == 2
+    results = [value["v"] if value else None for _, value in decoded]
+    assert results == [_text_of(item) for item in texts]
+    assert len({item is None for item in results}) == 2
 
 
 def _text_of(text: bytes) -> str | None:
@@ -221,20 +221,20 @@ def _text_of(text: bytes) -> str | None:
 def test_a_decimal_that_from_avro_wraps_is_not_read(spark: SparkSession) -> None:
     """Of up to 18 digits, Spark keeps the low 64 bits of a larger number: a wrong value, without a sign."""
     wire = record({"v": "bytes"})
-    one = payload(reader_of({"v": _decimal(18, 0)}), {7: wire})
+    item = payload(reader_of({"v": _decimal(18, 0)}), {7: wire})
     messages = [framed(7, wire, {"v": unscaled(2**64 + 5)})]
 
-    assert by_spark(spark, one, messages) == [(True, {"v": 5})]
-    assert by_us(spark, one, messages) == [(False, None)]
+    assert by_spark(spark, item, messages) == [(True, {"v": 5})]
+    assert by_us(spark, item, messages) == [(False, None)]
 
 
 def test_the_last_of_equal_keys_wins(spark: SparkSession) -> None:
     """As in Avro's own maps; Spark's would hold both."""
     wire = record({"v": {"type": "map", "values": "int"}})
-    one = payload(reader_of({"v": {"type": "map", "values": ["null", "int"]}}), {7: wire})
+    item = payload(reader_of({"v": {"type": "map", "values": ["null", "int"]}}), {7: wire})
     twice = [framed(7, record({}), {}) + b"\x06\x02a\x02\x02b\x04\x02a\x06\0"]
 
-    rows = decode_payload(payloads(spark, twice), one, "message", "d").selectExpr(
+    rows = decode_payload(payloads(spark, twice), item, "message", "d").selectExpr(
         "size(d.value.v)", "d.value.v"
     )
 
@@ -249,25 +249,25 @@ def test_without_generated_code_the_values_are_the_same(spark: SparkSession) -> 
     samples = {"boolean": True, "int": -3, "long": 2**40, "float": 0.5, "double": 0.1, "string": "ä"}
     value = {name: samples.get(str(kind), b"\0") for name, kind in fields.items()}
     messages = [framed(7, wire, value), framed(7, wire, dict.fromkeys(fields)), b"\0", None]
-    one = payload(reader_of(fields), {7: wire})
-    compiled = by_us(spark, one, messages)
+    item = payload(reader_of(fields), {7: wire})
+    compiled = by_us(spark, item, messages)
     slow = spark.newSession()
     slow.conf.set("spark.sql.codegen.wholeStage", "false")
     slow.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 
-    assert by_us(slow, one, messages) == compiled
+    assert by_us(slow, item, messages) == compiled
     assert [whole for whole, _ in compiled] == [True, True, False, False]
 
 
 def test_spark_knows_that_the_same_is_the_same(spark: SparkSession) -> None:
     """So that what is said twice is done once; another reader is another value, and code is generated."""
     wires = {7: record({"a": "int"})}
-    one, other = payload(reader_of({"a": "int"}), wires), payload(reader_of({"a": "long"}), wires)
+    item, other = payload(reader_of({"a": "int"}), wires), payload(reader_of({"a": "long"}), wires)
     frame = payloads(spark, [framed(7, wires[7], {"a": 1})])
 
     plans = [
         decode_payload(frame, which, "message", "d")._jdf.queryExecution()  # noqa: SLF001  no public way
-        for which in (one, one, other)
+        for which in (item, item, other)
     ]
 
     first, again, different = (plan.optimizedPlan() for plan in plans)

@@ -87,9 +87,9 @@ def kinds(draw: st.DrawFn, names: Iterator[int], depth: int = 2) -> Kind:
         case "map":
             return Kind({"type": "map", "values": items}, {"type": "map", "values": ["null", inner.reader]})
     name = f"R{next(names)}"
-    more = draw(kinds(names, 0))
-    order = draw(st.permutations([("a", items), ("b", more.writer), ("skipped", "string")]))
-    return Kind(record(dict(order), name), reader_of({"b": more.reader, "a": inner.reader}, name))
+    extra = draw(kinds(names, 0))
+    order = draw(st.permutations([("a", items), ("b", extra.writer), ("skipped", "string")]))
+    return Kind(record(dict(order), name), reader_of({"b": extra.reader, "a": inner.reader}, name))
 
 
 def _same(kind: Json) -> Kind:
@@ -100,13 +100,13 @@ def _same(kind: Json) -> Kind:
 def writers(draw: st.DrawFn, fields: Sequence[Field]) -> Json:
     """Draw a record of some of the fields, in any order, nullable in either way."""
     chosen = draw(st.lists(st.sampled_from(fields), unique_by=lambda one: one.name, min_size=1))
-    made = {}
+    built = {}
     for field in chosen:
         wire = field.kind.writer
-        made[field.name] = draw(st.sampled_from([wire, ["null", wire], [wire, "null"], [wire]]))
+        built[field.name] = draw(st.sampled_from([wire, ["null", wire], [wire, "null"], [wire]]))
     if draw(st.booleans()):
-        made["several"] = UNION
-    return record(made)
+        built["several"] = UNION
+    return record(built)
 
 
 @st.composite
@@ -158,10 +158,10 @@ def topics(draw: st.DrawFn) -> Topic:
 @FEW
 @given(topic=topics())
 def test_values_of_any_schemas_are_those_of_from_avro(spark: SparkSession, topic: Topic) -> None:
-    """Several writers, of whose fields some are missing, moved or beside, and one reader."""
-    one = payload(topic.reader, topic.writers)
+    """Several writers, of whose fields some are missing, moved or additional, and one reader."""
+    item = payload(topic.reader, topic.writers)
 
-    assert by_us(spark, one, topic.messages) == by_spark(spark, one, topic.messages)
+    assert by_us(spark, item, topic.messages) == by_spark(spark, item, topic.messages)
 
 
 def damaged(messages: Sequence[bytes], dice: random.Random, most: int) -> Iterator[bytes]:
@@ -188,11 +188,11 @@ def test_damaged_payloads_are_refused_as_from_avro_does(spark: SparkSession, top
 
     We may refuse more: Avro takes any text, number and boolean, and goes back over a negative size it skips.
     """
-    one = payload(topic.reader, topic.writers)
+    item = payload(topic.reader, topic.writers)
     dice = random.Random(seed)  # noqa: S311  damage, no secret
     harmless = [m for m in damaged(topic.messages, dice, 150) if not LONG_VARINT.search(m)]
 
-    ours, theirs = by_us(spark, one, harmless), by_spark(spark, one, harmless)
+    ours, theirs = by_us(spark, item, harmless), by_spark(spark, item, harmless)
 
     different = [
         (message.hex(), us, them)

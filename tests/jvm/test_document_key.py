@@ -65,10 +65,10 @@ def _keys(spark: SparkSession, texts: list[str | None]) -> list[str | None]:
 
 def test_spellings_of_one_id_give_one_text(spark: SparkSession) -> None:
     """Across the three dialects of Extended JSON, whatever the white space, and of numbers by value."""
-    spellings = [(spelled, key) for key, spelleds in SAME for spelled in spelleds]
-    found = _keys(spark, [spelled for spelled, _ in spellings])
+    spellings = [(spelling, key) for key, spelleds in SAME for spelling in spelleds]
+    result = _keys(spark, [spelling for spelling, _ in spellings])
 
-    assert dict(zip([s for s, _ in spellings], found, strict=True)) == dict(spellings)
+    assert dict(zip([s for s, _ in spellings], result, strict=True)) == dict(spellings)
 
 
 def test_a_text_is_its_own_spelling(spark: SparkSession) -> None:

@@ -83,7 +83,7 @@ def test_a_name_with_a_dot_is_found_where_no_nested_path_is(spark: SparkSession)
     ]
 
 
-def test_what_is_removed_goes_but_an_element_becomes_null(spark: SparkSession) -> None:
+def test_a_removed_field_is_dropped_and_a_removed_element_becomes_null(spark: SparkSession) -> None:
     """As $unset leaves an array; what is not there is no matter."""
     removed = ["a.b", "l.1", "l.9", "no.such.path", "a.x.y", "d.e"]
 
@@ -103,7 +103,7 @@ def test_arrays_are_cut_before_they_are_written(spark: SparkSession) -> None:
 
 def test_new_values_take_the_spelling_of_the_document(spark: SparkSession) -> None:
     """`updatedFields` is v2 relaxed, and `after` v1 strict."""
-    spelled = {
+    spelling = {
         "5000001009": '{"$numberLong": "5000001009"}',
         "2147483647": "2147483647",
         "-2147483648": "-2147483648",
@@ -132,14 +132,14 @@ def test_new_values_take_the_spelling_of_the_document(spark: SparkSession) -> No
         ),
     }
 
-    found = _set(
-        spark, *((f'{{"{number}": 0}}', f'{{"{number}": {new}}}') for number, new in enumerate(spelled))
+    result = _set(
+        spark, *((f'{{"{number}": 0}}', f'{{"{number}": {new}}}') for number, new in enumerate(spelling))
     )
 
-    assert found == [f'{{"{number}": {old}}}' for number, old in enumerate(spelled.values())]
+    assert result == [f'{{"{number}": {old}}}' for number, old in enumerate(spelling.values())]
 
 
-def test_what_is_not_touched_keeps_its_text(spark: SparkSession) -> None:
+def test_untouched_values_keep_their_text(spark: SparkSession) -> None:
     """No number is rounded, and the driver's bare NaN is read and written."""
     document = (
         '{"a": 0.1000000000000000055511151231257827,"b": 1.0E10,"c": -0.0,"d": NaN,'
@@ -151,7 +151,7 @@ def test_what_is_not_touched_keeps_its_text(spark: SparkSession) -> None:
     assert _update(spark, (document, None, None, None)) == [document]
 
 
-def test_what_is_no_document_gives_null(spark: SparkSession) -> None:
+def test_an_invalid_document_gives_null(spark: SparkSession) -> None:
     """The caller tests for it; there is no document to invent."""
     broken = ["", "{", "[]", "5", '{"a":1} 2', "null", "{'a': 1}"]
 
@@ -160,7 +160,7 @@ def test_what_is_no_document_gives_null(spark: SparkSession) -> None:
     assert _set(spark, *(("{}", text) for text in broken)) == [None] * len(broken)
 
 
-def test_recorded_updates_give_what_the_source_has(spark: SparkSession) -> None:
+def test_recorded_updates_give_the_documents_of_the_source(spark: SparkSession) -> None:
     """Of the recorded streams: one line a document's life, from a full document to the next or to its end.
 
     A lookup may show a later state, so it has to be that of its event or of a later one of the line.
@@ -209,9 +209,9 @@ CASES = st.tuples(
 @given(st.lists(CASES, min_size=10, max_size=25))
 def test_equals_a_referee(spark: SparkSession, cases: list[tuple[Any, ...]]) -> None:
     """Another implementation, recursive over Python's own values, for whatever document and change."""
-    found = _update(spark, *((json.dumps(d), json.dumps(u), removed, cut) for d, u, removed, cut in cases))
+    result = _update(spark, *((json.dumps(d), json.dumps(u), removed, cut) for d, u, removed, cut in cases))
 
-    for (document, updated, removed, truncated), text in zip(cases, found, strict=True):
+    for (document, updated, removed, truncated), text in zip(cases, result, strict=True):
         expected = deepcopy(document)
         for path, size in truncated:
             expected = _at(expected, path.split("."), lambda old, size=size: _cut(old, size))

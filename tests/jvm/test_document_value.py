@@ -63,9 +63,9 @@ VALUES = {
 def test_values_lose_their_wrappers(spark: SparkSession) -> None:
     """In every spelling; objects and arrays stay JSON, as they are stored."""
     frame = spark.createDataFrame([(DOCUMENT, path) for path in VALUES], "document string, path string")
-    found = frame.selectExpr("path", "ingest_document_value(document, path)").collect()
+    result = frame.selectExpr("path", "ingest_document_value(document, path)").collect()
 
-    assert {row[0]: row[1] for row in found} == VALUES
+    assert {row[0]: row[1] for row in result} == VALUES
 
 
 def test_the_texts_can_be_cast(spark: SparkSession) -> None:

@@ -56,7 +56,7 @@ def test_a_documents_value_of_hostile_exponent_is_its_text(spark: SparkSession) 
 
 
 def test_updates_cannot_pad_arrays_without_bound(spark: SparkSession) -> None:
-    """All paths of an update share MongoDB's own limit; a path of thousands of steps is no update."""
+    """All paths of an update share MongoDB's own limit; a path of thousands of steps is not an update."""
     document = json.dumps({f"a{n}": [] for n in range(40)})
     updates = json.dumps({f"a{n}.1000000": 1 for n in range(40)})
     update = "ingest_document_update(_1, _2, null, null)"

@@ -46,7 +46,7 @@ def knowing(spark: SparkSession) -> SparkSession:
 
 
 def test_every_form_gives_the_moment_that_spark_gives(knowing: SparkSession) -> None:
-    """Days that are none, leap years, digits beyond microseconds, offsets to their ends, rubbish."""
+    """Days that are none, leap years, digits beyond microseconds, offsets to their ends, garbage."""
     texts = [f"{date}{t}{time}{zone}" for date, t, time, zone in product(DATES, "T ", TIMES, ZONES)]
     alone = [None, "", " ", "T", "infinity", "now", "epoch", "12:00:00Z", *DATES, *TIMES, *ZONES]
 
@@ -63,7 +63,7 @@ def test_every_form_gives_the_moment_that_spark_gives(knowing: SparkSession) -> 
 def test_damaged_texts_do_too(knowing: SparkSession, damage: list[tuple[int, int, str]]) -> None:
     """Anything put in or in place of anything."""
     whole = "2024-03-09T12:34:56.1234567+02:00"
-    texts = [f"{whole[:at]}{piece}{whole[at + gone :]}" for at, gone, piece in damage]
+    texts = [f"{whole[:at]}{piece}{whole[at + deleted :]}" for at, deleted, piece in damage]
 
     assert _different(knowing, texts) == []
 

@@ -128,9 +128,9 @@ def test_the_whole_row_of_an_event_wins_over_its_partial_copy(spark: SparkSessio
         "key", "'k' as kind", "named_struct('p0', if(n = 2, 1, 0)) as sort_key", "string(n) as text",
         "n as id", "1L as messages", "1L as newest_ms", "1L as seen", "partial",
     )  # fmt: skip
-    found = {row["key"]: row for row in _with_partial(rows).collect()}
-    assert (found["a"]["text"], found["a"]["later"], found["a"]["messages"]) == ("1", None, 2)
-    assert (found["b"]["base"]["text"], [row["text"] for row in found["b"]["later"]]) == ("1", ["2"])
+    results = {row["key"]: row for row in _with_partial(rows).collect()}
+    assert (results["a"]["text"], results["a"]["later"], results["a"]["messages"]) == ("1", None, 2)
+    assert (results["b"]["base"]["text"], [row["text"] for row in results["b"]["later"]]) == ("1", ["2"])
 
 
 def test_rows_too_large_for_the_slots_are_combined_after_the_shuffle(spark: SparkSession) -> None:

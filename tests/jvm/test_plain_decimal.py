@@ -45,7 +45,7 @@ def test_numbers_are_written_out(spark: SparkSession) -> None:
 
 
 def test_nothing_is_made_of_nothing(spark: SparkSession) -> None:
-    """Null for null, and for no bytes, which are no number."""
+    """Null for null, and for no bytes, which are not a number."""
     assert _plain(spark, [(None, _bytes(1)), (1, None), (1, bytearray())]) == [None, None, None]
 
 

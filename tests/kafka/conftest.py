@@ -31,8 +31,8 @@ class Broker:
         """Create a topic of a name that nobody had before."""
         name = f"kafka_tests.{uuid.uuid4().hex}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        made = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
-        made[name].result(timeout=10)
+        built = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
+        built[name].result(timeout=10)
         return Topic(name)
 
     def produce(
@@ -59,8 +59,8 @@ class Broker:
 
     def delete_records(self, topic: Topic, partition: int, *, before: int) -> None:
         """Delete what lies before an offset, as retention does."""
-        place = TopicPartition(topic, partition, before)
-        for future in self.admin.delete_records([place]).values():
+        position = TopicPartition(topic, partition, before)
+        for future in self.admin.delete_records([position]).values():
             future.result(timeout=10)
 
     def wait_for_compaction(self, topic: Topic, count: int) -> None:
@@ -83,11 +83,11 @@ class Broker:
             }
         )
         consumer.assign([TopicPartition(topic, partition, 0)])
-        found: dict[int, bytes | None] = {}
+        results: dict[int, bytes | None] = {}
         while (message := consumer.poll(10)) is not None and message.error() is None:
-            found[message.offset()] = message.value()
+            results[message.offset()] = message.value()
         consumer.close()
-        return found
+        return results
 
     def _producer(self, **conf: str) -> Producer:
         # One request in flight: a topic just made can answer the first with "not leader".

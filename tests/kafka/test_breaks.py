@@ -1,4 +1,4 @@
-"""A topic that does not go on from what the table has read stops the run: what happened, and what to do."""
+"""A topic that does not continue from the table's offsets stops the run, with the reason and a remedy."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Ends = Mapping[Partition, Watermark]
 
 
 def refused(consumed: Consumed, watermarks: Ends) -> OffsetError:
-    """Return the error of a topic that does not go on."""
+    """Return the error of a topic that does not continue."""
     with pytest.raises(OffsetError) as caught:
         check_continues(TOPIC, consumed, watermarks)
     assert caught.value.exit_code == 1
@@ -29,15 +29,15 @@ def refused(consumed: Consumed, watermarks: Ends) -> OffsetError:
 
 def command(error: OffsetError) -> tuple[str, str]:
     """Read the command that an error names with the program's own parser: its table, and `--to`."""
-    found = re.search(r"`ingest (offsets set [^`]*)`", str(error))
-    assert found, str(error)
-    called, bound, *_ = app.parse_args(found[1], print_error=False, exit_on_error=False)
+    result = re.search(r"`ingest (offsets set [^`]*)`", str(error))
+    assert result, str(error)
+    called, bound, *_ = app.parse_args(result[1], print_error=False, exit_on_error=False)
     assert called.__name__ == "set_"
     return bound.arguments["table"], bound.arguments["to"]
 
 
 def test_offsets_deleted_by_retention_are_counted_by_partition() -> None:
-    """All broken partitions are told at once, and the command moves these alone."""
+    """All broken partitions are reported at once, and the command moves these alone."""
     seen = {P0: Watermark(40, 50), P1: Watermark(0, 9), P2: Watermark(7, 7)}
 
     error = refused(Consumed("customers", {P0: 10, P1: 3, P2: 5}), seen)
@@ -62,7 +62,7 @@ def test_a_partition_that_was_added_and_lost_its_beginning_is_a_loss() -> None:
     check_continues(TOPIC, Consumed("customers", {P0: 5}), {P0: Watermark(0, 5), P1: Watermark(0, 4)})
 
 
-def test_a_topic_created_anew_is_known_by_its_id() -> None:
+def test_a_recreated_topic_is_recognised_by_its_id() -> None:
     """Its offsets may look as if it went on; those of the old one mean nothing in it."""
     seen = {P0: Watermark(0, 80, "new"), P1: Watermark(0, 0, "new")}
     consumed = Consumed("customers", {P0: 50}, topic_id="old")
@@ -76,10 +76,10 @@ def test_a_topic_created_anew_is_known_by_its_id() -> None:
     assert parse_move("earliest", {}, seen, is_anew=True) == {P0: 0, P1: 0}
 
 
-def test_ids_that_nobody_told_are_no_difference() -> None:
+def test_unknown_ids_are_not_a_difference() -> None:
     """Commits of older versions know none, and old brokers give none."""
-    for known, told in (("", "new"), ("old", ""), ("", "")):
-        check_continues(TOPIC, Consumed("t", {P0: 5}, topic_id=known), {P0: Watermark(0, 9, told)})
+    for existing, explained in (("", "new"), ("old", ""), ("", "")):
+        check_continues(TOPIC, Consumed("t", {P0: 5}, topic_id=existing), {P0: Watermark(0, 9, explained)})
 
 
 def test_a_table_file_that_names_another_topic_is_refused_by_name() -> None:
@@ -104,7 +104,7 @@ def test_a_table_file_that_names_another_topic_is_refused_by_name() -> None:
     ("topic_id", "says", "to"),
     [("", "created again, or truncated", "earliest"), ("same", "it was truncated", "0=earliest")],
 )
-def test_offsets_behind_the_end_are_no_idle_table(topic_id: str, says: str, to: str) -> None:
+def test_a_table_with_offsets_behind_the_end_is_not_idle(topic_id: str, says: str, to: str) -> None:
     """With a known id the topic is the same one, and only lost its end."""
     error = refused(Consumed("t", {P0: 60}, topic_id=topic_id), {P0: Watermark(0, 50, topic_id)})
 
@@ -113,7 +113,7 @@ def test_offsets_behind_the_end_are_no_idle_table(topic_id: str, says: str, to: 
     assert command(error) == ("t", to)
 
 
-def test_a_partition_that_is_gone_means_a_topic_created_anew() -> None:
+def test_a_missing_partition_means_a_recreated_topic() -> None:
     """Kafka never takes a partition away."""
     error = refused(Consumed("t", {P0: 10, P1: 20}), {P0: Watermark(0, 50)})
 

@@ -41,9 +41,9 @@ def test_a_scram_login_takes_the_scram_module() -> None:
 @pytest.mark.parametrize("line", ["username=ann password='s3c';", 'password="s3c" username="ann" ;'])
 def test_a_jaas_line_becomes_user_and_password(line: str) -> None:
     """Java allows either quote, none, and any order."""
-    found = client_properties({"sasl.mechanism": "PLAIN", "sasl.jaas.config": f"x.Y required {line}"})
+    result = client_properties({"sasl.mechanism": "PLAIN", "sasl.jaas.config": f"x.Y required {line}"})
 
-    assert found == {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "s3c"}
+    assert result == {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "s3c"}
 
 
 text = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), min_size=1)
@@ -62,7 +62,7 @@ def test_pem_files_are_given_to_java_inline(tmp_path: Path) -> None:
     """Executors elsewhere need no copy of the files."""
     for name, content in {"ca.pem": "CA", "cert.pem": "CERT", "key.pem": PKCS8}.items():
         (tmp_path / name).write_text(content)
-    found = spark_properties(
+    result = spark_properties(
         {
             "ssl.ca.location": str(tmp_path / "ca.pem"),
             "ssl.certificate.location": str(tmp_path / "cert.pem"),
@@ -71,7 +71,7 @@ def test_pem_files_are_given_to_java_inline(tmp_path: Path) -> None:
         }
     )
 
-    assert found == {
+    assert result == {
         "kafka.ssl.truststore.type": "PEM",
         "kafka.ssl.truststore.certificates": "CA",
         "kafka.ssl.keystore.type": "PEM",
@@ -82,18 +82,18 @@ def test_pem_files_are_given_to_java_inline(tmp_path: Path) -> None:
 
 
 def test_an_encrypted_key_is_opened_for_java(tmp_path: Path) -> None:
-    """Java 17 cannot read what OpenSSL encrypts; a password that does not open it is told without it."""
-    made = make_certificates(tmp_path, "s3cret")
+    """Java 17 cannot read what OpenSSL encrypts; a password that does not open it is reported without it."""
+    built = make_certificates(tmp_path, "s3cret")
     given = {
-        "ssl.certificate.location": str(made.client),
-        "ssl.key.location": str(made.client_key),
+        "ssl.certificate.location": str(built.client),
+        "ssl.key.location": str(built.client_key),
         "ssl.key.password": "s3cret",
     }
 
-    found = spark_properties(given)
+    result = spark_properties(given)
 
-    assert found["kafka.ssl.keystore.key"].startswith("-----BEGIN PRIVATE KEY-----")
-    assert "kafka.ssl.key.password" not in found
+    assert result["kafka.ssl.keystore.key"].startswith("-----BEGIN PRIVATE KEY-----")
+    assert "kafka.ssl.key.password" not in result
     assert client_properties(given) == given
     with pytest.raises(SettingsError, match=r"ssl\.key\.password: does not open") as caught:
         spark_properties({**given, "ssl.key.password": "wr0ng"})
@@ -102,7 +102,7 @@ def test_an_encrypted_key_is_opened_for_java(tmp_path: Path) -> None:
 
 def test_java_pem_stores_become_pem_files_for_librdkafka() -> None:
     """One PEM file holds key and certificate; OpenSSL takes from it what it looks for."""
-    found = client_properties(
+    result = client_properties(
         {
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": "/ca.pem",
@@ -111,7 +111,7 @@ def test_java_pem_stores_become_pem_files_for_librdkafka() -> None:
         }
     )
 
-    assert found == {
+    assert result == {
         "ssl.ca.location": "/ca.pem",
         "ssl.certificate.location": "/both.pem",
         "ssl.key.location": "/both.pem",
@@ -184,7 +184,7 @@ def test_no_error_shows_a_secret() -> None:
         {"ssl.endpoint.identification.algorithm": "", "ssl.enabled.protocols": "TLSv1.3"},
     ],
 )
-def test_librdkafka_takes_what_it_is_given(properties: dict[str, str]) -> None:
+def test_librdkafka_accepts_the_properties(properties: dict[str, str]) -> None:
     """The library itself refuses unknown names and wrong values when the client is made."""
     client = AdminClient(client_properties(properties))
 

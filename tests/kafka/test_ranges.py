@@ -44,7 +44,7 @@ def test_a_first_run_covers_a_topic_from_its_beginning() -> None:
     assert plan.span == 7
 
 
-def test_a_run_goes_on_from_the_committed_offsets() -> None:
+def test_a_run_continues_from_the_committed_offsets() -> None:
     """Partitions without news are kept in the plan, so that its ends are the whole topic's."""
     plan = plan_ranges(TOPIC, offsets(5, 3), {}, ends((0, 5), (0, 4)))
 
@@ -65,7 +65,7 @@ def test_a_new_partition_is_read_from_its_beginning() -> None:
     assert plan.ranges[1] == OffsetRange(TOPIC, Partition(1), 0, 4)
 
 
-def test_max_offsets_takes_what_a_short_partition_leaves() -> None:
+def test_max_offsets_gives_the_rest_of_a_short_partition_to_others() -> None:
     """The bound is shared evenly, and used up as long as there is something."""
     plan = plan_ranges(TOPIC, None, {}, ends((0, 100), (0, 3), (0, 100)), 23)
 
@@ -79,7 +79,7 @@ def test_a_bound_that_allows_no_progress_is_refused(bound: int | None) -> None:
         plan_ranges(TOPIC, None, {}, ends((0, 5)), bound)
 
 
-def test_a_replay_reaches_what_was_applied_whatever_the_bound() -> None:
+def test_a_replay_reaches_the_applied_offsets_despite_any_bound() -> None:
     """After a move back, the table never shows a state older than it did."""
     plan = plan_ranges(TOPIC, offsets(0, 0), offsets(40, 60), ends((0, 100), (0, 50)), 5)
 
@@ -108,7 +108,7 @@ def test_a_plan_stays_inside_the_topic_and_the_bound(topic: Any, bound: int | No
     waiting = sum(seen[p].end - start for p, start in committed.items())
     assert plan.span == (waiting if bound is None else min(bound, waiting))
     assert plan.start_offsets() == committed
-    assert all(one.start <= one.end <= seen[one.partition].end for one in plan.ranges)
+    assert all(item.start <= item.end <= seen[item.partition].end for item in plan.ranges)
 
 
 @given(topics(), st.integers(1, 60))
@@ -116,9 +116,9 @@ def test_a_bound_is_shared_evenly(topic: Any, bound: int | None) -> None:
     """A partition gets less than another only when it is read to its end, but for the odd offset."""
     plan = plan_ranges(TOPIC, topic[0], {}, topic[1], bound)
 
-    most = max(one.end - one.start for one in plan.ranges)
-    unfinished = [one for one in plan.ranges if one.end < topic[1][one.partition].end]
-    assert all(one.end - one.start >= most - 1 for one in unfinished)
+    limit = max(item.end - item.start for item in plan.ranges)
+    unfinished = [item for item in plan.ranges if item.end < topic[1][item.partition].end]
+    assert all(item.end - item.start >= limit - 1 for item in unfinished)
 
 
 @given(topics(), highs, st.integers(1, 60))
@@ -133,10 +133,10 @@ def test_runs_in_turn_cover_every_offset_once(
         committed = plan.end_offsets()
 
     read = sorted(
-        (one.partition, offset)
+        (item.partition, offset)
         for plan in walked
-        for one in plan.ranges
-        for offset in range(one.start, one.end)
+        for item in plan.ranges
+        for offset in range(item.start, item.end)
     )
     assert read == [(p, o) for p, start in topic[0].items() for o in range(start, seen[p].end)]
 
@@ -150,5 +150,5 @@ def test_only_a_replay_goes_beyond_the_bound(
     plan = plan_ranges(TOPIC, committed, high, seen, bound)
 
     floors = {p: max(s, min(high.get(p, 0), seen[p].end)) for p, s in committed.items()}
-    assert all(one.end >= floors[one.partition] for one in plan.ranges)
+    assert all(item.end >= floors[item.partition] for item in plan.ranges)
     assert plan.span <= max(bound, sum(floors[p] - s for p, s in committed.items()))

@@ -41,7 +41,7 @@ def one_range(span: int) -> Any:
     ("span", "slices"), [(0, 1), (100, 1), (2 * OFFSETS_PER_TASK, 2), (100 * OFFSETS_PER_TASK, 8)]
 )
 def test_a_large_range_keeps_all_cores_busy_and_a_small_one_is_not_split(span: int, slices: int) -> None:
-    """One partition is no reason to decode on one core; a handful of records is."""
+    """One partition is not a reason to decode on one core; a handful of records is."""
     assert count_slices(one_range(span), cores=8) == slices
 
 
@@ -56,10 +56,10 @@ def test_aborted_records_and_markers_are_passed_over(spark: Any, broker: Any) ->
             pass
     ranges = plan(broker, topic)
 
-    found = values(spark, broker, ranges)
+    result = values(spark, broker, ranges)
 
     assert ranges.end_offsets() == {0: 13}
-    assert sorted(found) == [(0, n) for n in (0, 1, 2, 3, 4, 5, 6)]
+    assert sorted(result) == [(0, n) for n in (0, 1, 2, 3, 4, 5, 6)]
 
 
 @pytest.mark.spark
@@ -83,19 +83,19 @@ def test_bounded_runs_in_turn_read_every_record_once(spark: Any, broker: Any) ->
     with broker.transaction(topic, 2, 5, commit=False):
         pass
 
-    found, committed = [], None
+    result, committed = [], None
     while not (ranges := plan(broker, topic, committed, 11)).is_empty:
         assert ranges.span <= 11
-        found += values(spark, broker, ranges).items()
+        result += values(spark, broker, ranges).items()
         committed = ranges.end_offsets()
 
-    assert sorted(found) == sorted(referee(broker, topic, 3).items())
+    assert sorted(result) == sorted(referee(broker, topic, 3).items())
 
 
 @pytest.mark.spark
 @pytest.mark.servers
 def test_a_compacted_topic_has_holes_and_loses_nothing(spark: Any, broker: Any) -> None:
-    """A start inside a hole is no loss: what compaction removed was superseded."""
+    """A start inside a hole is not a loss: what compaction removed was superseded."""
     topic = broker.create_topic(cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01")
     broker.produce(topic, 0, 200, keys=["a", "b"] * 100)
     broker.wait_for_compaction(topic, 100)

@@ -30,11 +30,11 @@ def read_records(broker: Any, topic: Topic, partition: int) -> list[tuple[bytes 
         {"bootstrap.servers": broker.bootstrap_servers, "group.id": "referee", "enable.partition.eof": True}
     )
     consumer.assign([TopicPartition(topic, partition, 0)])
-    found = []
+    results = []
     while (message := consumer.poll(10)) is not None and message.error() is None:
-        found.append((message.key(), message.value()))
+        results.append((message.key(), message.value()))
     consumer.close()
-    return found
+    return results
 
 
 @pytest.mark.servers
@@ -45,9 +45,9 @@ def test_a_signal_lies_in_partition_0_as_the_connector_reads_it(broker: Any, tmp
     overrides = {"kafka.bootstrap_servers": broker.bootstrap_servers}
 
     with Session.open(tables=tmp_path, overrides=overrides) as session:
-        made = session.signal(SignalRequest(kind="execute-snapshot", tables=("orders",)), topic)
+        built = session.signal(SignalRequest(kind="execute-snapshot", tables=("orders",)), topic)
 
-    assert read_records(broker, topic, 0) == [(b"server1", made.message().encode())]
+    assert read_records(broker, topic, 0) == [(b"server1", built.message().encode())]
     assert read_records(broker, topic, 1) == read_records(broker, topic, 2) == []
 
 
@@ -64,7 +64,7 @@ def test_the_offset_is_the_brokers(broker: Any) -> None:
 
 @pytest.mark.servers
 def test_a_signal_topic_that_does_not_exist_is_not_made(broker: Any) -> None:
-    """A signal into a mistyped topic would wait for ever."""
+    """A signal into a mistyped topic would wait without end."""
     topic = Topic("kafka_tests.no-such-signal-topic")
 
     with pytest.raises(BrokerRefusedError, match=re.escape(f"the signal topic {topic} does not exist")):
@@ -74,7 +74,7 @@ def test_a_signal_topic_that_does_not_exist_is_not_made(broker: Any) -> None:
 
 
 @pytest.mark.servers
-def test_what_the_broker_refuses_is_told(broker: Any) -> None:
+def test_a_refusal_of_the_broker_is_reported(broker: Any) -> None:
     """Larger than the topic takes, for one."""
     topic = broker.create_topic(max_message_bytes="200")
 
@@ -82,7 +82,7 @@ def test_what_the_broker_refuses_is_told(broker: Any) -> None:
         send_signal(broker.settings, topic, key="k", value="x" * 1000)
 
 
-def test_no_broker_is_told_in_time() -> None:
+def test_a_missing_broker_is_reported_in_time() -> None:
     """Exit code 75: try again."""
     with pytest.raises(BrokerUnreachableError) as caught:
         send_signal(KafkaSettings("127.0.0.1:1"), Topic("t"), key="k", value="{}", timeout_s=0.5)

@@ -12,10 +12,10 @@ pytestmark = pytest.mark.servers
 
 def test_topics_are_listed_in_order(broker: Broker) -> None:
     """All of them, with or without messages."""
-    made = {broker.create_topic(), broker.create_topic(partitions=2)}
-    found = list_topics(broker.settings)
-    assert made <= set(found)
-    assert list(found) == sorted(found)
+    built = {broker.create_topic(), broker.create_topic(partitions=2)}
+    result = list_topics(broker.settings)
+    assert built <= set(result)
+    assert list(result) == sorted(result)
 
 
 def test_the_brokers_own_topics_are_not_listed(broker: Broker) -> None:

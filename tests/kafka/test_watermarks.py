@@ -20,10 +20,10 @@ from ingest.settings import KafkaSettings
 
 @pytest.fixture
 def dead_port() -> Any:
-    """Give an address where nobody listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
+    """Give an address where nothing listens."""
+    with socket.socket() as item:
+        item.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{item.getsockname()[1]}"
 
 
 @pytest.mark.servers
@@ -33,11 +33,11 @@ def test_both_ends_of_every_partition_are_found(broker: Any) -> None:
     broker.produce(topic, 0, 10)
     broker.delete_records(topic, 0, before=4)
 
-    found = fetch_watermarks(broker.settings, [topic]).of(topic)
+    result = fetch_watermarks(broker.settings, [topic]).of(topic)
 
-    of = topic_id_of(found)
+    of = topic_id_of(result)
     assert len(of) == 22
-    assert found == {0: Watermark(4, 10, of), 1: Watermark(0, 0, of)}
+    assert result == {0: Watermark(4, 10, of), 1: Watermark(0, 0, of)}
 
 
 @pytest.mark.servers
@@ -45,11 +45,11 @@ def test_a_missing_topic_leaves_the_others_alone(broker: Any) -> None:
     """Its error waits until somebody asks for it."""
     topic, missing = broker.create_topic(), Topic("never.dbo.made")
 
-    found = fetch_watermarks(broker.settings, [topic, missing])
+    result = fetch_watermarks(broker.settings, [topic, missing])
 
-    assert [(mark.begin, mark.end) for mark in found.of(topic).values()] == [(0, 0)]
+    assert [(mark.begin, mark.end) for mark in result.of(topic).values()] == [(0, 0)]
     with pytest.raises(TopicNotFoundError, match=r"never\.dbo\.made"):
-        found.of(missing)
+        result.of(missing)
 
 
 @pytest.mark.servers
@@ -58,10 +58,10 @@ def test_an_open_transaction_holds_the_end_back(broker: Any) -> None:
     topic = broker.create_topic()
     broker.produce(topic, 0, 3)
     with broker.transaction(topic, 0, 5):
-        held = fetch_watermarks(broker.settings, [topic]).of(topic)[0]
+        stored = fetch_watermarks(broker.settings, [topic]).of(topic)[0]
     done = fetch_watermarks(broker.settings, [topic]).of(topic)[0]
 
-    assert (held.begin, held.end) == (0, 3)
+    assert (stored.begin, stored.end) == (0, 3)
     assert (done.begin, done.end) == (0, 9), "three records, five of the transaction, its marker"
 
 
@@ -71,16 +71,16 @@ def test_many_topics_cost_one_conversation(broker: Any) -> None:
     topics = [broker.create_topic() for _ in range(50)]
 
     begin_s = time.monotonic()
-    found = fetch_watermarks(broker.settings, topics)
+    result = fetch_watermarks(broker.settings, topics)
 
     assert time.monotonic() - begin_s < 1.0
-    assert found.found.keys() == set(topics)
-    assert not found.errors
+    assert result.found.keys() == set(topics)
+    assert not result.errors
 
 
 @pytest.mark.servers
 def test_a_refused_login_is_final_and_shows_no_password(broker: Any) -> None:
-    """The client library would try for ever; the first refusal is enough."""
+    """The client library would never stop trying; the first refusal is enough."""
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
     login |= {"sasl.username": "ann", "sasl.password": "s3cret"}
 

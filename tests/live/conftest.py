@@ -10,9 +10,9 @@ from tests.live import database, engine
 @pytest.fixture(scope="session")
 def binaries() -> Path:
     """Give PostgreSQL's binaries; when they or the engine are missing, end with one line that says so."""
-    found = database.find_binaries()
-    if found is None:
+    result = database.find_binaries()
+    if result is None:
         pytest.exit(database.MISSING, returncode=1)
     if not (engine.JARS / ".stamp").exists():
         pytest.exit(engine.MISSING, returncode=1)
-    return found
+    return result

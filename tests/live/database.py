@@ -32,9 +32,9 @@ POLL_S = 0.1
 
 def find_binaries() -> Path | None:
     """Return the folder of PostgreSQL's server binaries."""
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent
+    result = shutil.which("initdb")
+    if result:
+        return Path(result).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
     return versions[-1].parent if versions else None
 

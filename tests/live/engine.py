@@ -86,9 +86,9 @@ def wait_until_delivered(database: Database) -> None:
     The engine confirms a place of the log only when Kafka has what is before it; the message gives it
     something to confirm behind the last change.
     """
-    place = database.run("select pg_current_wal_lsn()").strip()
+    position = database.run("select pg_current_wal_lsn()").strip()
     database.run("select pg_logical_emit_message(true, 'live', 'the end')")
-    _wait_until(database, f"select confirmed_flush_lsn >= '{place}' from pg_replication_slots")
+    _wait_until(database, f"select confirmed_flush_lsn >= '{position}' from pg_replication_slots")
 
 
 def _wait_until_streaming(database: Database, process: subprocess.Popen[bytes], log: Path) -> None:

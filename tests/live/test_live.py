@@ -152,9 +152,9 @@ def _notifications(servers: Addresses) -> tuple[bytes, ...]:
 def test_table_equals_the_database(table: str, pipeline: Pipeline) -> None:
     """Every cell is the database's own."""
     expected = read_source(pipeline.database, table)
-    found = read_table(pipeline.deployment.frame(table), expected.keys, expected.kinds)
+    result = read_table(pipeline.deployment.frame(table), expected.keys, expected.kinds)
     assert expected.rows
-    assert differences(expected.rows, found) == []
+    assert differences(expected.rows, result) == []
 
 
 def test_only_tables_are_onboarded(pipeline: Pipeline) -> None:
@@ -164,15 +164,17 @@ def test_only_tables_are_onboarded(pipeline: Pipeline) -> None:
 
 def test_every_run_read_something_and_rejected_nothing(pipeline: Pipeline) -> None:
     """Writing went on all the time, and what a report counts adds up."""
-    tallies = [one.to_json() for report in pipeline.reports for one in report.tables]
-    assert [one["error"] for one in tallies if one["error"]] == []
-    assert {one["rejected"] for one in tallies} == {0}
-    assert all(any(one.outcome == "committed" for one in report.tables) for report in pipeline.reports[:-1])
+    tallies = [table.to_json() for report in pipeline.reports for table in report.tables]
+    assert [tally["error"] for tally in tallies if tally["error"]] == []
+    assert {tally["rejected"] for tally in tallies} == {0}
+    assert all(
+        any(table.outcome == "committed" for table in report.tables) for report in pipeline.reports[:-1]
+    )
 
 
-def test_the_stream_had_what_it_is_to_have(pipeline: Pipeline) -> None:
+def test_the_stream_has_the_expected_events(pipeline: Pipeline) -> None:
     """Tombstones, truncates and an incremental snapshot came through: without them the rest says little."""
-    ignored = [one.to_json()["ignored"] for report in pipeline.reports for one in report.tables]
-    assert sum(one.get("tombstone", 0) for one in ignored) > 0
-    assert sum(one.get("truncate", 0) for one in ignored) > 0
+    ignored = [table.to_json()["ignored"] for report in pipeline.reports for table in report.tables]
+    assert sum(item.get("tombstone", 0) for item in ignored) > 0
+    assert sum(item.get("truncate", 0) for item in ignored) > 0
     assert any(map(_ends_snapshot, pipeline.notifications))

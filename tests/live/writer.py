@@ -156,7 +156,7 @@ class CompiledWriter(threading.Thread):
         self._error: Exception | None = None
 
     def run(self) -> None:
-        """Write until told to stop."""
+        """Write until stopped."""
         try:
             while not self._leaving.wait(PAUSE_S):
                 self._database.run(self._transaction())

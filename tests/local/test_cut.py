@@ -55,7 +55,7 @@ def test_without_options_everything_is_selected(recording: Recording) -> None:
     assert chosen.later == frozenset()
 
 
-def test_a_version_limit_leaves_later_versions_out_but_not_what_others_refer_to(recording: Recording) -> None:
+def test_a_version_limit_leaves_later_versions_out_but_not_their_references(recording: Recording) -> None:
     """`point` has version 2, yet `a-value` 1 could not be registered without it."""
     chosen = select(recording, (), 1)
     assert {schema.id for schema in chosen.schemas} == {V1, SHARED, POINT}
@@ -69,7 +69,7 @@ def test_a_topic_pattern_leaves_the_other_topics_subjects_out(recording: Recordi
     assert [schema.subject for schema in chosen.schemas] == ["b-key", "point"]
 
 
-def test_a_pattern_that_names_nothing_is_an_error_even_beside_one_that_does(recording: Recording) -> None:
+def test_a_pattern_without_a_match_is_an_error_even_next_to_one_with_matches(recording: Recording) -> None:
     """The message says what there is."""
     with pytest.raises(UsageError, match=r"no topic c\. It has a, b"):
         select(recording, ("a", "c"), None)
@@ -90,7 +90,7 @@ def test_a_limit_counts_messages() -> None:
 
 @pytest.mark.parametrize("payload", [None, b"", b"\0\0\0\0", b"\1" + b"\0" * 16, b'{"a": 1}'])
 def test_only_confluent_framing_has_a_schema_id(payload: bytes | None) -> None:
-    """Magic 1 is a GUID; fewer than five bytes are no frame."""
+    """Magic 1 is a GUID; fewer than five bytes are not a frame."""
     assert read_id(payload) is None
 
 
@@ -102,7 +102,7 @@ def test_key_and_value_get_the_registrys_ids_and_keep_their_bodies(recording: Re
 
 
 @pytest.mark.parametrize("payload", [None, b"", b"\0\0\0", b"\1" + b"\7" * 16, b"plain"])
-def test_what_is_not_framed_stays_byte_for_byte(recording: Recording, payload: bytes | None) -> None:
+def test_unframed_messages_stay_byte_for_byte(recording: Recording, payload: bytes | None) -> None:
     """JSON, GUID framing, truncated payloads, tombstones."""
     old = message(0, payload, payload)
     assert rewriting(recording).rewrite(recording.topics[0], old) == old
@@ -114,7 +114,7 @@ def test_an_unknown_id_on_a_side_with_a_subject_names_the_record(recording: Reco
         rewriting(recording, _9=1).rewrite(recording.topics[0], message(5, framed(99)))
 
 
-def test_a_side_without_a_subject_is_no_avro(recording: Recording) -> None:
+def test_a_payload_without_a_subject_is_not_avro(recording: Recording) -> None:
     """A long key starts with a zero byte too; topic `b` has no value subject here."""
     old = message(0, (12345).to_bytes(8, "big"), framed(SHARED))
     assert rewriting(recording, _9=9).rewrite(recording.topics[1], old) == old
@@ -159,13 +159,13 @@ def test_another_number_of_partitions_keeps_a_key_together_and_spreads_null_keys
 def test_any_series_of_slices_gives_the_topic_of_one_load(
     keys: list[bytes | None], partitions: int, stops: list[int]
 ) -> None:
-    """Whatever was loaded before, a load goes on where each partition ends."""
+    """Whatever was loaded before, a load continues where each partition ends."""
     recorded = [message(n, b"v", key, partition=n % 3) for n, key in enumerate(keys)]
     topic: dict[int, list[Message]] = {}
     for stop in [*stops, None]:
-        held = {partition: len(entries) for partition, entries in topic.items()}
+        stored = {partition: len(entries) for partition, entries in topic.items()}
         due = cut(recorded, frozenset(), stop)
-        for entry in skip_present(partition(due, 3, partitions), held):
+        for entry in skip_present(partition(due, 3, partitions), stored):
             topic.setdefault(entry.partition, []).append(entry)
     whole = list(partition(recorded, 3, partitions))
     assert sorted((e for part in topic.values() for e in part), key=lambda e: e.offset) == whole

@@ -31,13 +31,17 @@ def write_corpus(
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_fixture_holds_what_its_fixture_json_says(folder: Path) -> None:
+def test_a_fixture_matches_its_fixture_json(folder: Path) -> None:
     """Every topic has its file and its count, every schema is an Avro record; no file is left over."""
     recording = read_recording(folder)
-    told = {t["name"]: t["messages"] for t in json.loads((folder / "fixture.json").read_text())["topics"]}
+    explained = {
+        t["name"]: t["messages"] for t in json.loads((folder / "fixture.json").read_text())["topics"]
+    }
     counted = {topic.name: sum(1 for _ in read_messages(topic)) for topic in recording.topics}
-    assert counted == told
-    assert {file.name for file in (folder / "messages").iterdir()} == {f"{name}.jsonl.gz" for name in told}
+    assert counted == explained
+    assert {file.name for file in (folder / "messages").iterdir()} == {
+        f"{name}.jsonl.gz" for name in explained
+    }
     assert all(json.loads(schema.schema)["type"] == "record" for schema in recording.schemas)
     named = {folder / schema.subject / f"v{schema.version}.avsc" for schema in recording.schemas}
     assert set(folder.glob("*/*.avsc")) == named
@@ -52,7 +56,7 @@ def test_a_fixtures_payloads_name_the_schemas_that_it_lists(folder: Path) -> Non
     assert named - {None} == {schema.id for schema in recording.schemas}
 
 
-def test_a_fixtures_schema_is_compact_whatever_its_files_layout() -> None:
+def test_a_fixtures_schema_is_compact_for_any_layout_of_its_file() -> None:
     """Line breaks are for people; a registry that compares text must not see a new version."""
     first = read_recording(SQLSERVER).schemas[0]
     assert "\n" not in first.schema

@@ -41,7 +41,7 @@ def read_topic(servers: Addresses, topic: str) -> list[Message]:
     consumer = Consumer({**config, "enable.auto.commit": False})
     count = len(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
     places = [TopicPartition(topic, number, 0) for number in range(count)]
-    due = sum(consumer.get_watermark_offsets(place)[1] for place in places)
+    due = sum(consumer.get_watermark_offsets(position)[1] for position in places)
     consumer.assign(places)
     messages = consumer.consume(due, timeout=20) if due else []
     consumer.close()
@@ -103,8 +103,8 @@ def test_versions_show_a_schema_change_arriving(servers: Addresses) -> None:
     for versions in (1, 2, None):
         loaded = run(servers, topics=pattern, versions=versions, rename=("sqs", "steps"))
         produced.append(loaded.produced)
-        found = client.get_versions("steps.testDB.dbo.customers-value")
-        assert found == list(range(1, (versions or 3) + 1))
+        result = client.get_versions("steps.testDB.dbo.customers-value")
+        assert result == list(range(1, (versions or 3) + 1))
     assert sum(produced) == 220
     assert all(produced)
     values = [message.value() for message in read_topic(servers, "steps.testDB.dbo.customers")]
@@ -155,25 +155,25 @@ def test_a_corpus_folder_loads_like_a_fixture(servers: Addresses, tmp_path: Path
 )
 def test_every_connectors_recording_loads(servers: Addresses, name: str, prefix: str, topic: str) -> None:
     """All its topics and schemas, those with scales that other registries' clients refuse too."""
-    told = json.loads((FIXTURES / name / "fixture.json").read_text())
+    explained = json.loads((FIXTURES / name / "fixture.json").read_text())
     loaded = run(servers, FIXTURES / name, rename=(prefix, f"all{name}"))
-    assert loaded.produced == sum(entry["messages"] for entry in told["topics"])
-    assert loaded.schemas == len(told["schemas"])
-    assert all(f"all{name}" in one.topic for one in loaded.topics)
+    assert loaded.produced == sum(entry["messages"] for entry in explained["topics"])
+    assert loaded.schemas == len(explained["schemas"])
+    assert all(f"all{name}" in item.topic for item in loaded.topics)
     assert read_topic(servers, f"all{name}.{topic}")
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("postgres-json", "pgj"), ("sqlserver-json", "sqs")])
 def test_json_is_loaded_as_recorded_without_a_registry(servers: Addresses, name: str, prefix: str) -> None:
-    """Byte by byte, and nobody listens at the registry's address."""
+    """Byte by byte, and nothing listens at the registry's address."""
     options = LoadOptions(rename=(prefix, f"all{name}"), partitions=1)
     loaded = load(FIXTURES / name, servers.bootstrap_servers, "http://127.0.0.1:9", options)
     assert loaded.schemas == 0
     for topic in loaded.topics:
         recorded_name = topic.topic.replace(f"all{name}", prefix, 1)
         lines = list(recorded(recorded_name, FIXTURES / name))
-        found = [(message.key(), message.value()) for message in read_topic(servers, topic.topic)]
-        assert found == [
+        results = [(message.key(), message.value()) for message in read_topic(servers, topic.topic)]
+        assert results == [
             tuple(text and base64.b64decode(text) for text in (line["k"], line["v"])) for line in lines
         ]
 
@@ -216,7 +216,7 @@ def test_servers_out_of_reach_are_temporary(servers: Addresses) -> None:
         load(SQLSERVER, "127.0.0.1:9", servers.registry_url)
 
 
-def test_the_command_prints_what_it_did(servers: Addresses) -> None:
+def test_the_command_prints_its_actions(servers: Addresses) -> None:
     """A table that fits 100 columns, with the sum at its end."""
     flags = ["--bootstrap-servers", servers.bootstrap_servers, "--registry-url", servers.registry_url]
     command = [sys.executable, "-c", "from ingest.cli.local import app; app()", "load", str(SQLSERVER)]

@@ -56,7 +56,7 @@ def test_a_process_that_does_not_listen_is_killed_with_its_children(process: Pro
     assert not state.exists() or ") Z" in state.read_text()
 
 
-def test_a_recycled_pid_is_nobody(process: Process) -> None:
+def test_a_recycled_pid_is_not_the_server(process: Process) -> None:
     """This test's own pid, with the start time of another process: must survive the stop."""
     process.data.mkdir()
     process.pid_file.write_text(f"{os.getpid()} 1\n")
@@ -65,7 +65,7 @@ def test_a_recycled_pid_is_nobody(process: Process) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "12", "x y"])
-def test_a_broken_pid_file_is_nobody(process: Process, content: str) -> None:
+def test_a_broken_pid_file_is_not_a_server(process: Process, content: str) -> None:
     """As a full disk may leave it."""
     process.data.mkdir()
     process.pid_file.write_text(content)

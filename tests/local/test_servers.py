@@ -54,14 +54,14 @@ def pids(data: Path) -> dict[str, int | None]:
 
 def find_processes_in(data: Path) -> set[int]:
     """Look for every live process that works inside a data folder, whether `status` knows it or not."""
-    found = set()
+    result = set()
     for proc in Path("/proc").glob("[0-9]*"):
         try:
             if (proc / "cwd").resolve(strict=True).is_relative_to(data):
-                found.add(int(proc.name))
+                result.add(int(proc.name))
         except OSError:
             continue
-    return found
+    return result
 
 
 def find_listeners(pid: int) -> set[str]:
@@ -198,8 +198,8 @@ def test_a_server_that_dies_while_starting_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("server", "flag"), [("broker", "--kafka-port"), ("registry", "--registry-port")])
 def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path, server: str, flag: str) -> None:
     """Whether it is the broker's or the registry's."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         with pytest.raises(LocalServerError, match=rf"{server}: port {port} is taken.*{flag}") as error:
             up(tmp_path, **{flag[2:].replace("-", "_"): port})
     assert error.value.exit_code == 1

@@ -60,9 +60,9 @@ def test_the_connector_is_the_one_that_the_source_block_names(connector: str, di
     """The schema has the record name of that connector's source block."""
     guess = guess_schema([event({"id": 1}, connector)])
     assert guess is not None
-    found = find_envelope(guess.schema, "guess").dialect
-    assert found is not None
-    assert found.name == dialect
+    result = find_envelope(guess.schema, "guess").dialect
+    assert result is not None
+    assert result.name == dialect
 
 
 def test_documents_are_documents() -> None:

@@ -44,26 +44,26 @@ def onboarded(root: Path, topics: list[str], name: str | None = None) -> tuple[O
 def check_inside(root: Path, found: tuple[Onboarded, ...]) -> None:
     """See that nothing was written but table files, each of a table inside the lake."""
     files = {path for path in root.rglob("*") if path.is_file()} - {root / "registry" / "registry.json"}
-    assert files == {one.path for one in found if one.path}
+    assert files == {item.path for item in found if item.path}
     for file in files:
         assert file.parent == root / "inner" / "tables"
         table = read(file)
-        for place in (LAKE.table_path, LAKE.rejects_path, LAKE.lock_path):
-            path = place(table.name)
+        for position in (LAKE.table_path, LAKE.rejects_path, LAKE.lock_path):
+            path = position(table.name)
             assert Path(path).resolve() == Path(path)
             assert path.rpartition("/")[0] in ("/data/lake", "/data/lake/_rejects", "/data/lake/_locks")
 
 
-def test_hostile_subjects_are_told_and_stop_no_other(tmp_path: Path) -> None:
-    """What is no topic's name fails, with the reason; the good topic beside them has its file."""
-    found = {str(one.topic): one for one in onboarded(tmp_path, [*HOSTILE, "s.d.good"])}
+def test_hostile_subjects_are_reported_and_stop_no_other(tmp_path: Path) -> None:
+    """What is not a topic's name fails, with the reason; the good topic next to them has its file."""
+    results = {str(item.topic): item for item in onboarded(tmp_path, [*HOSTILE, "s.d.good"])}
 
-    check_inside(tmp_path, tuple(found.values()))
-    assert (found["s.d.good"].state, found["../../x"].state) == ("new", "failed")
-    failed = {name for name, one in found.items() if one.state == "failed"}
+    check_inside(tmp_path, tuple(results.values()))
+    assert (results["s.d.good"].state, results["../../x"].state) == ("new", "failed")
+    failed = {name for name, item in results.items() if item.state == "failed"}
     # Kafka's own rule of names allows those that are left.
     assert set(HOSTILE) - failed == {"-rf"}
-    assert all(found[name].reason for name in failed)
+    assert all(results[name].reason for name in failed)
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,10 +72,10 @@ def test_no_topic_s_name_leads_out_of_the_lake(name: str) -> None:
     """Any text at all, as a registry may hold it: a table inside, or none."""
     with TemporaryDirectory() as folder:
         try:
-            found = onboarded(Path(folder), [name])
+            result = onboarded(Path(folder), [name])
         except UnicodeEncodeError:  # a lone surrogate is in no file's text
             return
-        check_inside(Path(folder), found)
+        check_inside(Path(folder), result)
 
 
 @given(st.text(max_size=250), st.sampled_from(["{topic}", "{schema}/{table}", "../{topic}", "{topic}.toml"]))
@@ -105,10 +105,10 @@ def test_a_table_file_names_one_step_of_a_path(name: str) -> None:
 
 def test_names_that_differ_by_case_alone_are_two_tables_each_inside(tmp_path: Path) -> None:
     """Kafka tells them apart, and so do HDFS and object stores."""
-    found = onboarded(tmp_path, ["s.d.Orders", "s.d.orders"])
+    result = onboarded(tmp_path, ["s.d.Orders", "s.d.orders"])
 
-    check_inside(tmp_path, found)
-    assert sorted(one.table.name for one in found if one.table) == ["s_d_Orders", "s_d_orders"]
+    check_inside(tmp_path, result)
+    assert sorted(item.table.name for item in result if item.table) == ["s_d_Orders", "s_d_orders"]
 
 
 def test_a_template_that_gives_no_name_is_a_person_s_mistake(tmp_path: Path) -> None:

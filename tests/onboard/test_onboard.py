@@ -32,7 +32,7 @@ def table_of(columns: Mapping[str, Any] = ROW, **more: Any) -> dict[str, Any]:
 
 
 class Folder:
-    """A registry in a folder, and the deployment beside it."""
+    """A registry in a folder, and the deployment next to it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -54,8 +54,8 @@ class Folder:
         """Onboard, and return what became of each topic."""
         registry = FolderRegistry(self.root / "registry")
         dry_run = options.pop("dry_run", False)
-        found = onboard(self.settings, registry, patterns or "*", OnboardOptions(**options), dry_run=dry_run)
-        return {str(one.topic): one for one in found}
+        result = onboard(self.settings, registry, patterns or "*", OnboardOptions(**options), dry_run=dry_run)
+        return {str(item.topic): item for item in result}
 
     @property
     def files(self) -> dict[str, str]:
@@ -95,38 +95,38 @@ LEFT_OUT = {
 }
 
 
-def test_what_is_no_table_is_left_out_with_the_reason(folder: Folder) -> None:
-    """Beside one table, each other kind of topic; none of them fails, none becomes a file."""
+def test_topics_without_a_table_are_skipped_with_the_reason(folder: Folder) -> None:
+    """Next to one table, each other kind of topic; none of them fails, none becomes a file."""
     folder.add("srv.db.dbo.t", table_of())
     for topic, (subjects, _) in LEFT_OUT.items():
         folder.add(topic, subjects)
 
-    found = folder.onboard("*")
+    result = folder.onboard("*")
 
-    assert {topic: one.state for topic, one in found.items()} == {
+    assert {topic: item.state for topic, item in result.items()} == {
         "srv.db.dbo.t": "new",
         **dict.fromkeys(LEFT_OUT, "left out"),
     }
     for topic, (_, reason) in LEFT_OUT.items():
-        assert reason in found[topic].reason, topic
+        assert reason in result[topic].reason, topic
     assert list(folder.files) == ["srv_db_dbo_t.toml"]
 
 
-def test_a_table_file_reads_back_as_what_was_found(folder: Folder) -> None:
+def test_a_table_file_reads_back_as_onboarded(folder: Folder) -> None:
     """Connector from the source block, key from the key subject, buckets with their reason."""
     folder.add(
         "srv.db.dbo.t", {"key": key({"a": "int", "b": "string"}), "value": envelope({**ROW, "a": "int"})}
     )
 
-    one = folder.onboard("srv.*.t")["srv.db.dbo.t"]
+    item = folder.onboard("srv.*.t")["srv.db.dbo.t"]
 
-    assert one.path is not None
-    table = read(one.path)
-    assert table == one.table
+    assert item.path is not None
+    table = read(item.path)
+    assert table == item.table
     assert (table.dialect, table.key.columns, table.target.index) == ("sqlserver", ("a", "b"), "bucket")
     assert table.subjects.key == "srv.db.dbo.t-key"
-    assert one.layout in folder.files["srv_db_dbo_t.toml"]
-    assert "the broker was not asked" in one.layout
+    assert item.layout in folder.files["srv_db_dbo_t.toml"]
+    assert "the broker was not asked" in item.layout
 
 
 def test_a_topic_is_onboarded_whichever_strategy_named_its_subjects(folder: Folder) -> None:
@@ -136,19 +136,19 @@ def test_a_topic_is_onboarded_whichever_strategy_named_its_subjects(folder: Fold
     folder.register({"s.c.Envelope": envelope(ROW), "com.shop.Order": record("com.shop.Order")})
     folder.register({"all-s.x.Envelope": envelope(ROW), "all-s.y.Envelope": envelope(ROW)})
 
-    found = folder.onboard("*")
+    result = folder.onboard("*")
 
-    assert {topic: one.state for topic, one in found.items()} == {
+    assert {topic: item.state for topic, item in result.items()} == {
         "s-1.a": "new", "s_1.b": "new", "s.c": "left out", "all": "failed",
     }  # fmt: skip
-    table = found["s-1.a"].table
+    table = result["s-1.a"].table
     assert table is not None
     assert (table.subjects.key, table.subjects.value) == ("s-1.a-s_1.a.Key", "s-1.a-s_1.a.Envelope")
-    assert not [caveat for caveat in found["s-1.a"].caveats if "topic" in caveat]
-    assert "'_' may replace '-'" in " ".join(found["s_1.b"].caveats)
+    assert not [caveat for caveat in result["s-1.a"].caveats if "topic" in caveat]
+    assert "'_' may replace '-'" in " ".join(result["s_1.b"].caveats)
     assert "'_' may replace '-'" in folder.files["s_1_b.toml"]
-    assert "no subject s.c.Key" in found["s.c"].reason
-    assert "several records: all-s.x.Envelope, all-s.y.Envelope" in found["all"].reason
+    assert "no subject s.c.Key" in result["s.c"].reason
+    assert "several records: all-s.x.Envelope, all-s.y.Envelope" in result["all"].reason
 
 
 def test_a_dry_run_shows_the_same_and_writes_nothing(folder: Folder) -> None:
@@ -193,7 +193,7 @@ def test_topics_that_would_become_one_table_are_refused(folder: Folder) -> None:
     )
 
 
-def test_no_match_names_what_is_there(folder: Folder) -> None:
+def test_without_a_match_the_topics_are_named(folder: Folder) -> None:
     """A pattern without a topic is the user's mistake."""
     with pytest.raises(UsageError, match="It has no topics"):
         folder.onboard("*")
@@ -203,8 +203,8 @@ def test_no_match_names_what_is_there(folder: Folder) -> None:
         folder.onboard("nope.*", "other")
 
 
-def test_doubts_are_told_and_written(folder: Folder) -> None:
-    """A default that may stand for null, digits that a type drops, and what the source itself gets wrong."""
+def test_caveats_are_shown_and_written(folder: Folder) -> None:
+    """A default that may mean null, digits that a type drops, and what the source itself gets wrong."""
     columns = {
         **ROW,
         "amount": ["string", "null"],
@@ -214,14 +214,14 @@ def test_doubts_are_told_and_written(folder: Folder) -> None:
     }
     folder.add("srv.db.dbo.t", table_of(columns))
 
-    one = folder.onboard("*")["srv.db.dbo.t"]
+    item = folder.onboard("*")["srv.db.dbo.t"]
 
-    text = " | ".join(one.caveats)
+    text = " | ".join(item.caveats)
     assert "amount: nullable with a default" in text
     assert "name" not in text.partition("nullable with")[0]
     assert "at: loses digits below 1 µs" in text
     assert "time(4) to time(7)" in text
-    for caveat in one.caveats:
+    for caveat in item.caveats:
         assert caveat in folder.files["srv_db_dbo_t.toml"]
 
 
@@ -241,20 +241,20 @@ def test_a_key_keeps_all_its_digits(folder: Folder, kind: str, rule: str) -> Non
 
 
 def test_a_table_that_cannot_be_read_fails_alone(folder: Folder) -> None:
-    """An unknown type is told with its subject and path; the others are written."""
+    """An unknown type is reported with its subject and path; the others are written."""
     folder.add("srv.db.dbo.good", table_of())
     folder.add("srv.db.dbo.odd", table_of({**ROW, "x": semantic("bytes", "io.debezium.data.geometry.Blob")}))
 
-    found = folder.onboard("*")
+    result = folder.onboard("*")
 
-    assert found["srv.db.dbo.good"].state == "new"
-    odd = found["srv.db.dbo.odd"]
+    assert result["srv.db.dbo.good"].state == "new"
+    odd = result["srv.db.dbo.odd"]
     assert odd.state == "failed"
     assert "srv.db.dbo.odd-value v1" in odd.reason
     assert "$.after.x: 'io.debezium.data.geometry.Blob' carried as 'bytes'" in odd.reason
 
 
-def test_a_failed_tables_file_is_where_it_is_mended(folder: Folder) -> None:
+def test_the_file_of_a_failed_table_can_be_fixed(folder: Folder) -> None:
     """A column that a person excludes in the file no longer stops its table, and the edit stays."""
     folder.add("srv.db.dbo.odd", table_of({**ROW, "x": semantic("bytes", "io.debezium.data.geometry.Blob")}))
     assert folder.onboard("*")["srv.db.dbo.odd"].state == "failed"
@@ -287,7 +287,7 @@ def test_a_topic_whose_schemas_cannot_be_read_fails_alone(folder: Folder) -> Non
 
 
 def test_a_topic_that_is_named_and_missing_fails_with_the_nearest_name(folder: Folder) -> None:
-    """Beside topics that exist it is an error of its own; a glob may match nothing."""
+    """Next to topics that exist it is an error of its own; a glob may match nothing."""
     folder.add("srv.db.dbo.customers", table_of())
 
     results = folder.onboard("srv.db.dbo.customer", "srv.db.dbo.customers", "nothing.*")

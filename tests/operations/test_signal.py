@@ -74,7 +74,7 @@ def test_a_topic_tells_debeziums_name_of_its_table(
     "name", ["testDB.dbo.orders", "ORCLPDB1.INVENTORY.ORDER_ITEMS", "public.my-table", "shop.orders"]
 )
 def test_a_name_from_a_topic_matches_no_other_name_as_regular_expression(name: str) -> None:
-    """Debezium matches identifiers of as many parts: an unescaped dot can stand for a dot only."""
+    """Debezium matches identifiers of as many parts: an unescaped dot can mean a dot only."""
     assert re.fullmatch(name, name)
     for i, character in enumerate(name):
         assert not re.fullmatch(name, f"{name[:i]}#{name[i + 1 :]}") or character == "."
@@ -107,7 +107,7 @@ def test_a_name_from_a_topic_matches_no_other_name_as_regular_expression(name: s
         ),
     ],
 )
-def test_what_a_topic_does_not_tell_is_asked_for(
+def test_parts_that_a_topic_does_not_name_are_asked_for(
     dialect: str, topic: str, asked: SignalRequest, words: str
 ) -> None:
     """Debezium would skip a wrong name with a warning in its log only."""
@@ -117,10 +117,10 @@ def test_what_a_topic_does_not_tell_is_asked_for(
 
 def test_a_snapshot_names_its_tables_in_the_order_asked() -> None:
     """Also where the table files come in another order."""
-    made = make_signal([ITEMS, ORDERS], ask("orders", "items"), "id1")
+    built = make_signal([ITEMS, ORDERS], ask("orders", "items"), "id1")
 
-    assert made.connector == Connector("sqlserver", "server1")
-    assert made.data == {
+    assert built.connector == Connector("sqlserver", "server1")
+    assert built.data == {
         "data-collections": ["testDB.dbo.orders", "testDB.dbo.items"],
         "type": "incremental",
     }
@@ -128,24 +128,24 @@ def test_a_snapshot_names_its_tables_in_the_order_asked() -> None:
 
 def test_a_condition_holds_for_every_table_and_every_version() -> None:
     """Debezium before 2.4 reads one condition for all tables, under the older name."""
-    made = make_signal([ORDERS, ITEMS], ask("orders", "items", condition="id > 7"), "id1")
+    built = make_signal([ORDERS, ITEMS], ask("orders", "items", condition="id > 7"), "id1")
 
-    assert made.data["additional-conditions"] == [
+    assert built.data["additional-conditions"] == [
         {"data-collection": "testDB.dbo.orders", "filter": "id > 7"},
         {"data-collection": "testDB.dbo.items", "filter": "id > 7"},
     ]
-    assert made.data["additional-condition"] == "id > 7"
+    assert built.data["additional-condition"] == "id > 7"
 
 
 def test_a_blocking_snapshots_condition_is_its_select() -> None:
     """The older field is for incremental snapshots."""
-    asked = ask("orders", type="blocking", condition="SELECT * FROM dbo.orders WHERE id > 7")
+    requests = ask("orders", type="blocking", condition="SELECT * FROM dbo.orders WHERE id > 7")
 
-    made = make_signal([ORDERS], asked, "id1")
+    built = make_signal([ORDERS], requests, "id1")
 
-    assert made.data["type"] == "blocking"
-    assert made.data["additional-conditions"][0]["filter"] == asked.condition
-    assert "additional-condition" not in made.data
+    assert built.data["type"] == "blocking"
+    assert built.data["additional-conditions"][0]["filter"] == requests.condition
+    assert "additional-condition" not in built.data
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_debeziums_own_names_are_sent_as_they_are() -> None:
     renamed = table("renamed", "orders_v2", "postgres")
     name = '"public"."my.orders"'
 
-    made = make_signal([renamed], ask("renamed", collections=(name,), prefix="pg"), "id1")
+    built = make_signal([renamed], ask("renamed", collections=(name,), prefix="pg"), "id1")
 
-    assert made.connector == Connector("postgres", "pg")
-    assert made.data["data-collections"] == [name]
+    assert built.connector == Connector("postgres", "pg")
+    assert built.data["data-collections"] == [name]
 
 
 def test_debeziums_own_names_are_one_for_each_table() -> None:
@@ -184,7 +184,7 @@ def test_debeziums_own_names_are_one_for_each_table() -> None:
 
 
 def test_a_dialect_without_signals_is_refused() -> None:
-    """CDL's jobs are no Debezium connectors."""
+    """CDL's jobs are not Debezium connectors."""
     with pytest.raises(UsageError, match="dialect cdl, which takes no Debezium signals"):
         make_signal([table("t", "s.t", "cdl")], ask("t"), "id1")
 
@@ -197,14 +197,14 @@ def test_a_snapshot_needs_a_table() -> None:
 
 def test_a_stop_without_tables_names_none() -> None:
     """That stops whatever the connector is reading."""
-    made = make_signal([ORDERS, ITEMS], SignalRequest(kind="stop-snapshot"), "id1")
+    built = make_signal([ORDERS, ITEMS], SignalRequest(kind="stop-snapshot"), "id1")
 
-    assert made.connector == Connector("sqlserver", "server1")
-    assert made.data == {"type": "incremental"}
+    assert built.connector == Connector("sqlserver", "server1")
+    assert built.data == {"type": "incremental"}
 
 
 def test_a_stop_of_one_of_several_connectors_goes_by_prefix() -> None:
-    """Without it the connectors are named; with one that nobody has, that is told."""
+    """Without it the connectors are named; with one that nobody has, that is reported."""
     tables = [ORDERS, OTHER, table("t", "s.t", "cdl")]
 
     assert (
@@ -218,9 +218,9 @@ def test_a_stop_of_one_of_several_connectors_goes_by_prefix() -> None:
 
 def test_the_message_is_the_json_that_the_kafka_channel_reads() -> None:
     """`data` is an object there, no text."""
-    made = make_signal([ORDERS], ask("orders"), "id1")
+    built = make_signal([ORDERS], ask("orders"), "id1")
 
-    assert json.loads(made.message()) == {
+    assert json.loads(built.message()) == {
         "id": "id1",
         "type": "execute-snapshot",
         "data": {"data-collections": ["testDB.dbo.orders"], "type": "incremental"},

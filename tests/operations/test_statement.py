@@ -93,7 +93,7 @@ def test_mongodb_gets_three_fields_in_the_connectors_order() -> None:
         ("mongodb", "signals"),
     ],
 )
-def test_a_name_that_is_no_signal_tables_is_refused(dialect: str, table: str) -> None:
+def test_an_invalid_name_of_a_signal_table_is_refused(dialect: str, table: str) -> None:
     """The flag and what was found are named."""
     with pytest.raises(UsageError, match="--signal-table"):
         statement(signal(dialect), table)

@@ -50,7 +50,7 @@ class Oracle:
     values: int = 0
 
     def live(self) -> None:
-        """Begin, perhaps with transactions that are open at the snapshot, and go on."""
+        """Begin, perhaps with transactions that are open at the snapshot, and continue."""
         for _ in range(self.choose.randint(0, 8)):
             self.choose.choice([self.work, self.work, self.commit_silently])()
         self.snapshot()
@@ -64,8 +64,8 @@ class Oracle:
         if not self.open or (len(self.open) < len(KEYS) - 1 and self.choose.random() < 0.4):
             self.open.append(Transaction(self.choose.choice(THREADS)))
         transaction = self.choose.choice(self.open)
-        others = {change[1] for one in self.open if one is not transaction for change in one.changes}
-        free = [row for row in KEYS if row not in others]
+        rest = {change[1] for item in self.open if item is not transaction for change in item.changes}
+        free = [row for row in KEYS if row not in rest]
         if not free:
             return
         row = self.choose.choice(free)
@@ -107,7 +107,7 @@ class Oracle:
 
     def outage(self) -> None:
         """Lose the connector's offsets: what commits meanwhile is in the next snapshot alone."""
-        for transaction in [one for one in self.open if all(op != "d" for _, _, op, _ in one.changes)]:
+        for transaction in [item for item in self.open if all(op != "d" for _, _, op, _ in item.changes)]:
             if self.choose.random() < 0.5:
                 self.open.remove(transaction)
                 self._apply(transaction)

@@ -89,7 +89,7 @@ class Source:
         if row not in self.rows:
             self.put(row, "c", commit, change, 1)
             return
-        free = [one for one in self.IDS if one not in self.rows]
+        free = [item for item in self.IDS if item not in self.rows]
         match self.choose.choice(["update", "update", "delete", "pair", "move"]):
             case "move" if free:
                 self.take(row, commit, change)

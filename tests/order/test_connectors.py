@@ -123,18 +123,18 @@ def positions(spark: SparkSession, case: Case) -> list[str]:
         str(position_sql(terms_of(dialect, form), 0, sql("sort_key")).alias("position")),
         "row_number() over (order by sort_key) as rank",
     )
-    found = sorted(ranked.collect())
-    assert [row["rank"] for row in found] == sorted(row["rank"] for row in found), "places are in order"
-    return [row["position"] for row in found]
+    result = sorted(ranked.collect())
+    assert [row["rank"] for row in result] == sorted(row["rank"] for row in result), "places are in order"
+    return [row["position"] for row in result]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.dialect}: {case.name}")
 def test_events_sort_as_their_source_changed(spark: SparkSession, case: Case) -> None:
     """By place in a fold, and by the position's text in a table, which has one width."""
-    found = positions(spark, case)
-    assert found == sorted(found)
-    assert len(set(found)) == len(found)
-    assert len({len(position) for position in found}) == 1
+    result = positions(spark, case)
+    assert result == sorted(result)
+    assert len(set(result)) == len(result)
+    assert len({len(position) for position in result}) == 1
 
 
 def test_an_order_by_the_lsn_alone_would_keep_the_stale_row() -> None:

@@ -94,27 +94,27 @@ def test_the_simulation_is_worth_the_name() -> None:
     ops = Counter(event.op for source in SOURCES.values() for event in source.events)
     assert min(ops[op] for op in "cudrt!") > 50
     pairs = sum(
-        one.change is not None and (one.row, one.commit, one.change) == (two.row, two.commit, two.change)
+        item.change is not None and (item.row, item.commit, item.change) == (two.row, two.commit, two.change)
         for source in SOURCES.values()
-        for one, two in zip(source.events, source.events[2:], strict=False)
+        for item, two in zip(source.events, source.events[2:], strict=False)
     )
     assert pairs > 50
 
 
 def test_the_newest_changes_are_the_rows_of_the_source(folded: PreparedBatch) -> None:
     """In any permutation, with snapshots, key changes, pairs and replays."""
-    found = {seed: held(folded.rows.get(seed, {})) for seed in SEEDS}
-    assert {seed: rows for seed, rows in found.items() if rows != SOURCES[seed].rows} == {}
+    results = {seed: held(folded.rows.get(seed, {})) for seed in SEEDS}
+    assert {seed: rows for seed, rows in results.items() if rows != SOURCES[seed].rows} == {}
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 0, 1, 2, 1)])
 def test_batches_in_any_order_give_the_same_rows(order: tuple[int, ...], folded: PreparedBatch) -> None:
     """Late, or twice, if the table keeps the higher position, as Hudi does."""
-    found = {
+    results = {
         seed: held(merged(folded.rows.get(SPLIT + seed * BATCHES + batch, {}) for batch in order))
         for seed in SEEDS
     }
-    assert {seed: rows for seed, rows in found.items() if rows != SOURCES[seed].rows} == {}
+    assert {seed: rows for seed, rows in results.items() if rows != SOURCES[seed].rows} == {}
 
 
 def merged(parts: Iterable[dict[int, tuple[str, int | None, str]]]) -> dict[int, tuple[str, int | None, str]]:
@@ -168,8 +168,8 @@ def test_rejects_keep_their_places_where_a_column_is_a_map(spark: SparkSession) 
     counts, rows = rows_of(frame(spark, messages), table)
     assert (counts.upserted, counts.superseded, counts.rejected) == (1, 2, 1)
     assert [row.m for row in rows.collect()] == [{"a": 2}]
-    (place,) = rejected(latest_by_key(decode_events(frame(spark, messages), table), table)).collect()
-    assert tuple(place) == (0, 103)
+    (position,) = rejected(latest_by_key(decode_events(frame(spark, messages), table), table)).collect()
+    assert tuple(position) == (0, 103)
 
 
 EVENT = (
@@ -195,6 +195,6 @@ def test_schema_ids_and_the_newest_source_time_are_those_of_the_changes(spark: S
 
 
 def test_an_empty_range_counts_nothing(spark: SparkSession) -> None:
-    """Offsets without messages are no messages."""
+    """Offsets without messages are not messages."""
     table = compiled([ID])
     assert count_batch(latest_by_key(spark.createDataFrame([], EVENT), table), table) == BatchCounts()

@@ -39,13 +39,13 @@ def newest(spark: SparkSession, sources: dict[int, Oracle], version: str) -> dic
     position = position_sql(terms_of(oracle, form), 0, sql("sort_key")).alias("position")
     placed = ordered.selectExpr("*", str(position))
     last = placed.groupBy("seed", "id").agg({"position": "max"}).collect()
-    found: dict[int, dict[int, int]] = {seed: {} for seed in sources}
+    results: dict[int, dict[int, int]] = {seed: {} for seed in sources}
     values = {(row["seed"], row["position"]): row["value"] for row in placed.collect()}
     for row in last:
         value = values[row["seed"], row["max(position)"]]
         if value is not None:
-            found[row["seed"]][row["id"]] = value
-    return found
+            results[row["seed"]][row["id"]] = value
+    return results
 
 
 @EARLY
@@ -55,8 +55,8 @@ def test_the_newest_position_of_a_key_is_its_last_change(
 ) -> None:
     """With pending transactions, new and incremental snapshots, restarts and two redo threads."""
     sources = {seed: lived(seed, is_early=is_early) for seed in SEEDS}
-    found = newest(spark, sources, VERSIONS[is_early])
-    assert {seed: rows for seed, rows in found.items() if rows != sources[seed].rows} == {}
+    result = newest(spark, sources, VERSIONS[is_early])
+    assert {seed: rows for seed, rows in result.items() if rows != sources[seed].rows} == {}
 
 
 @EARLY

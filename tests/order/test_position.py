@@ -59,32 +59,32 @@ def positions(spark: SparkSession, found: list[Place], epoch: int = 0) -> tuple[
     rows = [(n, ((op, position),), offset) for n, (op, *position, offset) in enumerate(found)]
     given = spark.createDataFrame(rows, f"n int, event {EVENT}, offset bigint")
     places = given.selectExpr("n", str(sort_key_sql(SQLSERVER, TABLE.form).alias("sort_key")))
-    made = places.selectExpr(
+    built = places.selectExpr(
         "n",
         str(position_sql(TABLE.terms, epoch, sql("sort_key")).alias("position")),
         "rank() over (order by sort_key) as rank",
     )
-    rows = made.orderBy("n").collect()
+    rows = built.orderBy("n").collect()
     return [row.position for row in rows], [row.rank for row in rows]
 
 
 def test_positions_compare_bytewise_as_their_parts_do(spark: SparkSession) -> None:
     """Rank, commit LSN, change LSN, serial number, Kafka offset; and so do the places that are folded."""
-    found = places()
-    made, ranks = positions(spark, found)
-    assert len({len(position) for position in made}) == 1
-    assert all(position.isascii() for position in made)
-    by_text = sorted(range(len(found)), key=lambda n: (made[n].encode(), n))
-    by_parts = sorted(range(len(found)), key=lambda n: (as_tuple(found[n]), n))
-    assert [as_tuple(found[n]) for n in by_text] == [as_tuple(found[n]) for n in by_parts]
-    assert len(set(made)) == len({as_tuple(place) for place in found})
-    assert [as_tuple(found[n]) for n in sorted(range(len(found)), key=ranks.__getitem__)] == sorted(
-        as_tuple(place) for place in found
+    result = places()
+    built, ranks = positions(spark, result)
+    assert len({len(position) for position in built}) == 1
+    assert all(position.isascii() for position in built)
+    by_text = sorted(range(len(result)), key=lambda n: (built[n].encode(), n))
+    by_parts = sorted(range(len(result)), key=lambda n: (as_tuple(result[n]), n))
+    assert [as_tuple(result[n]) for n in by_text] == [as_tuple(result[n]) for n in by_parts]
+    assert len(set(built)) == len({as_tuple(place) for place in result})
+    assert [as_tuple(result[n]) for n in sorted(range(len(result)), key=ranks.__getitem__)] == sorted(
+        as_tuple(place) for place in result
     )
 
 
 def test_an_epoch_outweighs_everything(spark: SparkSession) -> None:
-    """A source that was made anew begins its log anew."""
+    """A recreated source begins a new log."""
     highest: Place = ("u", "ffffffff:ffffffff:ffff", "ffffffff:ffffffff:ffff", 2**63 - 1, 2**63 - 1)
     lowest: Place = ("r", None, None, None, 0)
     old, new, later = (

@@ -39,7 +39,7 @@ def row(number: int, v: str | None, n: int | None = 1) -> dict[str, Any]:
 
 def life(topic: Topic) -> list[Message]:
     """Tell what happened; a delete brings nothing but the key, as PostgreSQL's do by default."""
-    told = [
+    explained = [
         topic.create(row(1, "a"), at=11),
         topic.create(row(2, "b"), at=12),
         topic.update(row(2, UNSENT, 2), at=13),
@@ -56,7 +56,7 @@ def life(topic: Topic) -> list[Message]:
         topic.update(row(3, "late"), at=5),
         topic.update(row(5, UNSENT, None), at=5),
     ]
-    return [one for messages in told for one in messages]
+    return [message for messages in explained for message in messages]
 
 
 GONE: Final = {
@@ -90,20 +90,22 @@ def run(
     """Lay a batch over the table, as Hudi does; return also how many values were lost."""
     folded = latest_by_key(decode_events(batch, compiled), compiled).persist()
     counts = count_batch(folded, compiled)
-    present = {one.name: parse_ddl(one.dataType.simpleString()) for one in stored.schema} if stored else None
+    present = (
+        {item.name: parse_ddl(item.dataType.simpleString()) for item in stored.schema} if stored else None
+    )
     evolution = evolve(compiled, counts.schema_ids, present)
     rows = build_rows(folded, compiled, evolution, counts, stored)
     lost = count_lost(folded, stored, evolution, counts)
     table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
-    kept = spark.createDataFrame(table.collect(), table.schema)
+    retained = spark.createDataFrame(table.collect(), table.schema)
     folded.unpersist()
-    return kept, lost
+    return retained, lost
 
 
 def values(table: DataFrame) -> dict[int, Row]:
     """Read what a table says of each key."""
     rows = table.select("id", "_cdc_op", DELETED, "v", "n").collect()
-    return {one["id"]: tuple(one)[1:] for one in rows}
+    return {row["id"]: tuple(row)[1:] for row in rows}
 
 
 def test_rows_that_are_deleted_stay_however_the_runs_are_cut(
@@ -111,7 +113,7 @@ def test_rows_that_are_deleted_stay_however_the_runs_are_cut(
 ) -> None:
     """Values of before the delete, its position, no revival by anything older; a replay changes nothing."""
     messages = life(Topic.begin("s.p.t", COLUMNS, Memory(), connector="postgres"))
-    messages = [one for one in messages if one[1] is not None or one[0] is None]
+    messages = [message for message in messages if message[1] is not None or message[0] is None]
     halves = [frame(spark, messages[start:end], range(start, end)) for start, end in ((0, 5), (5, 14))]
 
     first, nothing = run(spark, compiled, halves[0], None)

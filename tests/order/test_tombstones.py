@@ -81,10 +81,10 @@ class Table:
         rows = build_rows(folded, compiled, evolution, counts, stored)
         assert rows.groupBy("id").count().where("count > 1").isEmpty(), "one row a key"
         table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
-        kept = spark.createDataFrame(table.collect(), table.schema).persist()
+        retained = spark.createDataFrame(table.collect(), table.schema).persist()
         folded.unpersist()
         assert counts.read == len(log)
-        return Table(kept, (*self.counts, counts))
+        return Table(retained, (*self.counts, counts))
 
     @property
     def alive(self) -> dict[int, str]:
@@ -119,7 +119,7 @@ def lived(stream: int, topic: Topic) -> list[Record]:
         else:
             messages = (topic.update if key in rows else topic.create)(row)
             rows[key] = row["v"]
-        log += [Record(len(log) + n, key, rows.get(key), one) for n, one in enumerate(messages)]
+        log += [Record(len(log) + n, key, rows.get(key), message) for n, message in enumerate(messages)]
     return log
 
 
@@ -127,14 +127,14 @@ def compacted(log: list[Record], choose: random.Random) -> list[Record]:
     """Clean a prefix of a log as Kafka does: only the last record of each key stays."""
     clean = choose.randint(0, len(log))
     last = {record.key: record.offset for record in log[:clean]}
-    return [one for one in log if one.offset >= clean or last[one.key] == one.offset]
+    return [item for item in log if item.offset >= clean or last[item.key] == item.offset]
 
 
 def slices(log: list[Record], choose: random.Random) -> list[list[Record]]:
-    """Cut a log into the ranges of several runs; each reads the log as it is compacted by then."""
+    """Cut a log into the ranges of several runs; each reads the log as it is compacted then."""
     cuts = sorted(choose.randint(0, len(log)) for _ in range(BATCHES - 1))
     return [
-        [one for one in compacted(log, choose) if start <= one.offset < end]
+        [item for item in compacted(log, choose) if start <= item.offset < end]
         for start, end in pairwise([0, *cuts, len(log)])
     ]
 
@@ -143,10 +143,10 @@ def batches(logs: list[list[Record]], seed: int) -> list[Log]:
     """Return the messages of each run, in no order at all."""
     choose = random.Random(seed)  # noqa: S311  no secret
     cut = [slices(log, choose) for log in logs]
-    merged = [[one for parts in cut for one in parts[batch]] for batch in range(BATCHES)]
+    merged = [[part for parts in cut for part in parts[batch]] for batch in range(BATCHES)]
     for batch in merged:
         choose.shuffle(batch)
-    return [[(one.offset, one.message) for one in batch] for batch in merged]
+    return [[(item.offset, item.message) for item in batch] for batch in merged]
 
 
 CASES = [("sqlserver", "hard"), ("postgres", "soft"), ("oracle", "hard")]

@@ -41,14 +41,14 @@ def stage() -> Iterator[Stage]:
     started: list[ThreadingHTTPServer] = []
 
     def start(play: Play, tls: ssl.SSLContext | None = None) -> Server:
-        asked: list[SignalRequest] = []
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(play, asked))
+        requests: list[SignalRequest] = []
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(play, requests))
         server.handle_error = lambda *_: None  # type: ignore[method-assign] # refused handshakes
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         started.append(server)
-        return Server(f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}", asked)
+        return Server(f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}", requests)
 
     yield start
     for server in started:
@@ -65,8 +65,8 @@ def _handler(play: Play, asked: list[SignalRequest]) -> type[BaseHTTPRequestHand
             body = self.rfile.read(length).decode()
             request = SignalRequest(self.command, self.path, dict(self.headers), body)
             asked.append(request)
-            status, said = play(request)
-            payload = (said if isinstance(said, str) else json.dumps(said)).encode()
+            status, text = play(request)
+            payload = (text if isinstance(text, str) else json.dumps(text)).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()

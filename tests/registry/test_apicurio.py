@@ -58,10 +58,10 @@ def test_recorded_schemas_go_in_and_come_out_the_same(registry: Registry, name: 
             registry.register(Subject(f"{name}.{subject}"), recorded.schema_text)
     assert registry.subjects(f"{name}.*-value") == (f"{name}.{values[0]}",)
     for subject in values:
-        here, there = folder.latest(subject), registry.latest(Subject(f"{name}.{subject}"))
-        assert there.version == here.version
-        assert json.loads(there.schema_text) == json.loads(here.schema_text)
-        assert registry.by_id(there.id).schema_text == there.schema_text
+        here, present = folder.latest(subject), registry.latest(Subject(f"{name}.{subject}"))
+        assert present.version == here.version
+        assert json.loads(present.schema_text) == json.loads(here.schema_text)
+        assert registry.by_id(present.id).schema_text == present.schema_text
 
 
 def test_registering_the_same_again_gives_the_same_id(registry: Registry, name: str) -> None:
@@ -107,9 +107,9 @@ def test_a_transitive_level_asks_for_all_versions(servers: Any, registry: Regist
         client.set_compatibility(subject, level="BACKWARD")
         assert registry.compatible(subject, _record(name, a="long")).compatible
         client.set_compatibility(subject, level="BACKWARD_TRANSITIVE")
-    said = registry.compatible(subject, _record(name, a="long"))
-    assert not said.compatible
-    assert "LONG not compatible with writer type: STRING" in " ".join(said.messages)
+    text = registry.compatible(subject, _record(name, a="long"))
+    assert not text.compatible
+    assert "LONG not compatible with writer type: STRING" in " ".join(text.messages)
     assert registry.compatible(subject, _record(name, a="long"), version=2).compatible
 
 
@@ -119,8 +119,8 @@ def test_a_subject_that_is_not_there_takes_any_schema(registry: Registry, name: 
     assert registry.compatibility(Subject(name)) == "BACKWARD"
 
 
-def test_rubbish_is_refused(registry: Registry, name: str) -> None:
-    """422 is the registry's no to what is no schema."""
+def test_an_invalid_schema_is_refused(registry: Registry, name: str) -> None:
+    """422 is the registry's no to what is not a schema."""
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):
         registry.register(Subject(f"{name}-value"), '{"type": "nonsense"')
 
@@ -146,13 +146,13 @@ def test_a_schema_with_references_is_checked(registry: Registry, name: str) -> N
     registry.register(inner.subject, _record(inner.name, a="int"))
     subject = Subject(f"{name}-value")
     registry.register(subject, _record(name, a=inner.name), (inner,))
-    more = _record(name, a=inner.name, b="int")
+    extra = _record(name, a=inner.name, b="int")
     assert registry.compatible(subject, _record(name, a=inner.name), (inner,)).compatible
-    assert registry.compatible(subject, more, (inner,)) == CompatibilityResult(False, ("b at /fields/1",))  # noqa: FBT003 - a value
+    assert registry.compatible(subject, extra, (inner,)) == CompatibilityResult(False, ("b at /fields/1",))  # noqa: FBT003 - a value
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):
         registry.compatible(subject, _record(name, a="Nowhere"))
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):
-        registry.compatible(subject, more, (inner,), version=1)
+        registry.compatible(subject, extra, (inner,), version=1)
     assert registry.versions(subject, deleted=True) == (1,)
 
 
@@ -171,7 +171,7 @@ def test_what_is_missing_is_named(registry: Registry, name: str) -> None:
 
 
 def test_soft_deleted_versions_still_resolve(servers: Any, registry: Registry, name: str) -> None:
-    """Old messages carry their ids for ever; lists leave them out unless asked."""
+    """Old messages carry their ids permanently; lists leave them out unless asked."""
     subject = Subject(f"{name}-value")
     first = registry.register(subject, _record(name, a="int"))
     registry.register(subject, _record(name, a="long"))

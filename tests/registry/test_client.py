@@ -33,7 +33,7 @@ def _version(number: int) -> dict[str, Any]:
 
 @pytest.fixture
 def refused() -> str:
-    """Return an address where nobody listens."""
+    """Return an address where nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -64,8 +64,8 @@ def test_another_servers_answer_is_permanent_and_names_the_likely_cause(stage: A
         registry.compatible(VALUE, TEXT)
 
 
-def test_subject_lists_of_another_shape_are_no_registrys(stage: Any) -> None:
-    """A list of anything but names, or of anything but numbers, is rubbish."""
+def test_subject_lists_of_another_shape_are_not_a_registrys(stage: Any) -> None:
+    """A list of anything but names, or of anything but numbers, is garbage."""
     registry = _open(stage(lambda _: (200, [{"name": "x"}])).url)
     with pytest.raises(NoRegistryError, match="not a schema registry's"):
         registry.subjects()
@@ -115,7 +115,7 @@ def test_silence_is_temporary_and_names_the_wait(stage: Any) -> None:
 
 
 def test_a_refused_connection_is_temporary(refused: str) -> None:
-    """Nobody listens: exit code 75."""
+    """Nothing listens: exit code 75."""
     with pytest.raises(RegistryUnreachableError, match="Connection refused"):
         _open(refused).subjects()
 
@@ -131,7 +131,7 @@ def test_a_no_is_final_and_keeps_the_registrys_words(stage: Any, status: int) ->
 
 
 @pytest.mark.parametrize(("status", "code"), [(404, 40401), (404, 40402), (404, 40403), (422, 42202)])
-def test_the_registrys_not_found_codes_name_what_was_wanted(stage: Any, status: int, code: int) -> None:
+def test_the_registrys_not_found_codes_name_the_missing_item(stage: Any, status: int, code: int) -> None:
     """Confluent and Apicurio use different ones for a bad version."""
     registry = _open(stage(lambda _: (status, {"error_code": code, "message": "x"})).url)
     with pytest.raises(SchemaNotFoundError, match=r"subject s\.t-value version 4 does not exist"):
@@ -154,7 +154,7 @@ def test_a_bare_404_hints_at_the_urls_path(stage: Any, body: str) -> None:
 
 
 def test_the_next_server_is_asked_when_one_is_out_of_reach(stage: Any, refused: str) -> None:
-    """Refused, in trouble, rubbish, then one that works; it is asked first from then on."""
+    """Refused, in trouble, garbage, then one that works; it is asked first from then on."""
     broken = stage(lambda _: (503, {"message": "down"}))
     page = stage(lambda _: (200, "<html/>"))
     good = stage(lambda _: (200, ["a-value"]))
@@ -194,7 +194,7 @@ def test_a_failure_is_retried_as_often_as_the_settings_say(stage: Any) -> None:
     assert len(server.asked) == 3
 
 
-def test_subjects_are_filtered_here_whatever_the_server_does(stage: Any) -> None:
+def test_subjects_are_filtered_here_for_any_server(stage: Any) -> None:
     """Apicurio ignores subjectPrefix."""
     server = stage(lambda _: (200, ["t.b-value", "s.b-value", "s.a-value", "s.a-key"]))
     assert _open(server.url).subjects("s.*-value") == ("s.a-value", "s.b-value")
@@ -253,11 +253,11 @@ def test_a_check_is_against_the_version_that_is_asked_for(stage: Any) -> None:
     assert not registry.compatible(VALUE, TEXT, version=-1).compatible
     with pytest.raises(SchemaNotFoundError, match=r"subject s\.t-value version 9 does not exist"):
         registry.compatible(VALUE, TEXT, version=9)
-    numbers = [one.path.partition("?")[0].rpartition("/")[2] for one in server.asked]
+    numbers = [item.path.partition("?")[0].rpartition("/")[2] for item in server.asked]
     assert numbers == ["2", "latest", "9"]
 
 
-def test_confluents_server_is_never_asked_what_only_apicurio_knows(stage: Any) -> None:
+def test_confluents_server_never_gets_a_request_of_apicurios_api(stage: Any) -> None:
     """A no without reasons stays so: one question, and no registration is tried."""
     server = stage(lambda _: (200, {"is_compatible": False}))
     assert _open(server.url).compatible(VALUE, TEXT) == CompatibilityResult(compatible=False)
@@ -265,7 +265,7 @@ def test_confluents_server_is_never_asked_what_only_apicurio_knows(stage: Any) -
 
 
 @pytest.mark.parametrize("answer", [(403, {"name": "ForbiddenException"}), (404, {}), (500, {})])
-def test_a_reader_who_may_not_try_hears_the_no_without_reasons(
+def test_a_reader_without_permission_gets_the_verdict_without_reasons(
     stage: Any, answer: tuple[int, object]
 ) -> None:
     """Trying asks for the right to write, and Apicurio 2 cannot do it: the check's own answer holds."""
@@ -285,7 +285,7 @@ def test_a_bearer_token_goes_along_when_a_registration_is_tried(stage: Any) -> N
     server = stage(lambda _: (200, {"is_compatible": False}))
     settings = RegistrySettings(url=f"{server.url}/apis/ccompat/v7", bearer_token=Secret("t0k"))
     open_registry(settings).compatible(VALUE, TEXT)
-    assert [one.headers["Authorization"] for one in server.asked] == ["Bearer t0k"] * 2
+    assert [item.headers["Authorization"] for item in server.asked] == ["Bearer t0k"] * 2
 
 
 def test_a_schema_that_is_not_avro_is_named(stage: Any) -> None:

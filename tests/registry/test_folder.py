@@ -173,7 +173,7 @@ def test_a_registry_url_that_leads_nowhere_is_a_settings_error(url: str, said: s
         open_registry(RegistrySettings(url=url))
 
 
-def test_without_a_registry_only_who_asks_it_is_told() -> None:
+def test_without_a_registry_only_a_query_fails() -> None:
     """JSON topics ask nothing."""
     registry = open_registry(RegistrySettings(url=""))
     with pytest.raises(SettingsError, match="is not set"):

@@ -22,7 +22,7 @@ def test_a_schema_of_many_megabytes_is_refused_by_its_size(stage: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"schema":' * 100_000, '{"subject": "' + "x" * 1_000_000])
-def test_an_answer_that_is_no_registry_s_is_told_in_a_line(stage: Any, text: str) -> None:
+def test_an_answer_of_another_server_is_reported_in_one_line(stage: Any, text: str) -> None:
     """Nested beyond the stack, or cut off."""
     registry = open_registry(RegistrySettings(url=stage(lambda _: (200, text)).url, retries=0))
     for ask in (

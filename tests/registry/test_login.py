@@ -33,7 +33,7 @@ def test_credentials_in_the_url_arrive(stage: Any) -> None:
     assert server.asked[0].headers["Authorization"] == _basic("bob:pw")
 
 
-def test_a_bearer_token_arrives_with_what_confluent_cloud_wants(stage: Any) -> None:
+def test_a_bearer_token_arrives_with_the_headers_of_confluent_cloud(stage: Any) -> None:
     """The logical cluster and the identity pool go along."""
     server = stage(lambda _: EMPTY)
     settings = RegistrySettings(
@@ -68,7 +68,7 @@ def test_an_oauth_token_is_fetched_once_and_used(stage: Any) -> None:
     registry = open_registry(_oauth(server.url, f"{tokens.url}/token"))
     registry.subjects()
     registry.subjects()
-    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer t1"] * 2
+    assert [request.headers["Authorization"] for request in server.asked] == ["Bearer t1"] * 2
     assert len(tokens.asked) == 1
     assert tokens.asked[0].headers["Authorization"] == _basic("me:geheim")
     form = parse_qs(tokens.asked[0].body)
@@ -82,7 +82,7 @@ def test_an_expired_oauth_token_is_fetched_again(stage: Any) -> None:
     registry = open_registry(_oauth(server.url, tokens.url))
     registry.subjects()
     registry.subjects()
-    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer t1", "Bearer t3600"]
+    assert [request.headers["Authorization"] for request in server.asked] == ["Bearer t1", "Bearer t3600"]
 
 
 def test_a_token_server_that_says_no_is_final(stage: Any) -> None:
@@ -156,7 +156,7 @@ def test_without_a_client_certificate_such_a_server_is_not_reached(stage: Any, c
 def test_certificate_files_that_cannot_be_read_are_a_settings_error(
     tmp_path: Path, certificates: Any
 ) -> None:
-    """A missing file, one that is no PEM, a wrong password: found before anything is asked."""
+    """A missing file, one that is not a PEM, a wrong password: found before anything is asked."""
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no PEM")
     wrong = {"certificate": certificates.client, "key": certificates.client_key}

@@ -24,18 +24,18 @@ def found_in(*subjects: str, held: tuple[str, ...] | None = None) -> tuple[Topic
 def test_a_topic_is_found_by_every_strategy(strategy: tuple[str, str]) -> None:
     """With both its subjects; only a record's name needs the broker to tell '-' from '_'."""
     key, value = strategy
-    (found,) = found_in(*strategy, held=("other", TOPIC))
-    assert found == TopicSubjects(TOPIC, Subject(key), (Subject(value),))
+    (result,) = found_in(*strategy, held=("other", TOPIC))
+    assert result == TopicSubjects(TOPIC, Subject(key), (Subject(value),))
     assert key_beside(Subject(value)) == key
 
 
 def test_of_several_strategies_the_topics_own_counts_first() -> None:
     """One topic stays one, whatever was registered before its serializer changed."""
-    for held in (None, (TOPIC,)):
-        (found,) = found_in(*BY_TOPIC, *BY_BOTH, *BY_RECORD, held=held)
-        assert (found.key, found.values) == (BY_TOPIC[0], (BY_TOPIC[1],))
-        (found,) = found_in(*BY_BOTH, *BY_RECORD, held=held)
-        assert (found.key, found.values) == (BY_BOTH[0], (BY_BOTH[1],))
+    for stored in (None, (TOPIC,)):
+        (result,) = found_in(*BY_TOPIC, *BY_BOTH, *BY_RECORD, held=stored)
+        assert (result.key, result.values) == (BY_TOPIC[0], (BY_TOPIC[1],))
+        (result,) = found_in(*BY_BOTH, *BY_RECORD, held=stored)
+        assert (result.key, result.values) == (BY_BOTH[0], (BY_BOTH[1],))
 
 
 @pytest.mark.parametrize("key", [BY_TOPIC[0], BY_BOTH[0], BY_RECORD[0]])
@@ -46,7 +46,7 @@ def test_keys_and_values_may_follow_different_strategies(key: str, value: str) -
 
 
 def test_without_the_broker_a_records_name_is_taken_and_doubted() -> None:
-    """Only where '_' may stand for another sign; a topic that the broker lacks is doubted too."""
+    """Only where '_' may mean another sign; a topic that the broker lacks is doubted too."""
     (sure,) = found_in("s.dbo.a.Envelope")
     assert (sure.topic, sure.caveat) == ("s.dbo.a", "")
     (doubted,) = found_in(*BY_RECORD)
@@ -59,8 +59,8 @@ def test_without_the_broker_a_records_name_is_taken_and_doubted() -> None:
 
 def test_topics_whose_records_have_one_name_share_its_subject() -> None:
     """The strategy's own doing: `a-b` and `a_b` are both `a_b` in Avro's letters."""
-    found = found_in("s.a_b.Envelope", held=("s.a-b", "s.a_b"))
-    assert found == tuple(
+    result = found_in("s.a_b.Envelope", held=("s.a-b", "s.a_b"))
+    assert result == tuple(
         TopicSubjects(Topic(t), None, (Subject("s.a_b.Envelope"),)) for t in ("s.a-b", "s.a_b")
     )
 
@@ -76,15 +76,15 @@ def test_flattened_rows_are_found_and_envelopes_come_before_them() -> None:
 
 def test_a_topic_of_several_records_has_all_their_subjects() -> None:
     """As routing several tables into one topic makes it; the topic's name need not be the records'."""
-    (found,) = found_in("all-s.dbo.a.Envelope", "all-s.dbo.b.Envelope", "all-s.dbo.a.Key")
-    assert found.topic == "all"
-    assert found.values == ("all-s.dbo.a.Envelope", "all-s.dbo.b.Envelope")
+    (result,) = found_in("all-s.dbo.a.Envelope", "all-s.dbo.b.Envelope", "all-s.dbo.a.Key")
+    assert result.topic == "all"
+    assert result.values == ("all-s.dbo.a.Envelope", "all-s.dbo.b.Envelope")
 
 
 @pytest.mark.parametrize(
     "name", ["customers", "-key", "com.example.Customer", "s.a.Key", "t-s.a.Key", "a-Value"]
 )
-def test_what_names_no_topics_values_is_no_topic(name: str) -> None:
+def test_a_subject_that_names_no_values_is_not_a_topic(name: str) -> None:
     """Other records, and keys alone."""
     assert found_in(name, held=("s.a", "t", "a", "customers")) == ()
 
@@ -103,9 +103,9 @@ def test_any_topic_is_found_by_the_records_that_it_gives(topic: str) -> None:
     """By topic and record without the broker, by record with it; names are Avro's in every mode."""
     for name in spellings(Topic(topic)):
         by_both, by_record = f"{topic}-{name}.Envelope", f"{name}.Envelope"
-        assert [one.topic for one in found_in(by_both)] == [topic]
-        assert topic in [one.topic for one in found_in(by_record, held=(topic,))]
-    assert [one.topic for one in found_in(subject_of(Topic(topic), "value"))] == [topic]
+        assert [item.topic for item in found_in(by_both)] == [topic]
+        assert topic in [item.topic for item in found_in(by_record, held=(topic,))]
+    assert [item.topic for item in found_in(subject_of(Topic(topic), "value"))] == [topic]
 
 
 def test_records_are_spelled_as_debezium_does() -> None:

@@ -57,9 +57,9 @@ def _open(stage: Any, entries: Sequence[Any], page: Page) -> tuple[Registry, lis
 @pytest.mark.parametrize("page", PAGES)
 def test_every_subject_is_listed_however_a_server_pages(stage: Any, page: Page) -> None:
     """All names, each once, by servers that cut, that ignore the parameters, and that repeat entries."""
-    registry, asked = _open(stage, NAMES, page)
+    registry, requests = _open(stage, NAMES, page)
     assert registry.subjects() == tuple(NAMES)
-    assert len(asked) <= 2 + len(NAMES) // 97
+    assert len(requests) <= 2 + len(NAMES) // 97
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -71,9 +71,9 @@ def test_every_version_is_listed_however_a_server_pages(stage: Any, page: Page) 
 
 def test_few_versions_take_one_request(stage: Any) -> None:
     """A thousand tables are not asked two thousand questions more."""
-    registry, asked = _open(stage, range(1, 6), honours_both)
+    registry, requests = _open(stage, range(1, 6), honours_both)
     assert registry.versions(VALUE) == (1, 2, 3, 4, 5)
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(("live", "existing"), [(700, 700), (700, 705), (499, 499), (500, 500), (0, 520)])

@@ -39,7 +39,7 @@ def test_schemas_and_table_files_need_no_extra(arguments: tuple[str, ...], tmp_p
     assert "sqs" in done.stdout or "Usage" in done.stdout
 
 
-def test_what_needs_spark_names_the_extra(tmp_path: Path) -> None:
+def test_calls_that_need_spark_name_the_extra(tmp_path: Path) -> None:
     """A run without pyspark ends with exit code 2 and the command that installs it."""
     without_extras(tmp_path, "onboard", "sqs.testDB.*", "--registry", str(FIXTURE))
 

@@ -21,13 +21,15 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def report(*outcomes: Outcome, lag: int = 0) -> RunReport:
     """Make the report of a run."""
-    tables = (TableOutcome("t", Topic("t"), one, measures=Measures(lag_offsets=lag)) for one in outcomes)
+    tables = (
+        TableOutcome("t", Topic("t"), outcome, measures=Measures(lag_offsets=lag)) for outcome in outcomes
+    )
     return RunReport("r", MOMENT, MOMENT, tuple(tables))
 
 
 @attrs.define
 class Runs:
-    """Runs that end as they are told to, and when they began."""
+    """Runs that end as instructed, and when they began."""
 
     steps: list[RunReport | Exception | Callable[[], RunReport]]
     began: list[float] = attrs.Factory(list)
@@ -49,24 +51,24 @@ def stopped(problem: str) -> RunReport:
 
 
 def stopped_within() -> RunReport:
-    """Be told to stop in the middle of a run."""
+    """Receive a stop in the middle of a run."""
     signal.raise_signal(signal.SIGTERM)
     error = StoppedError("t", "SIGTERM")
     return RunReport("r", MOMENT, MOMENT, (TableOutcome("t", Topic("t"), "temporary", error=error),))
 
 
 def test_runs_begin_an_interval_apart_until_every_table_fails() -> None:
-    """One that fails does not end it while another goes on; what is temporary is tried again."""
+    """One that fails does not end it while another continues; what is temporary is tried again."""
     down = BrokerUnreachableError("b:1", "refused")
     runs = Runs([report("committed", "failed"), down, report("idle", "failed"), report("failed", "failed")])
 
-    outcomes = [[one.outcome for one in found.tables] for found in follow(runs, 0.3)]
+    outcomes = [[table.outcome for table in result.tables] for result in follow(runs, 0.3)]
 
     assert outcomes == [["committed", "failed"], ["idle", "failed"], ["failed", "failed"]]
     assert all(later - earlier >= 0.3 for earlier, later in zip(runs.began, runs.began[1:], strict=False))
 
 
-def test_what_a_bounded_run_left_is_read_at_once() -> None:
+def test_the_rest_of_a_bounded_run_is_read_at_once() -> None:
     """No pause while the table is behind the ends that the run saw."""
     runs = Runs([report("committed", lag=5), report("committed", lag=1), report("failed")])
 
@@ -82,7 +84,7 @@ def test_a_signal_in_a_run_ends_it_with_that_runs_report() -> None:
     assert isinstance(last.tables[0].error, StoppedError)
 
 
-def test_an_idle_run_or_the_same_error_again_is_no_news() -> None:
+def test_an_idle_run_or_the_same_error_again_is_not_news() -> None:
     """A run every ten seconds would fill the log otherwise."""
     idle, failing = report("idle"), stopped("lag")
 
@@ -120,7 +122,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
     reports.close()
 
 
-def test_what_would_fail_again_is_raised() -> None:
-    """Wrong settings are no reason to wait."""
+def test_a_permanent_error_is_raised() -> None:
+    """Wrong settings are not a reason to wait."""
     with pytest.raises(SettingsError):
         list(follow(Runs([SettingsError("ingest.toml", "kafka", "is wrong")]), 0.01))

@@ -20,8 +20,8 @@ def test_a_change_whose_key_hudi_would_mix_up_is_rejected_alone(spark: SparkSess
     table = with_key_rules(compiled(topic.versions, keys=keys))
 
     judged = decode_events(messages, table).orderBy("offset").select("rejected").collect()
-    told = explain_rejects(messages, table).orderBy("offset").select("reason", "error").collect()
+    explained = explain_rejects(messages, table).orderBy("offset").select("reason", "error").collect()
 
     assert [row.rejected for row in judged] == [False, True, True, True, False, False]
-    assert {row.reason for row in told if row.reason} == {"unsafe-key"}
-    assert told[1].error == "key: key column a holds ',b:', which parts the columns of a record key"
+    assert {row.reason for row in explained if row.reason} == {"unsafe-key"}
+    assert explained[1].error == "key: key column a holds ',b:', which parts the columns of a record key"

@@ -37,23 +37,23 @@ def records(*keys: bytes | None) -> list[RawRecord]:
 
 def test_a_schema_is_found_once_in_the_order_of_the_messages() -> None:
     """With ids below zero, that no registry gives, and a label that names the place."""
-    one, two = struct(INT), struct(INT, TEXT)
-    texts = [compact(message(schema, {"id": 1})) for schema in (one, two, one)]
-    found = written_in(texts, "keys of topic t")
-    assert [(w.schema_id, w.label) for w in found] == [
+    item, two = struct(INT), struct(INT, TEXT)
+    texts = [compact(message(schema, {"id": 1})) for schema in (item, two, item)]
+    result = written_in(texts, "keys of topic t")
+    assert [(w.schema_id, w.label) for w in result] == [
         (-1, "keys of topic t, schema 1"),
         (-2, "keys of topic t, schema 2"),
     ]
-    assert [w.schema for w in found] == [connect.parse(schema, where="") for schema in (one, two)]
-    assert found[0].frame == b'{"schema":' + compact(one) + b',"payload":'
+    assert [w.schema for w in result] == [connect.parse(schema, where="") for schema in (item, two)]
+    assert result[0].frame == b'{"schema":' + compact(item) + b',"payload":'
 
 
 def test_schemas_that_are_known_are_passed_over() -> None:
     """New ones are counted on."""
-    known = written_in([compact(message(struct(INT), None))], "v")
+    existing = written_in([compact(message(struct(INT), None))], "v")
     texts = [compact(message(struct(INT), {"id": 1})), compact(message(struct(TEXT), {}))]
-    (found,) = written_in(texts, "v", known)
-    assert (found.schema_id, found.label) == (-2, "v, schema 2")
+    (result,) = written_in(texts, "v", existing)
+    assert (result.schema_id, result.label) == (-2, "v, schema 2")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_schemas_that_are_known_are_passed_over() -> None:
 )
 def test_a_message_spaced_otherwise_holds_the_same_schema(text: bytes) -> None:
     """Its frame is the one that JsonConverter would write."""
-    (found,) = written_in([text], "v")
+    (result,) = written_in([text], "v")
     (usual,) = written_in([compact(message(struct(INT, TEXT), None))], "v")
-    assert found == usual
+    assert result == usual
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_message_without_a_schema_tells_nothing(text: bytes | None) -> None:
     assert written_in([text], "v") == ()
 
 
-def test_what_is_no_connect_schema_is_refused_with_its_place() -> None:
+def test_an_invalid_connect_schema_is_refused_with_its_path() -> None:
     """By the label, and the path in it."""
     with pytest.raises(SchemaError, match="is not a Connect schema") as caught:
         written_in([compact(message(struct({"type": "odd", "field": "x"}), {}))], "values of topic t")
@@ -132,13 +132,13 @@ def test_a_schema_file_is_avro_connect_or_a_message(tmp_path: Path, text: str) -
     """Each gives the same record."""
     path = tmp_path / "t.json"
     path.write_text(text)
-    found = read_schema(path)
-    assert isinstance(found, avro.Record)
-    assert (found.name, [field.name for field in found.fields]) == ("s.t.Key", ["id"])
+    result = read_schema(path)
+    assert isinstance(result, avro.Record)
+    assert (result.name, [field.name for field in result.fields]) == ("s.t.Key", ["id"])
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "\udcff"], ids=["missing", "empty", "cut", "no UTF-8"])
-def test_a_file_that_is_no_json_is_named(tmp_path: Path, text: str | None) -> None:
+def test_a_file_that_is_not_json_is_named(tmp_path: Path, text: str | None) -> None:
     """With what is wrong."""
     path = tmp_path / "t.json"
     if text is not None:
@@ -149,7 +149,7 @@ def test_a_file_that_is_no_json_is_named(tmp_path: Path, text: str | None) -> No
 
 
 @pytest.mark.parametrize("text", ['{"id":1}', "7", '{"schema":null,"payload":{"id":1}}'])
-def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_schema_is_refused(tmp_path: Path, text: str) -> None:
     """JSON that is neither Avro nor Connect's, such as a bare message."""
     path = tmp_path / "t.json"
     path.write_text(text)
@@ -159,11 +159,11 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_an_odd_schema_among_others_is_passed_over() -> None:
-    """Its messages are set aside then, by their own fault."""
+    """Its messages are then rejected, for their own fault."""
     odd = compact(message(struct({"type": "odd", "field": "x"}), {}))
     usual = compact(message(struct(INT), None))
 
-    (found,) = written_in([odd, usual, odd], "v")
+    (result,) = written_in([odd, usual, odd], "v")
 
-    assert written_in([odd], "v", [found]) == ()
-    assert found.frame == usual[: len(found.frame)]
+    assert written_in([odd], "v", [result]) == ()
+    assert result.frame == usual[: len(result.frame)]

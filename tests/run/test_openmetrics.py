@@ -43,9 +43,9 @@ def values(text: str) -> Values:
     """Read a text by the strict parser of OpenMetrics, and make sure that the older one reads the same."""
     strict = [sample for family in read_openmetrics(text) for sample in family.samples]
     lax = [sample for family in read_classic(text) for sample in family.samples]
-    assert [one[:3] for one in strict] == [one[:3] for one in lax]
+    assert [item[:3] for item in strict] == [item[:3] for item in lax]
     assert all(sample.timestamp is None for sample in strict)  # node_exporter refuses those
-    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in strict}
+    return {(item.name, tuple(sorted(item.labels.items()))): item.value for item in strict}
 
 
 def of(found: Values, name: str, **labels: str) -> float | None:
@@ -57,11 +57,13 @@ def test_a_file_tells_of_every_table_and_of_the_run(tmp_path: Path) -> None:
     """What became of messages, how far the table is, when it had its last commit, what waits for a person."""
     path = tmp_path / "textfile" / "ingest.prom"
     publish(REPORT, str(path))
-    found = values(path.read_text())
+    result = values(path.read_text())
 
     became = {"upserted": 900, "deleted": 40, "superseded": 250, "ignored": 10, "rejected": 2}
-    assert {one: of(found, "ingest_table_messages", table="orders", result=one) for one in became} == became
-    told = {
+    assert {
+        item: of(result, "ingest_table_messages", table="orders", result=item) for item in became
+    } == became
+    explained = {
         "duration_seconds": 3.25,
         "commit_duration_seconds": 1.5,
         "lag_offsets": 100,
@@ -70,26 +72,26 @@ def test_a_file_tells_of_every_table_and_of_the_run(tmp_path: Path) -> None:
         "last_source_timestamp_seconds": START.timestamp() - 90,
         "open_rejects": 5,
     }
-    assert {name: of(found, f"ingest_table_{name}", table="orders") for name in told} == told
-    assert of(found, "ingest_run_outcome", outcome="temporary") == 1
-    assert of(found, "ingest_run_duration_seconds") == 4
-    assert of(found, "ingest_run_finished_timestamp_seconds") == REPORT.finished_at.timestamp()
+    assert {name: of(result, f"ingest_table_{name}", table="orders") for name in explained} == explained
+    assert of(result, "ingest_run_outcome", outcome="temporary") == 1
+    assert of(result, "ingest_run_duration_seconds") == 4
+    assert of(result, "ingest_run_finished_timestamp_seconds") == REPORT.finished_at.timestamp()
 
 
 def test_a_table_that_failed_is_there_by_its_outcome(tmp_path: Path) -> None:
-    """One of the outcomes is 1; what nobody knows is left out, and is no zero."""
+    """One of the outcomes is 1; what is unknown is left out, and is not a zero."""
     publish(REPORT, str(tmp_path / "m.prom"))
-    found = values((tmp_path / "m.prom").read_text())
+    result = values((tmp_path / "m.prom").read_text())
 
     outcomes = ("committed", "idle", "failed", "temporary")
-    shown = [of(found, "ingest_table_outcome", table="customers", outcome=one) for one in outcomes]
+    shown = [of(result, "ingest_table_outcome", table="customers", outcome=outcome) for outcome in outcomes]
     assert shown == [0, 0, 0, 1]
-    assert of(found, "ingest_table_lag_offsets", table="customers") is None
-    assert of(found, "ingest_table_last_commit_timestamp_seconds", table="customers") is None
+    assert of(result, "ingest_table_lag_offsets", table="customers") is None
+    assert of(result, "ingest_table_last_commit_timestamp_seconds", table="customers") is None
 
 
-def test_units_are_told_as_openmetrics_wants_them(tmp_path: Path) -> None:
-    """The unit is the end of the name; a bounded job has gauges, and nothing that would have to go on."""
+def test_units_are_written_as_openmetrics_requires(tmp_path: Path) -> None:
+    """The unit is the end of the name; a bounded job has gauges, and nothing that would have to continue."""
     publish(REPORT, str(tmp_path / "m.prom"))
     families = list(read_openmetrics((tmp_path / "m.prom").read_text()))
 
@@ -101,7 +103,7 @@ def test_units_are_told_as_openmetrics_wants_them(tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_in_one_move(tmp_path: Path) -> None:
-    """A reader in between has the old one; nothing is left beside it."""
+    """A reader in between has the old one; nothing is left next to it."""
     path = tmp_path / "m.prom"
     publish(REPORT, str(path))
     with path.open() as before:
@@ -159,10 +161,10 @@ class Gateway:
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     """Run a gateway."""
-    made = Gateway()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    built = Gateway()
+    yield built
+    built.server.shutdown()
+    built.server.server_close()
 
 
 def test_a_gateway_gets_a_group_a_table(gateway: Gateway) -> None:
@@ -183,7 +185,7 @@ def test_a_gateway_gets_a_group_a_table(gateway: Gateway) -> None:
     assert ("ingest_table_lag_offsets", {"table": "orders"}, 100.0) in [
         sample[:3] for family in read_classic(orders) for sample in family.samples
     ]
-    assert {one["Authorization"] for one in gateway.headers} == {"Basic YW5uOnMzQGNyZXQ="}
+    assert {header["Authorization"] for header in gateway.headers} == {"Basic YW5uOnMzQGNyZXQ="}
 
 
 def test_a_gateway_that_refuses_or_is_down_is_an_os_error() -> None:
@@ -198,7 +200,7 @@ def test_a_gateway_that_refuses_or_is_down_is_an_os_error() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/metrics", "/metrics/job/", "/metrics/job/a/label", "/job/a"])
-def test_a_url_that_is_no_group_is_refused_without_its_password(path: str) -> None:
+def test_a_url_without_a_group_is_refused_without_its_password(path: str) -> None:
     """The error shows a form that is right."""
     with pytest.raises(UsageError, match="metrics/job/NAME") as caught:
         parse_gateway(f"http://ann:s3cret@host:9091{path}")
@@ -219,13 +221,13 @@ def test_the_log_has_a_line_a_table_and_run_with_the_report_s_fields(
             log.configure(level)
             log_table("r1", GOOD)
             log_run(REPORT)
-            told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-            assert len(told) == lines
+            explained = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+            assert len(explained) == lines
     finally:
         logging.getLogger().handlers[:] = handlers
         logging.getLogger("ingest").setLevel(logging.NOTSET)
         structlog.reset_defaults()
-    table, run = told
+    table, run = explained
     assert (table["event"], table["run_id"], table["table"]) == ("table.done", "r1", "orders")
     assert (table["read"], table["upserted"], table["lag_offsets"], table["commit_seconds"]) == (
         1202, 900, 100, 1.5,
@@ -259,20 +261,20 @@ def status(lag: int | None = 0, lag_s: float | None = 0.0, error: IngestError | 
     ],
 )
 def test_a_table_s_health_is_a_word(bound: str, found: TableStatus, word: str) -> None:
-    """A bound in offsets or in source time; a lag that nobody knows is past it, if something is left."""
+    """A bound in offsets or in source time; a lag that is unknown is past it, if something is left."""
     assert health(found, parse_bound(bound)) == word
     assert bool(parse_bound(bound).problem(found)) == (word in ("behind", "failing"))
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "15x", "m", "1 000", "\uff11m"])
-def test_what_is_no_lag_is_refused(text: str) -> None:
+def test_an_invalid_lag_is_refused(text: str) -> None:
     """With the forms that are."""
     with pytest.raises(UsageError, match=r"1000.*15m"):
         parse_bound(text)
 
 
 def test_a_lag_in_source_time_needs_something_that_waits() -> None:
-    """Nothing waits: none, however old the newest change is; unknown where no change told its time."""
+    """Nothing waits: none, however old the newest change is; unknown where no change reported its time."""
     old = datetime.now(UTC) - timedelta(hours=1)
     assert source_lag_s(old, 0) == 0
     assert 3600 <= (source_lag_s(old, 1) or 0) < 3700

@@ -1,4 +1,4 @@
-"""A table that hangs, or that a signal ends, is given up; one in its commit, and the others, go on."""
+"""A table that hangs, or that a signal ends, is abandoned; one in its commit, and the others, continue."""
 
 import os
 import signal
@@ -35,10 +35,10 @@ class Tables:
         """Work on all; give what was found of each."""
         subjects = Subjects(value=Subject("v"))
         tables = [TableConfig(name=n, topic=Topic(n), dialect="sqlserver", subjects=subjects) for n in works]
-        found: dict[str, str | IngestError] = {}
+        results: dict[str, str | IngestError] = {}
 
         def finish(table: TableConfig, result: str | IngestError, _: float) -> str:
-            found[table.name] = result
+            results[table.name] = result
             return table.name
 
         for name in works:
@@ -49,7 +49,7 @@ class Tables:
         with listening(self.stop):
             shift = supervisor.run("r", tables)
         assert shift.results == {name: name for name in works}
-        return found
+        return results
 
     def hang_in_spark(self) -> str | IngestError:
         """Run a job that does not come back by itself; do as a table that it fails does."""
@@ -76,14 +76,14 @@ class Tables:
 @pytest.fixture
 def tables(spark: SparkSession) -> Iterator[Tables]:
     """Give tables; what hangs is let go at the end."""
-    made = Tables(spark)
-    made.count(1)  # what is compiled once more takes its time
-    yield made
-    made.over.set()
+    built = Tables(spark)
+    built.count(1)  # what is compiled once more takes its time
+    yield built
+    built.over.set()
 
 
-def test_what_hangs_is_given_up_after_its_time(tables: Tables) -> None:
-    """In Spark or elsewhere; with its name and step; others go on, and a commit gets its grace time."""
+def test_a_hanging_table_is_abandoned_after_its_time(tables: Tables) -> None:
+    """In Spark or elsewhere; with its name and step; others continue, and a commit gets its grace time."""
 
     def commit() -> str:
         with tables.stop.committing("commits"):
@@ -95,7 +95,7 @@ def test_what_hangs_is_given_up_after_its_time(tables: Tables) -> None:
             return tables.hang_elsewhere()
 
     started = time.monotonic()
-    found = tables.run(
+    result = tables.run(
         RunSettings(parallel_tables=4, table_timeout_s=0.3, stop_grace_s=1.2),
         {
             "spark": tables.hang_in_spark,
@@ -109,9 +109,9 @@ def test_what_hangs_is_given_up_after_its_time(tables: Tables) -> None:
 
     assert time.monotonic() - started < HANGS_S
     for name in ("spark", "elsewhere", "commits_for_ever"):
-        assert repr(found[name]) == repr(TableTimeoutError(name, 0.3, "reading"))
-    assert found["commits"] == found["fine"] == "committed"
-    assert repr(found["refused"]) == repr(StoppedError("refused", "its own"))
+        assert repr(result[name]) == repr(TableTimeoutError(name, 0.3, "reading"))
+    assert result["commits"] == result["fine"] == "committed"
+    assert repr(result["refused"]) == repr(StoppedError("refused", "its own"))
     assert tables.jobs() == 0
     with pytest.raises(TableTimeoutError), tables.stop.committing("elsewhere"):
         pytest.fail("a table that was given up commits")
@@ -129,13 +129,13 @@ def test_a_signal_lets_a_commit_finish_and_abandons_the_rest(tables: Tables) -> 
             time.sleep(0.5)
         return "committed"
 
-    found = tables.run(
+    result = tables.run(
         RunSettings(parallel_tables=2, stop_grace_s=30),
         {"spark": tables.hang_in_spark, "commits": commit, "waits": lambda: "committed"},
     )
 
-    assert found.pop("commits") == "committed"
-    assert {name: repr(error) for name, error in found.items()} == {
+    assert result.pop("commits") == "committed"
+    assert {name: repr(error) for name, error in result.items()} == {
         name: repr(StoppedError(name, "SIGTERM")) for name in ("spark", "waits")
     }
     assert tables.jobs() == 0

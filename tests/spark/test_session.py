@@ -29,7 +29,7 @@ from ingest.typemap.sql import ident, literal
     ],
 )
 def test_a_setting_that_must_hold_is_not_overruled_in_silence(key: str, value: str) -> None:
-    """The user is told which key to leave out."""
+    """The error names the key to leave out."""
     with pytest.raises(SettingsError) as refused:
         session_conf({key: value})
 
@@ -37,7 +37,7 @@ def test_a_setting_that_must_hold_is_not_overruled_in_silence(key: str, value: s
 
 
 def test_the_users_settings_win_and_lists_are_joined() -> None:
-    """A user's own extension stays beside Hudi's."""
+    """A user's own extension stays next to Hudi's."""
     conf = session_conf({"spark.ui.enabled": "true", "spark.sql.extensions": "a.B"})
 
     assert conf["spark.ui.enabled"] == "true"
@@ -93,7 +93,7 @@ def test_spark_submit_is_recognised_by_the_gateway_it_hands_down(monkeypatch: py
 
 @pytest.mark.spark
 def test_a_callers_session_keeps_its_own_settings(outer_spark: SparkSession) -> None:
-    """Our session works in UTC beside one that does not."""
+    """Our session works in UTC next to one that does not."""
     key = "spark.sql.session.timeZone"
     before = outer_spark.conf.get(key)
 

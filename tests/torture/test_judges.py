@@ -23,11 +23,11 @@ def scene() -> Scene:
 
 def holding(scene: Scene) -> dict[str, Any]:
     """Return what a worker tells of a right table."""
-    wanted = scene.wanted(scene.ends)
+    expected = scene.wanted(scene.ends)
     return {
         "offsets": dict(scene.ends),
-        "rows": [dict(row) for row in wanted.rows.values()],
-        "rejects": sorted(wanted.rejects),
+        "rows": [dict(row) for row in expected.rows.values()],
+        "rejects": sorted(expected.rejects),
     }
 
 
@@ -43,9 +43,13 @@ def test_a_right_table_is_right(scene: Scene) -> None:
 def test_a_table_that_stops_before_the_end_is_wrong_there(scene: Scene) -> None:
     """Right at its offsets, as a killed run leaves it; not where nobody killed it."""
     half = {partition: end // 2 for partition, end in scene.ends.items()}
-    wanted = scene.wanted(half)
-    rows = [dict(row) for row in wanted.rows.values()]
-    holds = {"offsets": {str(one): end for one, end in half.items()}, "rows": rows, "rejects": wanted.rejects}
+    expected = scene.wanted(half)
+    rows = [dict(row) for row in expected.rows.values()]
+    holds = {
+        "offsets": {str(item): end for item, end in half.items()},
+        "rows": rows,
+        "rejects": expected.rejects,
+    }
     assert differences(scene, holds) == []
     (wrong,) = differences(scene, holds, at_end=True)
     assert wrong.startswith("stopped at")
@@ -74,12 +78,12 @@ def test_a_wrong_table_is_wrong(scene: Scene, harm: Callable[[Any], Any], said: 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     """Load one recorded topic."""
-    (found,) = corpora(("sqlserver:sqs.testDB.dbo.customers",))
-    return found
+    (result,) = corpora(("sqlserver:sqs.testDB.dbo.customers",))
+    return result
 
 
 def taken(corpus: Corpus) -> Outcome:
-    """Return what a right decoder makes of the first message that is no delete."""
+    """Return what a right decoder makes of the first message that is not a delete."""
     key, value = corpus.messages[0]
     keyed, event = read(corpus, key).content, read(corpus, value).content
     (name,) = [v.field for v in corpus.compiled.row_variants if v.column == "first_name"]
@@ -110,21 +114,21 @@ def test_a_wrong_value_is_found(corpus: Corpus) -> None:
 def test_a_change_that_is_lost_is_found(corpus: Corpus) -> None:
     """Its schema id became that of a transaction: ignored only where the bytes are one."""
     key, value = corpus.messages[0]
-    (schema_id,) = [one for one, kind in corpus.kinds.items() if kind == "transaction"]
-    spoilt = b"\0" + schema_id.to_bytes(4, "big") + value[5:]
+    (schema_id,) = [item for item, kind in corpus.kinds.items() if kind == "transaction"]
+    corrupt = b"\0" + schema_id.to_bytes(4, "big") + value[5:]
     ignored = attrs.evolve(taken(corpus), kind="transaction", op=None)
-    assert "independent decoder" in judge(corpus, (key, spoilt), ignored)
+    assert "independent decoder" in judge(corpus, (key, corrupt), ignored)
     rejected = attrs.evolve(ignored, kind="change", rejected=True, reason="unreadable", error="x")
-    assert judge(corpus, (key, spoilt), rejected) == ""
-    assert any(value[1:5] == spoilt[1:5] for value in _spoilt_values(corpus))
+    assert judge(corpus, (key, corrupt), rejected) == ""
+    assert any(value[1:5] == corrupt[1:5] for value in _corrupt_values(corpus))
 
 
-def _spoilt_values(corpus: Corpus) -> list[bytes]:
+def _corrupt_values(corpus: Corpus) -> list[bytes]:
     import random  # noqa: PLC0415  for this alone
 
     dice = random.Random(7)  # noqa: S311  damage, no secret
-    made = [mutate(dice, corpus)[1][1] for _ in range(2_000)]
-    return [one for one in made if one]
+    built = [mutate(dice, corpus)[1][1] for _ in range(2_000)]
+    return [item for item in built if item]
 
 
 def test_a_tombstone_with_an_unreadable_key_is_found(corpus: Corpus) -> None:
@@ -140,12 +144,12 @@ def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
     """So that what was found is found again."""
     import random  # noqa: PLC0415  for this alone
 
-    one, two = (
+    item, two = (
         [mutate(dice, corpus) for _ in range(300)]
         for dice in (random.Random(5), random.Random(5))  # noqa: S311
     )
-    assert one == two
-    assert len({name for name, _ in one}) > 10
+    assert item == two
+    assert len({name for name, _ in item}) > 10
 
 
 @pytest.mark.parametrize(
@@ -160,6 +164,6 @@ def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
         ("cow/.hoodie/timeline/.20260101000000000.inflight.crc", ""),
     ],
 )
-def test_moments_are_told_by_the_files(path: str, stage: str) -> None:
+def test_moments_are_taken_from_the_files(path: str, stage: str) -> None:
     """As Hudi 1.x names them."""
     assert stage_of(path) == stage

@@ -14,7 +14,7 @@ from torture.scene import make_deployment, make_scene
 pytestmark = pytest.mark.spark
 
 
-def test_spoilt_payloads_are_what_another_decoder_says_or_rejected(spark: SparkSession) -> None:
+def test_corrupt_payloads_agree_with_another_decoder_or_are_rejected(spark: SparkSession) -> None:
     """A thousand, Avro of all types and JSON; the long one has all topics of all connectors."""
     topics = ("sqlserver:sqs.testDB.dbo.all_types", "sqlserver-json:sqs.testDB.dbo.widen")
     figures = fuzz(spark, 1000, seed=1, names=topics)
@@ -25,7 +25,7 @@ def test_spoilt_payloads_are_what_another_decoder_says_or_rejected(spark: SparkS
 
 
 @pytest.mark.servers
-def test_what_a_death_leaves_behind_is_gone_on_from(
+def test_a_run_continues_from_the_remains_of_a_killed_one(
     tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:
     """The lake as it is in the middle of a run, with rejects; the long one has MOR, and kills too."""

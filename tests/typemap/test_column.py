@@ -87,8 +87,8 @@ def test_every_type_of_sql_server_has_its_spark_type(
     kind: Any, spark: str, loses: str, *, optional: bool
 ) -> None:
     """In every mode of the connector, required or nullable, and what is lost is said."""
-    found = mapped(nullable(kind) if optional else kind)
-    assert (str(found.spark), found.loses) == (spark, loses)
+    result = mapped(nullable(kind) if optional else kind)
+    assert (str(result.spark), result.loses) == (spark, loses)
 
 
 @pytest.mark.parametrize("null_first", [True, False])
@@ -255,8 +255,8 @@ def test_a_policy_chooses_among_a_types_rows(
 ) -> None:
     """For the table or for one column, with the same result."""
     for of in (table(**policies), table(columns={"c": Column(**policies)})):
-        found = mapped(kind, of)
-        assert (str(found.spark), found.loses) == (spark, loses)
+        result = mapped(kind, of)
+        assert (str(result.spark), result.loses) == (spark, loses)
 
 
 def test_a_columns_policy_is_its_own() -> None:
@@ -286,8 +286,8 @@ def test_a_columns_policy_is_its_own() -> None:
 )
 def test_a_column_may_be_declared_wider_or_as_the_sources_text(kind: Any, declared: str, loses: str) -> None:
     """And the loss that a declaration avoids is not named any more."""
-    found = mapped(kind, table(columns={"c": Column(type=declared)}))
-    assert (str(found.spark), found.loses) == (declared, loses)
+    result = mapped(kind, table(columns={"c": Column(type=declared)}))
+    assert (str(result.spark), result.loses) == (declared, loses)
 
 
 @pytest.mark.parametrize(
@@ -320,10 +320,10 @@ def test_arrays_maps_and_structs_stay_typed() -> None:
     """And what is inside them is converted like a column."""
     point = {"type": "record", "name": "P", "fields": [{"name": "at", "type": nullable(NANO)}]}
     kind = {"type": "array", "items": nullable({"type": "map", "values": point})}
-    found = mapped(kind)
-    assert str(found.spark) == "array<map<string,struct<at:timestamp_ntz>>>"
-    assert found.loses == ""
-    assert found.fault
+    result = mapped(kind)
+    assert str(result.spark) == "array<map<string,struct<at:timestamp_ntz>>>"
+    assert result.loses == ""
+    assert result.fault
 
 
 def test_a_lossless_plain_column_is_not_converted() -> None:

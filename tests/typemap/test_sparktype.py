@@ -50,7 +50,7 @@ def unordered(kind: SparkType | None) -> object:
     """Return a type without the order of its structs' fields."""
     match kind:
         case Struct(fields):
-            return frozenset((name, unordered(one)) for name, one in fields)
+            return frozenset((name, unordered(field)) for name, field in fields)
         case ArrayOf(items):
             return ("array", unordered(items))
         case MapOf(values):
@@ -110,7 +110,7 @@ def test_ddl_is_read_with_spaces_synonyms_and_quotes(text: str, kind: SparkType 
         "1",
     ],
 )
-def test_what_is_no_type_is_refused(text: str) -> None:
+def test_an_invalid_type_is_refused(text: str) -> None:
     """With the text, and nothing guessed."""
     with pytest.raises(ValueError, match="is not a Spark type"):
         parse_ddl(text)
@@ -157,8 +157,8 @@ def test_only_names_that_need_it_are_quoted(name: str, quoted: str) -> None:
 )
 def test_the_widest_type_holds_every_value_of_both(one: str, other: str, expected: str | None) -> None:
     """Or there is none: nothing becomes text, and no digit is lost."""
-    found = widest(parse_ddl(one), parse_ddl(other))
-    assert (found and str(found)) == expected
+    result = widest(parse_ddl(one), parse_ddl(other))
+    assert (result and str(result)) == expected
 
 
 @given(COMPARABLE)

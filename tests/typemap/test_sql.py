@@ -59,8 +59,8 @@ def test_a_name_is_one_name(name: str) -> None:
 
 
 @given(NAMES, NAMES)
-def test_what_fills_a_hole_is_never_a_template(name: str, text: str) -> None:
-    """One pass: braces in a name or a text are no holes."""
+def test_a_filled_value_is_never_a_template(name: str, text: str) -> None:
+    """One pass: braces in a name or a text are not holes."""
     template = sql("f({c}, {out}, {c})")
     filled = template.of(c=ident(name).field(text), out=literal(text))
     field = f"{ident(name)}.{ident(text)}"
@@ -77,7 +77,7 @@ def test_a_template_with_an_open_hole_is_not_sql() -> None:
 
 
 @pytest.mark.parametrize("template", ["{", "}", "{ }", "{a b}", "'{'", "{}"])
-def test_a_brace_that_is_no_hole_is_refused(template: str) -> None:
+def test_an_unmatched_brace_is_refused(template: str) -> None:
     """Where it is written: literals hold braces."""
     with pytest.raises(ValueError, match="not part of a hole"):
         sql(template)

@@ -59,8 +59,8 @@ def record(name: str, **fields: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_structure_with_a_known_name_stays_as_it_is(kind: Any, spark: str) -> None:
     """And so does a record that is named by its place: every record has a name."""
-    found = mapped(kind)
-    assert (str(found.spark), found.is_plain) == (spark, True)
+    result = mapped(kind)
+    assert (str(result.spark), result.is_plain) == (spark, True)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_structure_whose_name_means_something_unknown_stops_with_its_path(
 
 @pytest.mark.parametrize("vendor", ["com.acme", "com.other.sub", "x"])
 @pytest.mark.parametrize(("name", "spark"), [("Decimal", "string"), ("timestamp", "timestamp_ntz")])
-def test_cdls_types_are_known_whoever_the_vendor_is(vendor: str, name: str, spark: str) -> None:
+def test_cdls_types_are_known_for_every_vendor(vendor: str, name: str, spark: str) -> None:
     """The package before `cdc.data` varies."""
     assert str(mapped(semantic("string", f"{vendor}.cdc.data.{name}")).spark) == spark
 
@@ -112,15 +112,17 @@ def test_a_name_that_only_ends_like_a_vendors_is_unknown() -> None:
     ],
     ids=str,
 )
-def test_what_becomes_null_is_lost_and_merges_no_two_values(kind: Any, *, loses: bool, merges: bool) -> None:
-    """A date beyond year 9999 is no value at all, so that a key of dates stays a key."""
-    found = mapped(kind, out_of_range="null")
-    assert (bool(found.loses), bool(found.merges)) == (loses, merges)
+def test_a_value_that_becomes_null_is_lost_and_merges_no_values(
+    kind: Any, *, loses: bool, merges: bool
+) -> None:
+    """A date beyond year 9999 is not a value at all, so that a key of dates stays a key."""
+    result = mapped(kind, out_of_range="null")
+    assert (bool(result.loses), bool(result.merges)) == (loses, merges)
 
 
 def test_a_declared_decimal_does_not_ask_for_the_policy_of_others() -> None:
     """Stopping at decimals of more than 38 digits is for those that nobody decided about."""
-    found = mapped(decimal(45, 3), Column(type="decimal(38,3)"), decimals="fail")
-    assert str(found.spark) == "decimal(38,3)"
+    result = mapped(decimal(45, 3), Column(type="decimal(38,3)"), decimals="fail")
+    assert str(result.spark) == "decimal(38,3)"
     with pytest.raises(SchemaError, match="declare its type"):
         mapped(decimal(45, 3), decimals="fail")
