@@ -89,6 +89,7 @@ def evolve(
     ]
     newly = refusals(decisions)
     if newly:
+        # Without the rejected schemas other columns may fit, and other changes remain: start again.
         evolution = evolve(compiled, seen, present, earlier, {**refused, **newly})
         return attrs.evolve(evolution, refused={**newly, **evolution.refused})
     keys = tuple(fit.column for fit in fits if fit.column and fit.is_key)
@@ -158,6 +159,7 @@ def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[Colu
     policy = compiled.table.policy("column-changed")
     was = fit.column.spark if fit.column else (present or {}).get(name)
     pending = fit.clashing
+    # Each round fills one more column; versions that clash with that one, too, wait for the next.
     while pending:
         unit = units.get("", "")
         before = f"{was} ({unit})" if unit else str(was)

@@ -65,6 +65,7 @@ def _register(table: HudiTable, database: str, name: str) -> str:
     stored = {column: ddl for column, ddl, _ in table.fields() or ()}
     if {column: ddl for column, ddl in columns.items() if not column.startswith("_hoodie_")} != stored:
         catalog.alterTableDataSchema(database, name, _schema(spark, table.path))
+    # Spark caches the relation of a name, with its columns and files.
     spark.catalog.refreshTable(str(ident(database).field(name)))
     return ""
 

@@ -116,6 +116,7 @@ def _take(provider: LockProvider, table: str, note: str, until: float) -> None:
         while not (is_mine := provider.take(note)):
             _wait(table, provider.note(), until)
     finally:
+        # An interrupted try may leave an open file or a heartbeat; `release` keeps a lock of another writer.
         if not is_mine:
             provider.release(note)
 

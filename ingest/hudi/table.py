@@ -215,6 +215,7 @@ class HudiTable:
         problem = ""
         try:
             metadata = commit_metadata(checkpoint)
+            # Always append: in Spark's mode overwrite, Hudi deletes the table and its timeline (HUDI-6286).
             rows.write.format("hudi").options(**options, **metadata).mode("append").save(self.path)
         except (Py4JJavaError, PySparkException) as error:
             remove_corrupt_instants(self.spark, self.path, before)
@@ -225,6 +226,7 @@ class HudiTable:
             problem = root_cause(error)
             logger(__name__).warning("commit succeeded; table services failed", table=name, problem=problem)
         else:
+            # The timeline decides, not the absence of an error.
             committed = self._find(client, checkpoint)
         if committed is None:
             problem = (

@@ -63,10 +63,14 @@ def read(
         **PROMPT,
         **spark_properties(kafka.properties),
         "kafka.bootstrap.servers": kafka.bootstrap_servers,
+        # Kafka's default, read_uncommitted, returns the records of aborted transactions.
         "kafka.isolation.level": "read_committed",
+        # By partition: with `subscribe`, one that was added meanwhile has no start offset and fails the
+        # query.
         "assign": json.dumps({ranges.topic: [part.partition for part in ranges.ranges]}),
         "startingOffsets": json.dumps({ranges.topic: ranges.start_offsets()}),
         "endingOffsets": json.dumps({ranges.topic: ranges.end_offsets()}),
+        # false skips expired offsets without an error, and the rows with them (SPARK-18373).
         "failOnDataLoss": "true",
         "minPartitions": str(min_partitions),
         "includeHeaders": str(headers).lower(),

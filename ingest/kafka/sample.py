@@ -17,7 +17,7 @@ ONE_BY_ONE: Final = {
     "group_id": "ingest",  # librdkafka requires one; nothing is ever committed to it
     "enable_auto_commit": False,
     "enable_partition_eof": True,
-    "auto_offset_reset": "error",
+    "auto_offset_reset": "error",  # an expired offset must not become another record
     "isolation_level": "read_committed",
     "queued_min_messages": 1,  # no reading ahead
     "fetch_wait_max_ms": 5,  # learn soon that nothing follows

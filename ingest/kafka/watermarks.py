@@ -129,6 +129,7 @@ class _Broker:
 
     def describe(self, topics: list[Topic]) -> tuple[dict[Topic, _Described], dict[Topic, IngestError]]:
         """Return the id and partitions of each topic, or its error."""
+        # Unlike `list_topics`, it returns topic ids (KIP-516), which reveal a recreated topic.
         futures = self.admin.describe_topics(
             TopicCollection(list[str](topics)), request_timeout=self.connection.remaining_s()
         )

@@ -92,13 +92,15 @@ def start_process(process: Process, command: Sequence[str], lock: int) -> int:
     process.folder.mkdir(parents=True, exist_ok=True)
     with process.log.open("ab") as log:
         child = subprocess.Popen(
+            # -P: the launcher's folder is not on sys.path, where its modules would shadow the standard
+            # library.
             [sys.executable, "-P", str(LAUNCH), str(process.pid_file), str(lock), *command],
             cwd=process.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             pass_fds=(lock,),
-            start_new_session=True,
+            start_new_session=True,  # Ctrl-C in the terminal must not reach the server
         )
     _started.append(child)
     end = time.monotonic() + PID_WAIT_S

@@ -101,6 +101,7 @@ def _partial_columns(compiled: CompiledTable) -> dict[str, Sql]:
         return {}
     return {
         "partial": sql("partial"),
+        # `if(false, x, null)` is a null of the type of x, without its DDL.
         "base": sql("if(false, {event}, null)", event=_EVENT_STRUCT),
         "later": sql("if(false, array({event}), null)", event=_EVENT_STRUCT),
     }
@@ -127,7 +128,7 @@ def rejected(changes: DataFrame) -> DataFrame:
 
 def word_count(compiled: CompiledTable) -> int:
     """Return the number of 64-bit words in a set of writers."""
-    return -(-len(compiled.value.writers) // WRITERS_PER_WORD)
+    return -(-len(compiled.value.writers) // WRITERS_PER_WORD)  # rounded up
 
 
 def _words(compiled: CompiledTable) -> list[Sql]:

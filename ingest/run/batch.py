@@ -222,6 +222,7 @@ def _rejected_messages(batch: Batch, changes: DataFrame, counts: BatchCounts) ->
         yield None
         return
     rejects = batch.again(rejected(changes))
+    # So many stop the run after a look at the first one: caching them all would only fill the disk.
     if counts.rejected > batch.table.rejects.max_rows:
         yield rejects
         return

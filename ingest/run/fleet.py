@@ -101,6 +101,7 @@ class Fleet(Generic[T]):
     def _attempt(self, table: TableConfig) -> T | IngestError:
         """Work on one table in its own scheduler pool; return exceptions as errors of ours."""
         try:
+            # A pool per table: Spark shares executors evenly between pools, and FIFO within one.
             self.run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
             return self.task.work(self.run, table)
         except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others

@@ -114,6 +114,7 @@ class Supervisor(Generic[T]):
 
         job.started = time.monotonic()
         try:
+            # pyspark gives each thread one of the JVM (SPARK-22340); a plain one would leak it (SPARK-32010).
             InheritableThread(target=work, name=f"table-{job.table.name}", daemon=True).start()
         except (Py4JError, OSError):  # it copies properties of a thread in the JVM, which has ended
             job.result = JvmEndedError(job.table.name)

@@ -33,5 +33,6 @@ def register_functions(spark: SparkSession) -> None:
                 f"the class {class_name} is not among the session's jars",
                 "Start the session with all of `ingest.artifacts.spark_jars()`, or add them to --jars",
             ) from missing
-    # What generated code calls without a detour over Java objects registers itself.
+    # A Java UDF receives and returns objects; these functions are expressions, which generated code calls
+    # with Spark's own values.
     jvm_of(spark).io.hudicdc.ingest.Expressions.register(java_session(spark))
