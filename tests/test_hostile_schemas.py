@@ -61,10 +61,10 @@ AVRO: dict[str, tuple[Callable[[], str], str]] = {
         lambda: '{"type":"array","items":' * 80 + '"int"' + "}" * 80, "more than 64 levels"
     ),
     "unions": (lambda: "[" * DEEP + '"int"' + "]" * DEEP, "is not JSON"),
-    "names of names": (lambda: json.dumps(doubled(60)), "stands for [0-9,]+ types"),
+    "names of names": (lambda: json.dumps(doubled(60)), "expands to [0-9,]+ types"),
     "a chain of names": (lambda: json.dumps(chained(DEEP)), "more than 64 levels"),
     "an enum": (lambda: json.dumps(symbols(1_000_000)), "characters long"),
-    "a record": (lambda: json.dumps(columns(100_000)), "stands for 100,001 types"),
+    "a record": (lambda: json.dumps(columns(100_000)), "expands to 100,001 types"),
     "a name": (lambda: json.dumps({"type": "record", "name": "x" * 5_000_000, "fields": []}), "long"),
     "a number": (lambda: '{"type":"fixed","name":"F","size":' + "9" * 100_000 + "}", "is not JSON"),
 }  # fmt: skip

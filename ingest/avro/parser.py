@@ -153,7 +153,7 @@ class _Parser:
         """Count types and levels, named records as counted before; refuse what is beyond any table."""
         types, levels = self.extent(schema)
         if types > MAX_TYPES:
-            raise self.error(path, f"stands for {types:,} types, the limit is {MAX_TYPES:,}")
+            raise self.error(path, f"expands to {types:,} types, the limit is {MAX_TYPES:,}")
         if levels > MAX_DEPTH:
             raise self.error(path, f"is nested more than {MAX_DEPTH} levels deep")
         return types, levels

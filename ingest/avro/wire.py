@@ -40,9 +40,9 @@ def _render(schema: Schema, rename: Mapping[str, Mapping[str, str]], seen: set[s
             return {"type": "fixed", "name": wire_name(schema), "size": size}
         case Record(name=name, fields=fields):
             seen.add(wire_name(schema))
-            others = rename.get(name, {})
+            new_names = rename.get(name, {})
             rendered = [
-                {"name": others.get(f.name, _legal(f.name, index)), "type": _render(f.type, rename, seen)}
+                {"name": new_names.get(f.name, _legal(f.name, index)), "type": _render(f.type, rename, seen)}
                 for index, f in enumerate(fields)
             ]
             return {"type": "record", "name": wire_name(schema), "fields": rendered}

@@ -46,10 +46,10 @@ def clash_column(
             units
         ):
             return column
-    taken = {*(present or {}), *own}
+    used = {*(present or {}), *own}
     writer = compiled.value.writer(column_version.writers[0])
     first = (writer.version if writer else 0) or len(clashes) + 2
-    return next(column for number in count(first) if (column := f"{name}_v{number}") not in taken)
+    return next(column for number in count(first) if (column := f"{name}_v{number}") not in used)
 
 
 def is_clash_column(compiled: CompiledTable, name: str, order: Sequence[SchemaId], present: Present) -> bool:

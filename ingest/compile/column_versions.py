@@ -100,8 +100,8 @@ def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[s
     name = target_name(table, field.name)
     if name != field.name or table.policy("column-renamed") == "ignore":
         return name
-    gone = (alias for alias in field.aliases if alias in known and image.record.field(alias) is None)
-    return next((known[alias] for alias in gone), name)
+    former = (alias for alias in field.aliases if alias in known and image.record.field(alias) is None)
+    return next((known[alias] for alias in former), name)
 
 
 def _add(column_versions: list[ColumnVersion], new: ColumnVersion) -> None:
@@ -206,7 +206,7 @@ def _defined_once(node: Any, names: set[str]) -> Any:
         case dict():
             return {key: _defined_once(value, names) for key, value in node.items()}
         case list():
-            return [_defined_once(one, names) for one in node]
+            return [_defined_once(child, names) for child in node]
         case _:
             return node
 

@@ -34,12 +34,12 @@ def differences(payload: Payload, old: SchemaId, new: SchemaId) -> tuple[SchemaC
     """Return the changes from an older version to a newer one, in the newer one's order."""
     before, after = _columns(payload, old), _columns(payload, new)
     changes = [change for name, now in after.items() for change in _column(name, before.get(name), now)]
-    gone = [
+    dropped = [
         SchemaChange("column-dropped", name, was=str(column_version.mapped.spark))
         for name, (column_version, _) in before.items()
         if name not in after
     ]
-    return (*changes, *gone)
+    return (*changes, *dropped)
 
 
 def growth(path: str, was: SparkType, wider: SparkType) -> Iterator[SchemaChange]:
@@ -48,10 +48,10 @@ def growth(path: str, was: SparkType, wider: SparkType) -> Iterator[SchemaChange
         case _ if was == wider:
             return
         case Struct(fields), Struct(others):
-            held = dict(fields)
+            old_fields = dict(fields)
             for name, kind in others:
-                if name in held:
-                    yield from growth(f"{path}.{name}", held[name], kind)
+                if name in old_fields:
+                    yield from growth(f"{path}.{name}", old_fields[name], kind)
                 else:
                     yield SchemaChange("field-added", f"{path}.{name}", str(kind))
         case ArrayOf(items), ArrayOf(wider_items):
@@ -141,7 +141,7 @@ def _kind(was: SparkType, now: SparkType) -> Kind:
 
 
 def _nullability(path: str, old: avro.Schema, new: avro.Schema) -> Iterator[SchemaChange]:
-    was, now = ("nullable" if isinstance(one, avro.Nullable) else "required" for one in (old, new))
+    was, now = ("nullable" if isinstance(schema, avro.Nullable) else "required" for schema in (old, new))
     if was != now:
         yield SchemaChange("nullability-changed", path, now, was)
 

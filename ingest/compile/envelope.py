@@ -85,8 +85,8 @@ def classify(schema: avro.Schema) -> Kind:
     if all(schema.field(part) for part in _PARTS) or all(schema.field(part) for part in _CDL_PARTS):
         beats = schema.field("message_version") and schema.name.lower().split(".")[-1] == _CDL_HEARTBEATS
         return "heartbeat" if beats else "data"
-    known = next((kind for suffix, kind in _OTHER_RECORDS if schema.name.endswith(suffix)), None)
-    return known or ("data" if _is_flattened(schema) else "foreign")
+    record_kind = next((kind for suffix, kind in _OTHER_RECORDS if schema.name.endswith(suffix)), None)
+    return record_kind or ("data" if _is_flattened(schema) else "foreign")
 
 
 def find_envelope(schema: avro.Schema, where: str) -> Envelope:
@@ -129,17 +129,17 @@ def plain_record(schema: avro.Schema, where: str) -> Envelope:
 
 
 def _flattened(schema: avro.Record) -> Envelope:
-    found = _flat_fields(schema)
+    flat = _flat_fields(schema)
     columns = tuple(field for field in schema.fields if not _is_added(field.name))
     return Envelope(
-        "flattened", schema, avro.Record(schema.name, columns), dialect_of_flat(found), fields=found
+        "flattened", schema, avro.Record(schema.name, columns), dialect_of_flat(flat), fields=flat
     )
 
 
 def _is_flattened(schema: avro.Record) -> bool:
     """Tell whether a record is a row with an operation and a source position, so that it has an order."""
-    found = _flat_fields(schema)
-    return bool({"op", "deleted"}.intersection(found)) and dialect_of_flat(found) is not None
+    flat = _flat_fields(schema)
+    return bool({"op", "deleted"}.intersection(flat)) and dialect_of_flat(flat) is not None
 
 
 def _flat_fields(schema: avro.Record) -> dict[str, str]:
@@ -156,10 +156,10 @@ def _is_added(name: str) -> bool:
 
 def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
     field = schema.field(part)
-    found = avro.not_null(field.type) if field else None
-    if not isinstance(found, avro.Record):
+    record = avro.not_null(field.type) if field else None
+    if not isinstance(record, avro.Record):
         raise SchemaError(where, f"$.{part}", "is not a record", "Onboard topics of change events")
-    return found
+    return record
 
 
 def why_foreign(schema: avro.Schema) -> str:

@@ -64,9 +64,9 @@ class Payload:
 
     def columns(self, ids: Iterable[SchemaId] | None = None) -> dict[str, tuple[ColumnVersion, ...]]:
         """Return the variants of each column that these schemas (all, if None) wrote, in order."""
-        wanted = None if ids is None else frozenset(ids)
-        found: dict[str, tuple[ColumnVersion, ...]] = {}
+        wanted_ids = None if ids is None else frozenset(ids)
+        by_column: dict[str, tuple[ColumnVersion, ...]] = {}
         for column_version in self.column_versions:
-            if wanted is None or wanted.intersection(column_version.writers):
-                found[column_version.column] = (*found.get(column_version.column, ()), column_version)
-        return found
+            if wanted_ids is None or wanted_ids.intersection(column_version.writers):
+                by_column[column_version.column] = (*by_column.get(column_version.column, ()), column_version)
+        return by_column

@@ -131,7 +131,7 @@ def compile_table(
         label = values[-1].label if values else f"topic {table.topic}"
         problem = next(iter(misfits.values()), "is not a change event")
         raise SchemaError(label, "$", problem, "Onboard topics of change events")
-    newest = next(envelopes[one.schema_id] for one in reversed(values) if one.schema_id in envelopes)
+    newest = next(envelopes[writer.schema_id] for writer in reversed(values) if writer.schema_id in envelopes)
     form = form_of(newest, dialect)
     derived = derived_columns(table) if dialect.is_document else ()
     if table.target.mode == "append":
@@ -167,23 +167,23 @@ def _envelopes(
     Any record is one where records are plain.  The oldest version's form is that of the table.
     """
     if dialect == RECORD:
-        return {one.schema_id: plain_record(one.schema, one.label) for one in values}, {}
+        return {writer.schema_id: plain_record(writer.schema, writer.label) for writer in values}, {}
     envelopes: dict[SchemaId, Envelope] = {}
     misfits: dict[SchemaId, str] = {}
-    for one in values:
-        kind = classify(one.schema)
-        if kind == "foreign" and one.version:
-            misfits[one.schema_id] = why_foreign(one.schema)
+    for writer in values:
+        kind = classify(writer.schema)
+        if kind == "foreign" and writer.version:
+            misfits[writer.schema_id] = why_foreign(writer.schema)
         if kind != "data":
             continue
-        envelope = find_envelope(one.schema, one.label)
-        form = next((held.form for held in envelopes.values()), envelope.form)
+        envelope = find_envelope(writer.schema, writer.label)
+        form = next((earlier.form for earlier in envelopes.values()), envelope.form)
         if envelope.source_record and envelope.dialect != dialect:
-            misfits[one.schema_id] = f"is an event of {envelope.source_record}, not one of {dialect.title}"
+            misfits[writer.schema_id] = f"is an event of {envelope.source_record}, not one of {dialect.title}"
         elif envelope.form != form:
-            misfits[one.schema_id] = f"is an event of the form '{envelope.form}', the others are '{form}'"
+            misfits[writer.schema_id] = f"is an event of the form '{envelope.form}', the others are '{form}'"
         else:
-            envelopes[one.schema_id] = envelope
+            envelopes[writer.schema_id] = envelope
     return envelopes, misfits
 
 
@@ -209,7 +209,7 @@ def _no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
 
 
 def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSchema]) -> Payload:
-    written = [one for one in keys if isinstance(one.schema, avro.Record)]
+    written = [writer for writer in keys if isinstance(writer.schema, avro.Record)]
     images = [
         Image(w.schema_id, w.label, w.schema, w.version) for w in written if isinstance(w.schema, avro.Record)
     ]
@@ -217,10 +217,18 @@ def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSch
     if dialect.is_document:
         column_versions = document_key(column_versions)
     writers = tuple(
-        CompiledWriter(one.schema_id, one.label, "data", wire_json(image.record, image, column_versions),
-               image.fields(column_versions), one.frame, one.version, image.record)
-        for one, image in zip(written, images, strict=True)
-    )  # fmt: skip
+        CompiledWriter(
+            writer.schema_id,
+            writer.label,
+            "data",
+            wire_json(image.record, image, column_versions),
+            image.fields(column_versions),
+            writer.frame,
+            writer.version,
+            image.record,
+        )
+        for writer, image in zip(written, images, strict=True)
+    )
     return Payload(writers, column_versions, reader_json("K", readers(column_versions)))
 
 
@@ -228,7 +236,7 @@ def _key_columns(
     table: TableConfig, payload: Payload, names: Sequence[str]
 ) -> tuple[tuple[str, SparkType], ...]:
     columns = payload.columns()
-    found = []
+    key_columns = []
     for name in (target_name(table, name) for name in names):
         if name not in columns:
             raise SchemaError(f"topic {table.topic}", f"$.{name}", "is not a column and cannot be a key")
@@ -240,8 +248,8 @@ def _key_columns(
                 f"is a key column, and its type loses {lossy}: two keys could become one",
                 f'Keep all of it: [columns.{name}] nanos = "string", time = "string" or type = "string"',
             )
-        found.append((name, merged_type(columns[name], f"topic {table.topic}")))
-    return tuple(found)
+        key_columns.append((name, merged_type(columns[name], f"topic {table.topic}")))
+    return tuple(key_columns)
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -272,8 +280,8 @@ def _compile_values(
     )
     row = readers(column_versions) if not dialect.is_document else {}
     names = {target_name(table, name) for name in key_in_row}
-    held = readers(v for v in column_versions if v.column in names)
-    parts, fields = _images(form, row, row if table.target.mode == "append" else held)
+    key_readers = readers(v for v in column_versions if v.column in names)
+    parts, fields = _images(form, row, row if table.target.mode == "append" else key_readers)
     read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it
     return Payload(writers, column_versions, reader_json("Event", read), fields)
 
@@ -286,24 +294,24 @@ def _images(
         return dict(row), ("",)
     images = {form.row_field: reader_record("Row", row)} if row else {}
     if key:
-        others = [one for one in (form.before_field, form.unique_field) if one]
-        images |= {field: reader_record(field.capitalize(), key) for field in others}
+        older_fields = [field for field in (form.before_field, form.unique_field) if field]
+        images |= {field: reader_record(field.capitalize(), key) for field in older_fields}
     return images, tuple(images)
 
 
 def _value_writer(
     written: WriterSchema, image: Image | None, column_versions: Sequence[ColumnVersion]
 ) -> CompiledWriter:
-    made = CompiledWriter(
+    writer = CompiledWriter(
         written.schema_id, written.label, "data", frame=written.frame, version=written.version
     )
     if image is None:
         kind = classify(written.schema)
-        made = attrs.evolve(made, kind="foreign" if kind == "data" else kind)
-        if made.kind == "foreign" or written.schema_id < 0 or not isinstance(written.schema, avro.Record):
-            return made
+        writer = attrs.evolve(writer, kind="foreign" if kind == "data" else kind)
+        if writer.kind == "foreign" or written.schema_id < 0 or not isinstance(written.schema, avro.Record):
+            return writer
         # Decoded only to see that the payload is whole: any other may be a change whose schema id is corrupt.
         root = Image(written.schema_id, written.label, written.schema, written.version)
-        return attrs.evolve(made, wire=wire_json(written.schema, root, ()))
+        return attrs.evolve(writer, wire=wire_json(written.schema, root, ()))
     wire = wire_json(written.schema, image, column_versions)
-    return attrs.evolve(made, wire=wire, names=image.fields(column_versions), record=image.record)
+    return attrs.evolve(writer, wire=wire, names=image.fields(column_versions), record=image.record)

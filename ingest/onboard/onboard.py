@@ -40,11 +40,11 @@ from ingest.settings import Settings
 from ingest.tables import Key, TableConfig, Target, Types, clashes, read, table_name
 
 _LEFT_OUT: Final = {
-    "heartbeat": "the connector's heartbeats, no table's changes",
-    "transaction": "the connector's transaction metadata, no table's changes",
-    "schema-change": "the connector's schema changes (DDL), no table's changes",
-    "message": "logical messages, no table's changes",
-    "notification": "the connector's notifications, no table's changes",
+    "heartbeat": "the connector's heartbeats, not changes of a table",
+    "transaction": "the connector's transaction metadata, not changes of a table",
+    "schema-change": "the connector's schema changes (DDL), not changes of a table",
+    "message": "logical messages, not changes of a table",
+    "notification": "the connector's notifications, not changes of a table",
 }
 _HEARTBEATS: Final = "cdc_heartbeat"
 """CDL's heartbeats are changes of a table of that name, in any case."""

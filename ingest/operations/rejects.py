@@ -52,12 +52,12 @@ class Reject:
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
         """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
-        told = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
-        told |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
+        values = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
+        values |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
         if not whole:
-            return told
+            return values
         headers = [{"key": key, "value": _hex(value)} for key, value in self.headers]
-        return {**told, "key": _hex(self.key), "value": _hex(self.value), "headers": headers}
+        return {**values, "key": _hex(self.key), "value": _hex(self.value), "headers": headers}
 
 
 @attrs.frozen
@@ -80,7 +80,7 @@ class Rejects:
             "open": self.open,
             "resolved": self.resolved,
             "reasons": dict(self.reasons),
-            "records": [one.to_json() for one in self.records],
+            "records": [record.to_json() for record in self.records],
         }
 
 
@@ -136,9 +136,9 @@ def purge(
         count = 0 if chosen is None else chosen.count()
         if chosen is not None and count and not dry_run:
             rejects = Lake(spark, settings.lake).rejects(table)
-            gone = chosen.withColumn("resolved", F.lit(GONE))
+            purged = chosen.withColumn("resolved", F.lit(GONE))
             entry = next_entry(rejects, run_id, "purge", f"purged {count} rejects")
-            commit_rejects(rejects, gone, table, entry)
+            commit_rejects(rejects, purged, table, entry)
     return count
 
 
@@ -169,7 +169,9 @@ def _reject(row: Row) -> Reject:
     for name in ("key", "value"):
         values[name] = None if values.get(name) is None else bytes(values[name])
     headers = values.get("headers") or ()
-    values["headers"] = tuple((one.key, None if one.value is None else bytes(one.value)) for one in headers)
+    values["headers"] = tuple(
+        (header.key, None if header.value is None else bytes(header.value)) for header in headers
+    )
     return Reject(**values)
 
 

@@ -55,7 +55,7 @@ class Replayed:
             "superseded": self.counts.superseded,
             "ignored": dict(sorted(self.counts.ignored.items())),
             "rejected": self.counts.rejected,
-            "schema_changes": [one.to_json() for one in self.schema_changes],
+            "schema_changes": [schema_change.to_json() for schema_change in self.schema_changes],
         }
 
 
@@ -65,8 +65,8 @@ def replay(run: Run, table: TableConfig, partition: int | None = None, offset: i
     Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
     commit comes first, then they are marked; a replay that dies in between is simply done again.
     """
-    with run.locked(table) as held:
-        return _replay_all(run, table, held, partition, offset)
+    with run.locked(table) as lock:
+        return _replay_all(run, table, lock, partition, offset)
 
 
 def _replay_all(

@@ -103,10 +103,10 @@ class LiveRegistry:
         """Return one version of a subject."""
         if number == -1:
             return self.latest(subject)
-        wanted = f"subject {subject} version {number}"
+        item = f"subject {subject} version {number}"
         if (subject, number) not in self._by_version:
             self._by_version[subject, number] = self._ask(
-                Question(f"read {wanted}", wanted),
+                Question(f"read {item}", item),
                 lambda client: read_registered(client.get_version(subject, number, deleted=True)),
             )
         return self._by_version[subject, number]
@@ -114,10 +114,10 @@ class LiveRegistry:
     def by_id(self, schema_id: SchemaId) -> Schema:
         """Return the schema of an id."""
         if schema_id not in self._by_id:
-            wanted = f"schema id {schema_id}"
+            item = f"schema id {schema_id}"
             self._by_id[schema_id] = self._ask(
-                Question(f"read {wanted}", wanted),
-                lambda client: read_schema(schema_id, wanted, client.get_schema(schema_id)),
+                Question(f"read {item}", item),
+                lambda client: read_schema(schema_id, item, client.get_schema(schema_id)),
             )
         return self._by_id[schema_id]
 

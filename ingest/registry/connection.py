@@ -96,21 +96,21 @@ class Connection:
                 return NoRegistryError(self.url, question.request, problem, _OTHER_SERVER)
 
     def _refusal(self, error: SchemaRegistryError, question: Question) -> IngestError:
-        status, said = error.http_status_code, self._clean(error.error_message)
+        status, text = error.http_status_code, self._clean(error.error_message)
         if status >= 500 or status in _TOO_BUSY:  # noqa: PLR2004 - HTTP's server errors
-            return RegistryUnreachableError(self.url, f"{question.request}: HTTP {status}: {said}")
+            return RegistryUnreachableError(self.url, f"{question.request}: HTTP {status}: {text}")
         if question.wanted and error.error_code in _NOT_THERE:
             return SchemaNotFoundError(self.url, question.wanted)
         if status in _LOGIN:
-            return RegistryRefusedError(self.url, question.request, status, said, self._login_hint())
-        if status == 400 and "https" in said.lower():  # noqa: PLR2004 - a TLS port's answer to plain HTTP
+            return RegistryRefusedError(self.url, question.request, status, text, self._login_hint())
+        if status == 400 and "https" in text.lower():  # noqa: PLR2004 - a TLS port's answer to plain HTTP
             todo = "Write https:// in place of http:// in [registry] url"
-            return NoRegistryError(self.url, question.request, f"HTTP {status}: {said}", todo)
+            return NoRegistryError(self.url, question.request, f"HTTP {status}: {text}", todo)
         if status == 404 and (not error.error_code or error.error_code < 0):  # noqa: PLR2004 - same
             if question.wanted and not question.coded:
                 return SchemaNotFoundError(self.url, question.wanted, f"Or {_NO_SUCH_PATH}")
             return RegistryRefusedError(self.url, question.request, status, _NO_SUCH_PATH)
-        return RegistryRefusedError(self.url, question.request, status, said)
+        return RegistryRefusedError(self.url, question.request, status, text)
 
     def _login_hint(self) -> str:
         """Name the settings of a login: those to check, or those to set."""

@@ -94,10 +94,10 @@ def _topics_of_records(
 
     `broker` lists the broker's topics; None without a broker.
     """
-    spelled = _topics_by_spelling({*registered, *(broker or ())})
+    spelling = _topics_by_spelling({*registered, *(broker or ())})
     by_topic: dict[Topic, list[Subject]] = {}
     for record, subject in by_record.items():
-        topics = spelled.get(record, [])
+        topics = spelling.get(record, [])
         for topic in topics:
             by_topic.setdefault(topic, []).append(subject)
         if not topics:

@@ -75,14 +75,14 @@ def log_table(run_id: str, one: TableOutcome) -> None:
 
 def log_run(report: RunReport) -> None:
     """Log a run's outcome."""
-    told = report.to_json()
-    count = len(told.pop("tables"))
+    fields = report.to_json()
+    count = len(fields.pop("tables"))
     seconds = (report.finished_at - report.started_at).total_seconds()
-    logger(__name__).info("run.done", **told, tables=count, seconds=round(seconds, 3))
+    logger(__name__).info("run.done", **fields, tables=count, seconds=round(seconds, 3))
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay what is applied and measured beside the other fields."""
+def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Move the counts and the metrics to the top level."""
     inner = ("applied", "metrics")
-    plain = {name: value for name, value in told.items() if name not in inner}
-    return {**plain, **told["applied"], **told["metrics"]}
+    plain = {name: value for name, value in fields.items() if name not in inner}
+    return {**plain, **fields["applied"], **fields["metrics"]}
