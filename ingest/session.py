@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
     from ingest.operations import status as statuses
-    from ingest.operations.plan import TablePlan
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.status import TableStatus
+    from ingest.operations.table_plan import TablePlan
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.run import context, task
     from ingest.run import follow as following

@@ -13,7 +13,7 @@ from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
     from ingest.operations import plan as planning
-    from ingest.operations.plan import PlanOutcome, TablePlan, VersionPlan
+    from ingest.operations.table_plan import PlanOutcome, TablePlan, VersionPlan
     from ingest.operations.versions import PlannedChange
 else:
     planning = LazyModule("ingest.operations.plan")

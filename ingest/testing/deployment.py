@@ -17,7 +17,7 @@ from ingest.testing.topic import Topic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ingest.operations.plan import TablePlan
+    from ingest.operations.table_plan import TablePlan
 
 
 @attrs.frozen

@@ -13,7 +13,8 @@ from ingest.errors import (
 )
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
-from ingest.operations.plan import ColumnChange, TablePlan, VersionPlan, exit_code
+from ingest.operations.plan import exit_code
+from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan
 from ingest.operations.versions import planned
 from ingest.order.batch_counts import BatchCounts
 from ingest.tables import Subjects, TableConfig

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.local.servers import Addresses
-from ingest.operations.plan import TablePlan
+from ingest.operations.table_plan import TablePlan
 from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Row
 from tests.e2e.changes import IN_PLACE, REWRITTEN, Case
