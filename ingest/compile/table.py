@@ -35,6 +35,7 @@ from ingest.compile.row_model import (
     Upsert,
     row_model,
 )
+from ingest.config.rules import suggest
 from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
@@ -239,7 +240,8 @@ def _key_columns(
     key_columns = []
     for name in (target_name(table, name) for name in names):
         if name not in columns:
-            raise SchemaError(f"topic {table.topic}", f"$.{name}", "is not a column and cannot be a key")
+            problem, todo = "is not a column and cannot be a key", suggest(name, columns)
+            raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, todo)
         lossy = next((v.mapped.merges for v in columns[name] if v.mapped.merges), "")
         if lossy:
             raise SchemaError(

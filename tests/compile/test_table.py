@@ -264,6 +264,13 @@ def test_a_key_that_is_not_a_column_is_refused(
         compiled([ID], keys=keys, of=table(*declared, columns=columns))
 
 
+def test_a_misspelled_key_is_suggested_the_column() -> None:
+    """As tables, topics and subjects are."""
+    keys = {"customer_id": "int"}
+    with pytest.raises(SchemaError, match=r"\$\.custmer_id: .*Did you mean 'customer_id'\?"):
+        compiled([keys], keys=keys, of=table("custmer_id"))
+
+
 def test_an_unknown_type_in_a_key_has_the_path_in_the_key() -> None:
     """Not one in a row image that the key schema does not have."""
     with pytest.raises(Exception, match=r"t-key v1 \(id 1\) \$\.id: 'io\.acme\.Odd'"):
