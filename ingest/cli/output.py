@@ -120,6 +120,7 @@ def _plain(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
+# C0 without tab and newline, DEL, C1.
 _ESCAPES: Final = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
 
 

@@ -22,9 +22,9 @@ _OPTIONS: Final = join(
     (
         literal(text)
         for option in {
-            "mode": "PERMISSIVE",
+            "mode": "PERMISSIVE",  # one bad payload must not fail the query
             "columnNameOfCorruptRecord": "bad",
-            "allowSingleQuotes": "false",
+            "allowSingleQuotes": "false",  # Spark's default accepts text that is not JSON
             "allowNonNumericNumbers": "true",  # else the text "NaN" is null
             "maxStringLen": f"{2**31 - 1}",  # Jackson's own limit is 20 million characters
         }.items()
@@ -120,6 +120,7 @@ def _framed(text: Sql) -> Sql:
         "string({has_infinity}), {end})",
         before=literal('{"v":['),
         faithful=literal('],"faithful":'),
+        # `decode` replaces invalid bytes: only valid text equals its own round trip.
         utf8=sql("t = decode(cast(t as binary), 'UTF-8')"),
         lone=lone,
         infinite=literal(',"infinite":'),

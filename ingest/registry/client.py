@@ -104,6 +104,7 @@ class LiveRegistry:
         if number == -1:
             return self.latest(subject)
         item = f"subject {subject} version {number}"
+        # A version never changes, and messages outlive its deletion.
         if (subject, number) not in self._by_version:
             self._by_version[subject, number] = self._ask(
                 Question(f"read {item}", item),

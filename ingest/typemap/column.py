@@ -203,6 +203,7 @@ def _struct_of(fields: Mapping[str, Mapped], semantic: str) -> Mapped:
         "record",
         Struct(tuple((name, mapped.spark) for name, mapped in fields.items())),
         reader_record("Struct", {name: mapped.reader for name, mapped in fields.items()}),
+        # Without the test, a null struct would become a struct of nulls.
         VALUE if plain else sql("if({c} is null, null, {values})", values=values),
         any_true(faults) if faults else None,
         units={

@@ -75,6 +75,7 @@ def plain_sql(scale: int) -> Sql:
 def declared_sql(text: Sql, target: Decimal) -> tuple[Sql, Sql]:
     """Return a number's text as a decimal, and a condition that is true where that loses a digit."""
     value = sql("try_cast({text} as {type})", text=text, type=type_sql(target))
+    # The cast rounds: so count the digits behind the point, and refuse exponents, which hide some.
     fault = sql(
         "{c} is not null and ({out} is null or length("
         "if(contains({text}, '.'), rtrim('0', substring_index({text}, '.', -1)), '')) > {scale} "
