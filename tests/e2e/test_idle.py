@@ -1,0 +1,143 @@
+"""Tables without new messages are run, planned and shown without a JVM, with the same answers as by Spark."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest import Session
+from ingest.hudi.lake_files import LakeFiles
+from ingest.hudi.local_files import LOCAL
+from ingest.operations.plan import PlanTask
+from ingest.operations.status import StatusTask
+from ingest.run.context import Run
+from ingest.run.task import RunTask, work_on_tables
+from ingest.session import silent
+from ingest.spark.process import SparkProcess
+from ingest.testing import nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, make_topics
+from tests.e2e.tablefiles import add_text, copy_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("string")}
+TASKS: tuple[Any, ...] = (RunTask, StatusTask, PlanTask)
+BY_TIME = ("seconds", "source_lag_s", "lag_s")
+
+
+class SparkStartedError(Exception):
+    """A table needed Spark, though its files could have answered."""
+
+
+def answers(session: Session, default_fs: str, task: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Return a task's results as JSON, without the times; with `LOCAL` nothing may start Spark."""
+
+    def start_spark() -> Any:
+        if default_fs == LOCAL:
+            raise SparkStartedError
+        return session.spark
+
+    files = LakeFiles(session.settings.lake, default_fs)
+    run = Run("r", session.settings, files, start_spark, lambda: session.registry, None, silent)
+    results = work_on_tables(run, session.tables(names), lambda: SparkProcess(session.spark), task)
+    return [without_times(result.to_json()) for result in results]
+
+
+def without_times(content: dict[str, Any]) -> dict[str, Any]:
+    """Drop the fields that differ from one look to the next."""
+    plain = {key: value for key, value in content.items() if key not in BY_TIME}
+    return {key: without_times(value) if isinstance(value, dict) else value for key, value in plain.items()}
+
+
+def ingest_without_java(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command line where no Java can be found."""
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("INGEST_")}
+    environment |= {"JAVA_HOME": str(folder / "nowhere"), "PATH": str(folder / "nowhere")}
+    return subprocess.run(
+        [sys.executable, "-m", "ingest", *command],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Deployment]) -> None:
+    """Run, plan, status and offsets show work where Java is missing, until a message waits."""
+    deployment = make_deployment()
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("idle", "fresh")}
+    topics = make_topics(deployment.servers, names)
+    deployment.onboard()
+    topics["idle"].send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(3)))
+    assert deployment.run(["idle"]).exit_code == 0
+
+    run = ingest_without_java(deployment.root, "run", "--report", "run.json")
+    status = ingest_without_java(deployment.root, "status", "--json", "--max-lag", "0")
+    plan = ingest_without_java(deployment.root, "plan", "--json")
+    offsets = ingest_without_java(deployment.root, "offsets", "show", "idle", "--json")
+
+    for done in (run, status, plan, offsets):
+        assert done.returncode == 0, done.stderr
+    report = json.loads((deployment.root / "run.json").read_text())
+    assert [(table["table"], table["outcome"]) for table in report["tables"]] == [
+        ("fresh", "idle"), ("idle", "idle"),
+    ]  # fmt: skip
+    assert [(table["rows"], table["lag"], table["health"]) for table in json.loads(status.stdout)] == [
+        (None, 0, "not run yet"), (3, 0, "ok"),
+    ]  # fmt: skip
+    assert [table["verdict"] for table in json.loads(plan.stdout)] == ["idle", "idle"]
+    assert json.loads(offsets.stdout)["offsets"] == {"0": 3}
+
+    topics["idle"].send(Change("u", {"id": 0, "v": "b"}, at=9))
+    waiting = ingest_without_java(deployment.root, "run")
+    assert waiting.returncode != 0
+    assert "Java" in waiting.stderr
+    assert ingest_without_java(deployment.root, "status", "--max-lag", "0").returncode == 1
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Deployment], kind: str) -> None:
+    """Idle, broken and changed tables have the same outcome, plan and status whichever reader answers."""
+    deployment = make_deployment()
+    names = ("good", "versions", "damaged", "changed")
+    topics = make_topics(
+        deployment.servers, {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in names}
+    )
+    deployment.onboard(type=kind)
+    for changes in (
+        [Change("c", {"id": n, "v": "a"}, at=n) for n in range(4)],
+        [Change("d", {"id": 0, "v": "a"}, at=9)],
+    ):
+        for topic in topics.values():
+            topic.send(*changes)
+        assert deployment.run().exit_code == 0
+    break_tables(deployment, topics["versions"], kind)
+    tables = sorted(path.stem for path in deployment.tables.glob("*.toml"))
+    countable = [name for name in tables if kind == "cow" or name not in ("good", "versions")]
+
+    metrics = {"run.metrics": str(deployment.root)}
+    settings = deployment.root / "ingest.toml"
+    with Session.open(settings, overrides=metrics, spark=deployment.spark) as session:
+        for task in TASKS:
+            chosen = countable if task is StatusTask else tables
+            assert answers(session, LOCAL, task, chosen) == answers(session, "", task, chosen), task
+        (status,) = session.status(["good"])
+        assert (status.rows, status.error) == (3, None)
+
+
+def break_tables(deployment: Deployment, versions: Any, kind: str) -> None:
+    """Change table files, damage a table, and register a version that no message has."""
+    copy_table(deployment, "good", "stray", topic='"nowhere.testDB.dbo.t"')
+    copy_table(deployment, "good", "unrun", topic='"nowhere.testDB.dbo.u"')
+    add_text(deployment, "unrun", '"hoodie.table.name" = "x"')
+    data = deployment.root / "lake" / "damaged"
+    pattern = "*.parquet" if kind == "cow" else ".*.log.*[0-9]"
+    for file in data.glob(pattern):
+        file.unlink()
+    versions.add_version({**COLUMNS, "w": nullable("string")})
+    changed = deployment.tables / "changed.toml"
+    other = "mor" if kind == "cow" else "cow"
+    changed.write_text(changed.read_text().replace(f'type = "{kind}"', f'type = "{other}"'))
