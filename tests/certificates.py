@@ -24,7 +24,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path, password: str = "tr0ub4dor") -> Certificates:  # noqa: S107 - of a test's key
-    """Make a CA and what it signs; `password` is that of the client's key."""
+    """Make a CA and its certificates; `password` is that of the client's key."""
     ca_key = ec.generate_private_key(ec.SECP256R1())
     ca = _signed(ca_key.public_key(), "test ca", ca_key, None)
     (folder / "ca.pem").write_bytes(ca.public_bytes(serialization.Encoding.PEM))

@@ -1,4 +1,4 @@
-"""What the whole suite shares: the plugin's pair of real servers, and one Spark session.
+"""Shared by the whole suite: the plugin's pair of real servers, and one Spark session.
 
 The session's zone is other than UTC in every layer that has one: process, JVM and caller's session.
 """

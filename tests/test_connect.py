@@ -1,4 +1,4 @@
-"""Connect's JSON schemas: each becomes what the Avro of the same schema is read as."""
+"""Connect's JSON schemas: each becomes the same value as its Avro."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Settings: where values come from, who wins, what is refused, what is never shown."""
+"""Settings: sources, precedence, refused values, and secrets."""
 
 import pickle
 import subprocess
@@ -90,7 +90,7 @@ def test_the_file_is_named_by_argument_then_variable_then_the_working_folder(
 
 
 def test_a_named_file_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message tells who named it."""
+    """The message names its source."""
     with pytest.raises(SettingsError, match=r"--settings: .*gone\.toml: is not a file"):
         load(tmp_path / "gone.toml")
     monkeypatch.setenv("INGEST_SETTINGS", str(tmp_path))
@@ -177,7 +177,7 @@ def test_a_folder_registry_becomes_an_absolute_file_url(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
-    """Wrong settings exit with 2, and say what is allowed."""
+    """Wrong settings exit with 2, and name the allowed values."""
     path = _file(tmp_path, text)
     with pytest.raises(SettingsError, match=said) as caught:
         load(path)

@@ -85,7 +85,7 @@ def test_a_small_file_takes_its_defaults(folder: Path) -> None:
 def test_a_written_file_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, table: TableConfig, comments: dict[str, str]
 ) -> None:
-    """Whatever the names and remarks are, none of them becomes syntax."""
+    """No name and no remark becomes syntax."""
     path = tmp_path_factory.mktemp("tables") / "t.toml"
     path.write_bytes(render(table, comments).encode())
 
@@ -134,7 +134,7 @@ def test_merging_leaves_out_keys_with_a_default() -> None:
 def test_a_merged_file_can_be_read(
     tmp_path_factory: pytest.TempPathFactory, table: TableConfig, gone: set[str]
 ) -> None:
-    """Whatever was taken out of a file, merging makes it whole, and merging again changes nothing."""
+    """Merging restores any removed part of a file, and merging again changes nothing."""
     document = tomlkit.parse(render(table, {}))
     for name in gone & document.keys():
         del document[name]

@@ -41,7 +41,7 @@ def test_a_run_without_a_place_for_metrics_writes_none(tmp_path: Path) -> None:
 def test_metrics_that_cannot_be_written_are_a_warning(
     tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a line, without the password: what was committed stays so."""
+    """In one line, without the password; the commits stay."""
     (tmp_path / "file").touch()
     publish_or_warn(target.format(tmp_path), RunReport("r", REPORT.started_at, REPORT.finished_at, ()))
     explained = capsys.readouterr().err

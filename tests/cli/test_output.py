@@ -1,4 +1,4 @@
-"""Plain text fits its width, whatever the terminal's width and the locale's encoding are."""
+"""Plain text fits its width, for any width of the terminal and any encoding of the locale."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_a_row_too_wide_for_the_terminal_becomes_a_block_of_lines() -> None:
     st.integers(20, 120),
 )
 def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, int]], width: int) -> None:
-    """Whatever the cells hold; and no character of a cell gets lost, only spaces at folds."""
+    """For any content of the cells; a fold drops only spaces."""
     lines = lay_out(("table", "note", "n"), rows, width, right=("n",), elastic=("note",))
     assert all(Text(line).cell_len <= width for line in lines)
 
@@ -108,7 +108,7 @@ def test_many_names_are_shortened_to_the_first_few() -> None:
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Names come from registries and brokers, and a terminal obeys what they hold."""
+    """Names come from registries and brokers, and a terminal obeys control characters."""
     evil = "a\x1b[2Jb\x07\x9b1m"
     print_table(("topic",), [(evil,)])
     print_text(evil)

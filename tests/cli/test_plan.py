@@ -101,5 +101,5 @@ def test_a_plan_of_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
     ],
 )
 def test_the_exit_code_is_that_of_a_permanent_failure(errors: list[IngestError | None], code: int) -> None:
-    """As a run's: what another try may fix counts only where nothing else is wrong."""
+    """As for a run: a temporary error decides only without permanent ones."""
     assert exit_code([TablePlan("t", TOPIC, "fail", error=error) for error in errors]) == code

@@ -22,7 +22,7 @@ SOME = Rejects(
 
 
 def test_a_list_counts_by_reason_and_fits_the_width(capsys: pytest.CaptureFixture[str]) -> None:
-    """Long errors are cut; what the limit left out is counted."""
+    """Long errors are cut; records beyond the limit are counted."""
     print_list(SOME)
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 100

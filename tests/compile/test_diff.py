@@ -1,4 +1,4 @@
-"""What a newer version changes about an older one, by kind."""
+"""The differences of two versions, by kind."""
 
 from typing import Any
 

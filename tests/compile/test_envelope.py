@@ -1,4 +1,4 @@
-"""What a value schema is, by its parts and its name."""
+"""The kind of a value schema, by its parts and its name."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_a_schema_is_classified_by_its_parts_then_its_name(node: Any, kind: str)
 
 
 def test_a_table_called_heartbeat_is_data() -> None:
-    """Its envelope has the parts, whatever the name."""
+    """Its envelope has the parts, under any name."""
     assert classify(parsed({**envelope(ID), "name": "x.Heartbeat"})) == "data"
 
 
@@ -71,7 +71,7 @@ def test_the_parts_of_an_envelope_are_found_by_name() -> None:
 def test_a_signal_table_is_known_by_its_three_columns_of_text(
     columns: dict[str, Any], *, signal: bool
 ) -> None:
-    """It is Debezium's own, whatever its name."""
+    """It is Debezium's own, under any name."""
     assert find_envelope(parsed(envelope(columns)), "v").is_signal is signal
 
 
@@ -177,7 +177,7 @@ def test_an_unknown_connector_has_no_dialect() -> None:
 
 
 def test_a_plain_record_is_a_row() -> None:
-    """As it is, metadata and all; what is not a record has no columns."""
+    """As it is, with metadata; other schemas have no columns."""
     node = {"type": "record", "name": "x.Status", "fields": fields_of({"id": "string", "n": nullable("int")})}
     result = plain_record(parsed(node), "v")
     assert (result.form, [field.name for field in result.row.fields]) == ("record", ["id", "n"])
@@ -186,7 +186,7 @@ def test_a_plain_record_is_a_row() -> None:
 
 
 def without_meaning(node: Json) -> Json:
-    """Take away what Connect adds to Avro."""
+    """Remove the properties that Connect adds to Avro."""
     match node:
         case dict():
             return {k: without_meaning(v) for k, v in node.items() if not k.startswith("connect.")}

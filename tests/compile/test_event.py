@@ -1,4 +1,4 @@
-"""Where each form of events holds its parts, as SQL and as what a reader takes."""
+"""Where each form of events holds its parts, as SQL and in the reader's schema."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_a_dialects_sql_is_filled_in() -> None:
 
 
 def test_a_flattened_row_has_its_parts_in_the_root() -> None:
-    """What `add.fields` left out of the position is null, of its own type."""
+    """A field of the position that `add.fields` lacks is null, of its own type."""
     form = of_flat(__op="string", __deleted="string", __commit_lsn="string", __source_ts_ms="long")
     assert {name: str(value) for name, value in form.source.items()} == {
         "commit_lsn": f"{EVENT}.`__commit_lsn`",

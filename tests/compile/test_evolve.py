@@ -1,4 +1,4 @@
-"""What a batch brings against what the table holds."""
+"""The columns of a batch against those of the table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def test_a_new_table_has_the_columns_of_the_schemas_seen() -> None:
 
 
 def test_an_added_and_a_widened_column_are_changes() -> None:
-    """Named with their kind, type, and what was."""
+    """Named with their kind, new type and old type."""
     result = compiled([{**ID, "a": "long", "b": "string"}])
     outcome = evolve(result, [FIRST], present(id="int", a="int", _cdc_op="string"))
     assert outcome.changes == (
@@ -154,7 +154,7 @@ def test_a_dropped_column_is_reported_once() -> None:
 
 
 def test_a_narrower_version_stops_and_a_late_older_one_does_not() -> None:
-    """The same two types: what counts is the order of versions, not of arrival nor of ids."""
+    """The same two types: the order of versions counts, not that of arrival or of ids."""
     stored = present(id="int", a="int", b="bigint")
     narrowed = compiled(NARROWED)
     (failure,) = evolve(narrowed, [SECOND], stored, [FIRST]).failing

@@ -130,7 +130,7 @@ def test_the_before_image_is_read_for_a_key_in_the_row_and_no_further() -> None:
 
 
 def test_of_the_source_only_position_and_time_are_read() -> None:
-    """Whatever else a version of the connector sends."""
+    """With any other fields of a version of the connector."""
     result = compiled([ID])
     assert reader_fields(result.value, "source") == ["commit_lsn", "change_lsn", "event_serial_no", "ts_ms"]
 

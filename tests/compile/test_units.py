@@ -63,7 +63,7 @@ POLICIES = [
 
 
 def unit(row: tuple[str, str], policies: dict[str, str]) -> str:
-    """Return what a stored value of a type says under policies."""
+    """Return the text of a stored value of a type under policies."""
     units = UNITS[row]
     if isinstance(units, str):
         return units

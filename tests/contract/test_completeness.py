@@ -1,4 +1,4 @@
-"""What must hold of every row, every dialect and every error, so that a new one is not half there."""
+"""Properties of every row, every dialect and every error, so that a new one is complete."""
 
 import ast
 import json

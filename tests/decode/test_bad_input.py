@@ -205,7 +205,7 @@ def test_the_good_records_are_not_rejected(judged: list[bool], reasons: list[str
 
 
 def test_they_are_counted_and_their_places_kept(messages: DataFrame, compiled_table: CompiledTable) -> None:
-    """Each by its own; and what names an unknown schema is looked up again."""
+    """Each by its own; unknown schemas are looked up again."""
     folded = latest_by_key(decode_events(messages, compiled_table), compiled_table).persist()
     counts = count_batch(folded, compiled_table)
     assert counts.rejected == len(BAD)
@@ -351,7 +351,7 @@ def test_a_key_without_a_value_for_a_column_is_rejected(spark: SparkSession) -> 
 def test_a_change_with_the_schema_id_of_another_kind_is_rejected(
     spark: SparkSession, compiled_table: CompiledTable
 ) -> None:
-    """Ignored is only what is whole by its own schema."""
+    """Only messages that are complete by their own schema are ignored."""
     transaction = framed(TRANSACTION_ID, TRANSACTION, {"ts_ms": 1})
     corrupt = [transaction[:5] + GOOD[5:], transaction + b"\0", transaction[:-1]]
     counts, _ = rows_of(frame(spark, [(GOOD_KEY, item) for item in (*corrupt, transaction)]), compiled_table)

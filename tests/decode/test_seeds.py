@@ -50,7 +50,7 @@ DEBEZIUM = Document("cdl", "cdl-debezium", format="cdl-json")
 
 @attrs.frozen
 class Case:
-    """A sample, and what its document says of it; no `row` for a delete."""
+    """A sample, and its meaning in the document; no `row` for a delete."""
 
     document: Document
     name: str

@@ -78,7 +78,7 @@ def as_real(number: float) -> float:
 
 @attrs.frozen
 class Case:
-    """A type, and pairs of what is on the wire and what must come out."""
+    """A type, and pairs of the value on the wire and the expected value."""
 
     name: str
     kind: Any
@@ -99,7 +99,7 @@ def made(
     out: Callable[[Any], Any],
     **rule: Any,
 ) -> Case:
-    """Make the case of true values, their form on the wire, and what comes out."""
+    """Make the case of true values: their form on the wire, and the expected values."""
     return Case(name, kind, [(physical(value), out(value)) for value in values], Column(**rule))
 
 

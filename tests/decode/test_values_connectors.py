@@ -30,7 +30,7 @@ VARIABLE = {
 
 @attrs.frozen
 class Case:
-    """A type, and values of it, each with what must come out as text, or that it is a fault."""
+    """A type, and values of it, each with the expected text, or a fault."""
 
     name: str
     kind: Any

@@ -1,4 +1,4 @@
-"""Wide tables: a plan costs in proportion to the columns, whatever the form of the messages."""
+"""Wide tables: a plan costs in proportion to the columns, for every form of messages."""
 
 import time
 
@@ -31,7 +31,7 @@ def messages(spark: SparkSession, wide: Wide) -> DataFrame:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_plan_is_linear_in_the_columns(spark: SparkSession, form: str) -> None:
-    """Twice the columns, twice the plan: of what a run does, and of why a record is rejected."""
+    """Twice the columns, twice the plan: for a run, and for the reasons of rejects."""
     spark.conf.set("spark.sql.debug.maxToStringFields", "1000000")
     few, many = (FORMS[form](width) for width in WIDTHS)
     for plan in (decode_events, explain_rejects):

@@ -1,4 +1,4 @@
-"""NanoTimestamp of datetime2(7): Debezium up to 3.5 wraps what 64 bits of nanoseconds cannot hold."""
+"""NanoTimestamp of datetime2(7): Debezium up to 3.5 wraps values beyond 64 bits of nanoseconds."""
 
 import random
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ SEED = 20_261_121
 
 
 def wrapped(ticks: int) -> int:
-    """Do what Java does with the nanoseconds of a count of 100 ns: keep 64 bits."""
+    """Convert a count of 100 ns to nanoseconds as Java does: keep 64 bits."""
     return (ticks * 100 + 2**63) % 2**64 - 2**63
 
 

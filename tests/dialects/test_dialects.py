@@ -1,4 +1,4 @@
-"""Connectors as values: found by what their events say, and whole."""
+"""Connectors as values: detected from their events, and complete."""
 
 import re
 from typing import get_args
@@ -103,7 +103,7 @@ def test_operations_other_than_changes_are_not_changes(dialect: Dialect) -> None
 
 @EVERY
 def test_a_topics_name_is_read_in_one_way(dialect: Dialect) -> None:
-    """The number of its parts decides what they are, and a table is always among them."""
+    """The number of parts decides their meaning; one is always the table."""
     lengths = [len(parts) for parts in dialect.topic_parts]
     assert len(set(lengths)) == len(lengths)
     assert all(parts[-1] == "table" for parts in dialect.topic_parts)

@@ -102,7 +102,7 @@ def kill_when_hung(process: "subprocess.Popen[str]", threads: int) -> None:
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    """Wait for a command; return its exit code and what it printed, never a traceback."""
+    """Wait for a command; return its exit code and its output, never a traceback."""
     out, err = process.communicate(timeout=WAIT_S)
     assert "Traceback" not in err
     assert "report it" not in err
@@ -135,7 +135,7 @@ def test_tables_of_a_killed_jvm_run_in_another_one(make_deployment: Callable[[],
 def test_the_only_table_at_work_is_reported_and_the_others_commit(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Exit code 75, with the table, how the JVM ended, and what to do."""
+    """Exit code 75, with the table, the JVM's end, and the remedy."""
     deployment = make_deployment()
     make_tables(deployment)
 
@@ -182,7 +182,7 @@ def list_commits(deployment: Deployment, table: str) -> int:
 def test_a_command_without_its_jvm_can_be_repeated(
     make_deployment: Callable[[], Deployment], command: list[str]
 ) -> None:
-    """Whatever it was asked for: exit code 75, and the JVM's end in a sentence."""
+    """For every command: exit code 75, and the JVM's end in a sentence."""
     deployment = make_deployment()
     make_tables(deployment)
 

@@ -125,7 +125,7 @@ def wait_for_cleaner(
 
 
 def rows(deployment: Deployment, table: str) -> dict[int, tuple[Any, ...]]:
-    """Read what a table says of each key."""
+    """Read a table's row for each key."""
     df = deployment.frame(table)
     names = [name for name in ("_cdc_deleted", "v") if name in df.columns]
     result = df.select("id", *names).collect()

@@ -27,7 +27,7 @@ def instant_in(hours: float) -> str:
 
 
 def test_instants_are_compared_in_utc() -> None:
-    """Whatever zone the process is in; names without a time are not ahead."""
+    """In any zone of the process; names without a time are not ahead."""
     assert seconds_ahead(instant_in(1)) == pytest.approx(3600, abs=5)
     assert seconds_ahead(instant_in(-8)) == pytest.approx(-8 * 3600, abs=5)
     assert seconds_ahead(instant_in(1)[:14]) == pytest.approx(3600, abs=5)

@@ -45,7 +45,7 @@ def test_widened_and_added_columns_read_back_right(lake: "Lake", kind: str) -> N
 
 
 def test_a_dropped_column_stays_and_is_null_in_new_rows(lake: "Lake") -> None:
-    """The table keeps what older rows hold."""
+    """The table keeps the values of older rows."""
     table = lake.table("dropped")
     lake.commit(table, lake.changes(f"{KEY}, a int, b int", ("c", "1", 1, 1, 1), ("c", "1", 2, 1, 1)))
     lake.commit(table, lake.changes(f"{KEY}, a int", ("u", "2", 2, 2)))

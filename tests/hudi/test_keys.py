@@ -1,4 +1,4 @@
-"""What keys and partition folders can hold, shown on real tables."""
+"""The values that keys and partition folders can hold, shown on real tables."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a killed creation of a table leaves behind stops nobody; a damaged table is not taken for it."""
+"""The remains of a killed creation stop no run; a damaged table is not mistaken for them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

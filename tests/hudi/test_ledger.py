@@ -1,4 +1,4 @@
-"""The ledger is found again whatever else happens to the table."""
+"""The ledger is found again after any other change of the table."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -47,7 +47,7 @@ def other_process(lock: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_another_process_is_named_and_its_death_frees_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    """At once, whatever the note says: the operating system knows.  A lock costs few milliseconds."""
+    """At once, with any note: the operating system knows.  A lock costs few milliseconds."""
     lake = LakeSettings(str(tmp_path))
     lock = Path(lake.lock_path("t")) / "lock"
     with other_process(lock) as process:
@@ -120,7 +120,7 @@ def test_a_lake_that_locks_nothing_or_cannot_be(spark: SparkSession, tmp_path: P
 
 
 def test_hudis_provider_is_beaten_named_and_taken_over(spark: SparkSession, tmp_path: Path) -> None:
-    """What guards a table on HDFS, on local files: a dead holder is one whose file has grown old."""
+    """The lock for HDFS, on local files: a holder with an old file is dead."""
     first, second = (ProviderLock(jvm_of(spark), hadoop_of(spark), str(tmp_path)) for _ in range(2))
     assert first.take("1")
     assert not second.take("2")

@@ -1,4 +1,4 @@
-"""What counts as a delete follows the table file, also after the table was created."""
+"""The marker of deletes follows the table file, also after the table was created."""
 
 from typing import TYPE_CHECKING
 

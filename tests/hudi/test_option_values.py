@@ -31,7 +31,7 @@ TABLE = TableConfig(name="t", topic=Topic("t"), dialect="sqlserver", subjects=Su
     ],
 )
 def test_a_malformed_value_names_its_option(spark: SparkSession, key: str, value: str, allowed: str) -> None:
-    """Exit code 2, with the option, the value and what is allowed."""
+    """Exit code 2, with the option, the value and the values allowed."""
     with pytest.raises(TableFileError) as refused:
         check_values(spark, attrs.evolve(TABLE, hudi={key: value}))
 

@@ -1,4 +1,4 @@
-"""The options of a write follow from the table file by rule, and what would falsify a table is refused."""
+"""The options of a write follow from the table file; options that would falsify a table are refused."""
 
 import re
 
@@ -90,7 +90,7 @@ def test_services_and_change_capture_of_the_table_are_allowed() -> None:
 
 
 def test_a_tuning_option_of_the_user_wins() -> None:
-    """What ingest only tunes, the table file may tune otherwise."""
+    """The table file may change the options that ingest only tunes."""
     options = hudi_options(table_of({"hoodie.metadata.enable": "true"}), ["id"], "upsert")
 
     assert options["hoodie.metadata.enable"] == "true"
@@ -142,7 +142,7 @@ def test_a_new_table_gets_a_bucket_per_million_rows(rows: int, buckets: int) -> 
 
 
 def test_a_partition_outside_the_key_takes_a_global_index() -> None:
-    """Its reason says what would happen otherwise."""
+    """Its reason names the consequence."""
     choice = choose_target(1000, ("country",), ("id",))
 
     assert (choice.index, choice.first_load) == ("global_simple", "bulk_insert")

@@ -42,7 +42,7 @@ LONG_VARINT = re.compile(rb"[\x80-\xff]{3}")
 
 @attrs.frozen
 class Kind:
-    """A writer's type, and what it is read as."""
+    """A writer's type, and the reader's."""
 
     writer: Json
     reader: Json

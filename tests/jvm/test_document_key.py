@@ -72,7 +72,7 @@ def test_spellings_of_one_id_give_one_text(spark: SparkSession) -> None:
 
 
 def test_a_text_is_its_own_spelling(spark: SparkSession) -> None:
-    """What the function gives is what it gives for that."""
+    """The function returns its own result unchanged."""
     keys = [key for key, _ in SAME]
 
     assert _keys(spark, [*keys]) == keys

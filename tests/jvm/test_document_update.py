@@ -84,7 +84,7 @@ def test_a_name_with_a_dot_is_found_where_no_nested_path_is(spark: SparkSession)
 
 
 def test_a_removed_field_is_dropped_and_a_removed_element_becomes_null(spark: SparkSession) -> None:
-    """As $unset leaves an array; what is not there is no matter."""
+    """As $unset leaves an array; a missing element has no effect."""
     removed = ["a.b", "l.1", "l.9", "no.such.path", "a.x.y", "d.e"]
 
     assert _update(

@@ -52,7 +52,7 @@ def test_nothing_is_made_of_nothing(spark: SparkSession) -> None:
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(-20, 60), st.integers(-(10**80), 10**80)), min_size=100, max_size=300))
 def test_equals_pythons_decimal(spark: SparkSession, numbers: list[tuple[int, int]]) -> None:
-    """Value and number of decimals, for whatever number."""
+    """Value and number of decimals, for any number."""
     texts = _plain(spark, [(scale, _bytes(unscaled)) for scale, unscaled in numbers])
 
     for (scale, unscaled), text in zip(numbers, texts, strict=True):

@@ -17,7 +17,7 @@ from ingest.settings import KafkaSettings
 
 @attrs.frozen
 class Broker:
-    """Makes topics on the real broker, and what lies in them."""
+    """Makes topics on the real broker, and their records."""
 
     bootstrap_servers: str
     admin: AdminClient
@@ -58,7 +58,7 @@ class Broker:
         (producer.commit_transaction if commit else producer.abort_transaction)(10)
 
     def delete_records(self, topic: Topic, partition: int, *, before: int) -> None:
-        """Delete what lies before an offset, as retention does."""
+        """Delete the records before an offset, as retention does."""
         position = TopicPartition(topic, partition, before)
         for future in self.admin.delete_records([position]).values():
             future.result(timeout=10)

@@ -51,7 +51,7 @@ class Folder:
             (folder / f"v{version}.avsc").write_text(json.dumps(schema))
 
     def onboard(self, *patterns: str, **options: Any) -> dict[str, Onboarded]:
-        """Onboard, and return what became of each topic."""
+        """Onboard, and return the result of each topic."""
         registry = FolderRegistry(self.root / "registry")
         dry_run = options.pop("dry_run", False)
         result = onboard(self.settings, registry, patterns or "*", OnboardOptions(**options), dry_run=dry_run)
@@ -162,7 +162,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(folder: Folder) -> None:
 
 
 def test_a_persons_edits_stay(folder: Folder) -> None:
-    """A second time changes nothing, whatever a person wrote."""
+    """A second time changes nothing, with any edits of a person."""
     folder.add("srv.db.dbo.t", table_of())
     path = folder.onboard("*")["srv.db.dbo.t"].path
     assert path is not None

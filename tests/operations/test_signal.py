@@ -190,13 +190,13 @@ def test_a_dialect_without_signals_is_refused() -> None:
 
 
 def test_a_snapshot_needs_a_table() -> None:
-    """Nobody reads a whole source again by leaving something out."""
+    """A missing argument never requests a whole source."""
     with pytest.raises(UsageError, match="needs a table"):
         make_signal([ORDERS], EXECUTE, "id1")
 
 
 def test_a_stop_without_tables_names_none() -> None:
-    """That stops whatever the connector is reading."""
+    """That stops any snapshot in progress."""
     built = make_signal([ORDERS, ITEMS], SignalRequest(kind="stop-snapshot"), "id1")
 
     assert built.connector == Connector("sqlserver", "server1")

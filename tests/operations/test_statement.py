@@ -94,6 +94,6 @@ def test_mongodb_gets_three_fields_in_the_connectors_order() -> None:
     ],
 )
 def test_an_invalid_name_of_a_signal_table_is_refused(dialect: str, table: str) -> None:
-    """The flag and what was found are named."""
+    """The message names the flag and its value."""
     with pytest.raises(UsageError, match="--signal-table"):
         statement(signal(dialect), table)

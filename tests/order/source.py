@@ -1,4 +1,4 @@
-"""A SQL Server and its connector, simulated: what happens to rows, and the events that tell of it."""
+"""A SQL Server and its connector, simulated: changes of rows, and their events."""
 
 import random
 from typing import Any
@@ -40,7 +40,7 @@ def lsn_text(lsn: LSN) -> str | None:
 
 @attrs.define
 class Source:
-    """A table of few rows, its log, and what the connector has sent."""
+    """A table of few rows, its log, and the events sent by the connector."""
 
     choose: random.Random
     rows: dict[int, int] = attrs.Factory(dict)

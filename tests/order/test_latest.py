@@ -85,7 +85,7 @@ def folded(spark: SparkSession) -> PreparedBatch:
 
 
 def held(rows: dict[int, tuple[str, int | None, str]]) -> dict[int, int | None]:
-    """Return what a table holds after the rows were written: deletes are gone."""
+    """Return the content of a table after the rows were written, without deletes."""
     return {row: value for row, (op, value, _) in rows.items() if op != "d"}
 
 

@@ -1,4 +1,4 @@
-"""Deleted rows that stay: whatever the runs are, the table is the same one, and knows what is gone."""
+"""Deleted rows that stay: any split into runs gives the same table, deletes included."""
 
 import json
 from typing import Any, Final
@@ -70,7 +70,7 @@ GONE: Final = {
 
 @pytest.fixture(scope="module")
 def compiled() -> CompiledTable:
-    """Compile a table that marks what is deleted."""
+    """Compile a table that marks deleted rows."""
     subjects = Subjects(key=Subject("k"), value=Subject("v"))
     table = TableConfig(
         name="t", topic=Name("s.p.t"), dialect="postgres", subjects=subjects, target=Target(delete="soft")
@@ -103,7 +103,7 @@ def run(
 
 
 def values(table: DataFrame) -> dict[int, Row]:
-    """Read what a table says of each key."""
+    """Read a table's row for each key."""
     rows = table.select("id", "_cdc_op", DELETED, "v", "n").collect()
     return {row["id"]: tuple(row)[1:] for row in rows}
 

@@ -58,7 +58,7 @@ def stage() -> Iterator[Stage]:
 
 def _handler(play: Play, asked: list[SignalRequest]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answer everything with what `play` returns: a text as it is, all else as JSON."""
+        """Answer everything with the result of `play`: a text as it is, all else as JSON."""
 
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
@@ -82,5 +82,5 @@ def _handler(play: Play, asked: list[SignalRequest]) -> type[BaseHTTPRequestHand
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Make a CA and what it signs."""
+    """Make a CA and its certificates."""
     return make_certificates(tmp_path_factory.mktemp("certificates"))

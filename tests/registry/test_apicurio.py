@@ -120,7 +120,7 @@ def test_a_subject_that_is_not_there_takes_any_schema(registry: Registry, name: 
 
 
 def test_an_invalid_schema_is_refused(registry: Registry, name: str) -> None:
-    """422 is the registry's no to what is not a schema."""
+    """The registry answers 422 to an invalid schema."""
     with pytest.raises(RegistryRefusedError, match="HTTP 422"):
         registry.register(Subject(f"{name}-value"), '{"type": "nonsense"')
 

@@ -178,7 +178,7 @@ def test_a_no_is_not_taken_to_the_next_server(stage: Any) -> None:
 
 
 def test_when_all_servers_fail_each_is_named(stage: Any, refused: str) -> None:
-    """The message tells what every address answered."""
+    """The message quotes the answer of every address."""
     broken = stage(lambda _: (503, {"message": "down"}))
     with pytest.raises(RegistryUnreachableError) as caught:
         _open(refused, broken.url).subjects()

@@ -102,7 +102,7 @@ def test_references_come_before_their_users_and_once(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named(folder: Path) -> None:
-    """Each error names the folder and what was asked for."""
+    """Each error names the folder and the missing item."""
     registry = FolderRegistry(folder)
     with pytest.raises(SchemaNotFoundError, match="subject nope does not exist"):
         registry.versions(Subject("nope"))

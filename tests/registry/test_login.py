@@ -145,7 +145,7 @@ def test_a_client_certificate_opens_a_server_that_wants_one(stage: Any, certific
 
 
 def test_without_a_client_certificate_such_a_server_is_not_reached(stage: Any, certificates: Any) -> None:
-    """What the client sees first, the alert or the closed connection, is up to timing."""
+    """The client sees the alert or the closed connection first, depending on timing."""
     server = stage(lambda _: EMPTY, tls=_server_context(certificates, mutual=True))
     settings = RegistrySettings(url=server.url, ca=certificates.ca, retries=0)
     with pytest.raises((SettingsError, RegistryUnreachableError)):

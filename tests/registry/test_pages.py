@@ -1,4 +1,4 @@
-"""Lists that a server cuts: each is read to its end, whatever the server makes of `offset` and `limit`."""
+"""Lists that a server cuts are read to their end, for any meaning of `offset` and `limit`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def honours_both(entries: Sequence[Any], offset: int, limit: int) -> Sequence[An
 
 
 def ignores_the_limit(entries: Sequence[Any], offset: int, limit: int) -> Sequence[Any]:
-    """Hand out 100 entries, whatever is asked for."""
+    """Return 100 entries for any limit."""
     del limit
     return entries[offset : offset + 100]
 

@@ -26,5 +26,5 @@ def test_other_naming_strategies_are_not_mistaken_for_topics(name: str) -> None:
     [("a.b.*", "a.b."), ("a?c*", "a"), ("[ab]*", ""), ("exact", "exact"), ("*", "")],
 )
 def test_the_literal_prefix_ends_before_the_first_wildcard(pattern: str, prefix: str) -> None:
-    """It is what a registry may filter by."""
+    """A registry may filter by it."""
     assert literal_prefix(pattern) == prefix

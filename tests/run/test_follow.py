@@ -76,7 +76,7 @@ def test_the_rest_of_a_bounded_run_is_read_at_once() -> None:
 
 
 def test_a_signal_in_a_run_ends_it_with_that_runs_report() -> None:
-    """The report says what was abandoned."""
+    """The report names the abandoned tables."""
     runs = Runs([report("idle"), stopped_within])
 
     *_, last = follow(runs, 0.01)

@@ -139,7 +139,7 @@ def test_a_schema_file_is_avro_connect_or_a_message(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("text", [None, "", "{", "\udcff"], ids=["missing", "empty", "cut", "no UTF-8"])
 def test_a_file_that_is_not_json_is_named(tmp_path: Path, text: str | None) -> None:
-    """With what is wrong."""
+    """With the problem."""
     path = tmp_path / "t.json"
     if text is not None:
         path.write_bytes(text.encode(errors="surrogateescape"))

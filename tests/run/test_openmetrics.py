@@ -1,4 +1,4 @@
-"""What a run tells of itself, read back by parsers of others and by a server in the gateway's place."""
+"""The metrics of a run, read by independent parsers and by a server in the gateway's place."""
 
 import json
 import logging
@@ -136,7 +136,7 @@ class Gateway:
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
-            """Take what is put."""
+            """Store the body of a PUT."""
 
             def do_PUT(self) -> None:
                 """Keep a group."""
@@ -189,7 +189,7 @@ def test_a_gateway_gets_a_group_a_table(gateway: Gateway) -> None:
 
 
 def test_a_gateway_that_refuses_or_is_down_is_an_os_error() -> None:
-    """The caller says so in a warning: what was committed stays so."""
+    """The caller logs a warning; the commits stay."""
     refusing = Gateway(status=400)
     with pytest.raises(OSError, match="400"):
         publish(REPORT, f"http://{refusing.address}/metrics/job/ingest")

@@ -32,7 +32,7 @@ class Tables:
     over: threading.Event = attrs.Factory(threading.Event)
 
     def run(self, settings: RunSettings, works: Mapping[str, Work]) -> dict[str, str | IngestError]:
-        """Work on all; give what was found of each."""
+        """Work on all tables; return each result."""
         subjects = Subjects(value=Subject("v"))
         tables = [TableConfig(name=n, topic=Topic(n), dialect="sqlserver", subjects=subjects) for n in works]
         results: dict[str, str | IngestError] = {}
@@ -64,7 +64,7 @@ class Tables:
         self.spark.range(0, to, 1, 2).selectExpr("max(hash(id))").collect()
 
     def hang_elsewhere(self) -> str:
-        """Wait for what Spark cannot cancel."""
+        """Wait for a call that Spark cannot cancel."""
         self.over.wait(HANGS_S)
         return "too late"
 

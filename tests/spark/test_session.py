@@ -1,4 +1,4 @@
-"""The session has what Hudi needs, what the user wants, and nothing of the caller's is changed."""
+"""The session has Hudi's settings and the user's, and changes nothing of the caller's."""
 
 import os
 import subprocess

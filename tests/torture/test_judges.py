@@ -1,4 +1,4 @@
-"""The judges of the long harnesses are judged first: what is wrong is found."""
+"""The judges of the long harnesses are judged first: they find every error."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ def scene() -> Scene:
 
 
 def holding(scene: Scene) -> dict[str, Any]:
-    """Return what a worker tells of a right table."""
+    """Return a worker's report of a correct table."""
     expected = scene.wanted(scene.ends)
     return {
         "offsets": dict(scene.ends),
@@ -141,7 +141,7 @@ def test_a_tombstone_with_an_unreadable_key_is_found(corpus: Corpus) -> None:
 
 
 def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
-    """So that what was found is found again."""
+    """So that a failure can be repeated."""
     import random  # noqa: PLC0415  for this alone
 
     item, two = (

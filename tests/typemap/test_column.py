@@ -1,4 +1,4 @@
-"""Types: the whole table of the connector's two documents, and what has no place in it."""
+"""Types: the whole table of the connector's two documents, and types outside it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -86,7 +86,7 @@ def mapped(kind: Any, of: TableConfig | None = None) -> Mapped:
 def test_every_type_of_sql_server_has_its_spark_type(
     kind: Any, spark: str, loses: str, *, optional: bool
 ) -> None:
-    """In every mode of the connector, required or nullable, and what is lost is said."""
+    """In every mode of the connector, required or nullable; losses are named."""
     result = mapped(nullable(kind) if optional else kind)
     assert (str(result.spark), result.loses) == (spark, loses)
 
@@ -317,7 +317,7 @@ def test_a_declaration_that_would_lose_or_falsify_is_refused(kind: Any, declared
 
 
 def test_arrays_maps_and_structs_stay_typed() -> None:
-    """And what is inside them is converted like a column."""
+    """Their elements are converted like columns."""
     point = {"type": "record", "name": "P", "fields": [{"name": "at", "type": nullable(NANO)}]}
     kind = {"type": "array", "items": nullable({"type": "map", "values": point})}
     result = mapped(kind)

@@ -64,7 +64,7 @@ def unordered(kind: SparkType | None) -> object:
 
 @given(types())
 def test_a_type_is_read_as_it_was_written(kind: SparkType) -> None:
-    """Whatever its fields are called."""
+    """For any names of its fields."""
     assert parse_ddl(str(kind)) == kind
 
 
@@ -175,7 +175,7 @@ def test_widening_does_not_ask_which_came_first(one: SparkType, other: SparkType
 
 @given(COMPARABLE, COMPARABLE)
 def test_the_wider_type_is_wide_enough(one: SparkType, other: SparkType) -> None:
-    """What was widened once is not widened again by the same types."""
+    """The same types widen a column only once."""
     wide = widest(one, other)
     if wide is not None:
         assert widest(wide, one) == widest(wide, other) == wide

@@ -1,4 +1,4 @@
-"""SQL as a value: whatever a name or a text holds, it stays one name or one text."""
+"""SQL as a value: any name stays one name, and any text one text."""
 
 import re
 
@@ -91,7 +91,7 @@ def test_a_word_is_a_word(name: str) -> None:
 
 
 def test_conditions_are_joined_flat_and_never_null() -> None:
-    """Without depth, whatever their number."""
+    """Without depth, for any number of them."""
     conditions = [sql("a"), sql("b")]
     assert str(any_true([])) == "false"
     assert str(any_true(conditions[:1])) == "coalesce(a, false)"

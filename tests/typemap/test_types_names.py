@@ -1,4 +1,4 @@
-"""What names mean: of structures, of vendors, and what a type loses or merges."""
+"""The meaning of names: of structures and of vendors; and the losses and merges of types."""
 
 import json
 from typing import Any
