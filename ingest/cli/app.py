@@ -35,6 +35,8 @@ app = App(
     help="Change events from databases become Apache Hudi tables that equal their sources.",
     # Markdown takes rich 0.1 s to import, and the list of commands has none.
     help_format="plaintext",
+    # Else cyclopts exits with 130 itself, also after SIGTERM.
+    suppress_keyboard_interrupt=False,
 )
 for _name, _sort_key, _help in COMMANDS:
     app.command(f"ingest.cli.{_name}:app", name=_name, help=_help, sort_key=_sort_key)

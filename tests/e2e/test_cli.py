@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -297,3 +299,24 @@ def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> 
     assert (customers["outcome"], customers["applied"]["upserted"]) == ("committed", 60)
     assert (orders["outcome"], orders["rejected"]) == ("failed", 1)
     assert f"{topics['orders'].name}-0-1: value: magic byte 0x07" in orders["error"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
+def test_a_signal_before_the_first_table_has_its_exit_code(
+    here: Path, number: signal.Signals, code: int
+) -> None:
+    """A scheduler's SIGTERM is temporary at any time, Ctrl-C is 130; here a table file hangs."""
+    (here / "tables").mkdir()
+    os.mkfifo(here / "tables" / "t.toml")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ingest", "run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 60
+    while "wait_for_partner" not in Path(f"/proc/{process.pid}/wchan").read_text():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.send_signal(number)
+
+    assert "Traceback" not in process.communicate(timeout=60)[1]
+    assert process.returncode == code
