@@ -119,7 +119,9 @@ def errors_page() -> str:
     _same("[errors] of words.toml", result, WORDS["errors"])
     parts = ["# Errors", GENERATED, _head("errors")]
     for base in KINDS_OF_ERRORS:
-        parts += [f"## Exit code {base.exit_code}", inspect.cleandoc(base.__doc__ or "")]
+        title = f"Exit code {base.exit_code}"
+        meaning = inspect.cleandoc(base.__doc__ or "").removesuffix(f"{title}.").rstrip()
+        parts += [f"## {title}", meaning]
         parts += [_error(item) for item in result.values() if issubclass(item, base)]
     return _page(parts)
 
