@@ -119,9 +119,12 @@ torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of
 	$(BIN)/python torture/run.py
 
 ##@ The product
-.PHONY: demo bench
+.PHONY: demo bench bench-peers
 demo: setup ## turn recorded events into Hudi tables, on a real local broker and registry
 	@$(BIN)/python demo/demo.py
 
 bench: setup ## run the measurements that the pages quote
 	$(BIN)/python bench/run.py
+
+bench-peers: setup ## run ingest and two peers side by side, and print the table of docs/performance.md; an hour
+	$(BIN)/python bench/side_by_side.py

@@ -15,6 +15,8 @@ KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}
 )
 PARTITION_TYPES: Final = frozenset({"int", "bigint", "string", "boolean", "date"})
+ROW_WRITER_TYPES: Final = KEY_TYPES - {"timestamp", "timestamp_ntz", "binary"}
+"""Key types with the same text in Hudi's row writer and in its upserts."""
 UNSAFE_PARTITIONS: Final = ("", ".", "..", "__HIVE_DEFAULT_PARTITION__")
 """Texts without a folder of their own: the row would be lost, or its column read back as null."""
 
@@ -29,6 +31,12 @@ def unsafe_key_type(ddl: str) -> str | None:
     if kind in ("tinyint", "smallint"):
         return "Hudi stores it as int; cast it before"
     return "a record key needs one plain value"
+
+
+def is_row_writer_key(ddl: str) -> bool:
+    """Whether Hudi's row writer makes the key that upserts look for."""
+    kind = ddl.lower()
+    return kind in ROW_WRITER_TYPES or kind.startswith("decimal(")
 
 
 def unsafe_key_change(present: str, incoming: str) -> str | None:

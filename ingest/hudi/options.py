@@ -1,9 +1,10 @@
 """The Hudi options of one write: those that ingest decides, tunes by rule, or takes from the table file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from ingest.errors import TableFileError
+from ingest.hudi.keys import is_row_writer_key
 from ingest.hudi.ledger import PREFIX
 from ingest.hudi.owned import refusal
 from ingest.tables import TableConfig, Target
@@ -55,6 +56,8 @@ OWNED: Final[Mapping[str, str]] = {
 MARKER: Final = "hoodie.payload.delete.marker"
 KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}
 """A table that keeps every change, or marks deleted rows, keeps deletes as rows."""
+ROW_WRITER: Final[Mapping[str, str]] = {"hoodie.datasource.write.row.writer.enable": "true"}
+"""A first load without Avro on the way, see `uses_row_writer`."""
 REWRITE: Final[Mapping[str, str]] = {
     OPERATION: "insert_overwrite_table",
     # Without it, the older schema has to fit the newer one, as for files that stay (HUDI-5646).
@@ -79,6 +82,16 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
         OPERATION: table.target.first_load if operation == "load" else "upsert",
         **(REWRITE if operation == "overwrite" else {}),
     }
+
+
+def uses_row_writer(table: TableConfig, key_types: Iterable[str]) -> bool:
+    """Whether Spark's own rows can be written in the first load, without a detour over Avro.
+
+    Not where the row writer makes other keys than upserts, nor into partitions, whose folders it may name
+    otherwise.
+    """
+    is_bulk = table.target.first_load == "bulk_insert" and not table.target.partition_by
+    return is_bulk and all(map(is_row_writer_key, key_types))
 
 
 def keeps_deletes(target: Target) -> bool:

@@ -31,7 +31,16 @@ from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
 from ingest.hudi.metaclient import lake_errors, open_client, properties_of, remove_incomplete_table
 from ingest.hudi.option_values import check_values
-from ingest.hudi.options import DELETE, OP, OPERATION, Operation, hudi_options, keeps_deletes
+from ingest.hudi.options import (
+    DELETE,
+    OP,
+    OPERATION,
+    ROW_WRITER,
+    Operation,
+    hudi_options,
+    keeps_deletes,
+    uses_row_writer,
+)
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
 from ingest.java import jvm_of
 from ingest.log import logger
@@ -186,6 +195,10 @@ class HudiTable:
         if operation != "load":
             self.check_file(table)
         options = hudi_options(table, key_columns, operation)
+        if operation == "load" and uses_row_writer(
+            table, (rows.schema[name].dataType.simpleString() for name in key_columns)
+        ):
+            options |= ROW_WRITER
         if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
         stored = (ddl for _, ddl, _ in self.fields() or ())

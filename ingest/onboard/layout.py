@@ -18,18 +18,17 @@ class TableLayout:
 
     index: Literal["bucket", "global_simple"]
     buckets: int
-    first_load: Literal["upsert", "bulk_insert"]
     reason: str
 
 
 def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: Sequence[str]) -> TableLayout:
-    """Choose index, buckets and first load: all three are fixed when the table is created."""
+    """Choose index and buckets: both are fixed when the table is created."""
     buckets = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
     if not partition_by:
         size = f"{buckets} for {expected_rows:,} expected rows, about a million each, 2 to 256"
-        return TableLayout("bucket", buckets, "upsert", f"no key lookup a commit; buckets: {size}")
+        return TableLayout("bucket", buckets, f"no key lookup a commit; buckets: {size}")
     if set(partition_by) <= set(key_columns):
         reason = "partitioned inside the key: no key lookup; buckets count in each partition"
-        return TableLayout("bucket", 2, "upsert", reason)
+        return TableLayout("bucket", 2, reason)
     reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
-    return TableLayout("global_simple", buckets, "bulk_insert", reason)
+    return TableLayout("global_simple", buckets, reason)

@@ -265,7 +265,7 @@ def _describe(
     messages = sum(mark.end - mark.begin for mark in marks.values()) if marks else 0
     layout = choose_target(messages, (), names)
     mode = table.target.mode
-    target = Target(mode=mode, index=layout.index, buckets=layout.buckets, first_load=layout.first_load)
+    target = Target(mode=mode, index=layout.index, buckets=layout.buckets)
     return Onboarded(
         table.topic,
         "new",

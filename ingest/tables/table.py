@@ -106,10 +106,10 @@ class Target:
         },
     )
     first_load: Literal["upsert", "bulk_insert"] = attrs.field(
-        default="upsert",
+        default="bulk_insert",
         metadata={
-            "help": "How to write the first commit. `bulk_insert` neither sorts nor merges: faster for large "
-            "tables."
+            "help": "How to write the first commit. `bulk_insert` merges nothing, as the table is empty, and "
+            "writes Spark's own rows where the types of the key allow it; `upsert` costs more."
         },
     )
     truncate: Literal["apply", "ignore", "fail"] = attrs.field(

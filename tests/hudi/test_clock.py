@@ -111,7 +111,7 @@ def test_a_jvm_that_also_writes_in_local_time_is_refused(tmp_path: Path) -> None
         [sys.executable, "-c", EAST, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
     )
 
-    assert re.match(
-        r"75 table ours: this JVM wrote another Hudi table at instant \d{17}, 32[34]\d\d s ahead of UTC\. ",
+    assert re.search(
+        r"(?m)^75 table ours: this JVM wrote another Hudi table at instant \d{17}, 32[34]\d\d s ahead",
         done.stdout,
     ), done.stderr[-2000:]

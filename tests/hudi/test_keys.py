@@ -57,14 +57,30 @@ def test_a_key_of_every_safe_type_finds_its_row_again(lake: "Lake", ddl: str) ->
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("ddl", ["timestamp", "binary"])
-def test_a_first_load_by_bulk_insert_writes_the_keys_that_upserts_look_for(lake: "Lake", ddl: str) -> None:
-    """Hudi's row writer makes other keys of these two types than upsert does; it is off."""
-    table = lake.table("bulk", index="global_simple", partition_by=("p",), first_load="bulk_insert")
+@pytest.mark.parametrize("ddl", ["timestamp", "binary", "int"])
+def test_a_first_load_into_partitions_writes_the_keys_that_upserts_look_for(lake: "Lake", ddl: str) -> None:
+    """Hudi's row writer is off there."""
+    table = lake.table("bulk", index="global_simple", partition_by=("p",))
     lake.commit(table, batch(lake.spark, ddl, "1"))
     lake.commit(table, batch(lake.spark, ddl, "2"))
 
     assert lake.rows(table, "at", "_cdc_position") == [(at, "2") for at in range(len(VALUES[ddl]))]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("ddl", VALUES)
+def test_both_first_loads_write_the_same_keys(lake: "Lake", ddl: str, kind: str) -> None:
+    """By the row writer where the key's type allows it; keys of two columns also."""
+    for number, keys in enumerate([("id",), ("id", "at")]):
+        key_sets = []
+        for first_load in ("upsert", "bulk_insert"):
+            table = lake.table(f"{first_load}{number}", type=kind, first_load=first_load)
+            lake.commit(table, batch(lake.spark, ddl, "1"), keys)
+            lake.commit(table, batch(lake.spark, ddl, "2"), keys)
+            assert lake.rows(table, "at", "_cdc_position") == [(at, "2") for at in range(len(VALUES[ddl]))]
+            key_sets.append(lake.rows(table, "_hoodie_record_key", "at"))
+        assert key_sets[0] == key_sets[1]
 
 
 @pytest.mark.spark

@@ -110,7 +110,9 @@ def test_a_failure_after_the_commit_counts_as_committed(
     lake: "Lake", entry: Callable[[int], LedgerEntry]
 ) -> None:
     """Compaction finds a broken file behind the commit: rows and offsets are in, and a warning is given."""
-    table = attrs.evolve(lake.table("after", type="mor", buckets=1), hudi=lake.SHORT_MEMORY)
+    table = attrs.evolve(
+        lake.table("after", type="mor", buckets=1, first_load="upsert"), hudi=lake.SHORT_MEMORY
+    )
     path = lake.path(table)
     for run in range(1, 6):
         lake.commit(table, lake.changes(DDL, ("u", str(run), 1, run)))

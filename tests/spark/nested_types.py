@@ -26,9 +26,13 @@ VALUES = {
     "timestamp": "timestamp'1850-01-01 00:00:00.123456Z'",
     "ntz": "timestamp_ntz'2024-03-10 02:30:00.123456'",
     "decimal": "cast('1.25' as decimal(38,10))",
+    "money": "cast('1.25' as decimal(9,2))",
+    "fee": "cast('-1.250000' as decimal(18,6))",
 }
+DDL = {"ntz": "timestamp_ntz", "decimal": "decimal(38,10)", "money": "decimal(9,2)", "fee": "decimal(18,6)"}
 SHAPES = {
     "array": "array({0}, cast(null as {1}))",
+    "plain": "{0}",
     "map": "map('k', {0})",
     "struct": "named_struct('a', {0}, 'b', cast(null as {1}))",
     "deep": "array(named_struct('m', map('k', array({0}))))",
@@ -42,13 +46,13 @@ NAMESAKES = {
         'a', cast(1 as decimal(38,10)), 'b', named_struct('a', cast(2 as decimal(5,1)))))""",
 }
 COLUMNS = NAMESAKES | {
-    f"{shape}_{name}": template.format(value, "timestamp_ntz" if name == "ntz" else _ddl)
+    f"{shape}_{name}": template.format(value, DDL.get(name, name))
     for shape, template in SHAPES.items()
     for name, value in VALUES.items()
-    for _ddl in ["decimal(38,10)" if name == "decimal" else name]
 }
 COMMITS = 4
-TARGETS = [(kind, index) for kind in ("cow", "mor") for index in ("bucket", "global_simple")]
+LOADS = [("bucket", "bulk_insert"), ("bucket", "upsert"), ("global_simple", "bulk_insert")]
+TARGETS = [(kind, *load) for kind in ("cow", "mor") for load in LOADS]
 MONEY = "cast(1.5 as decimal(9,2))"
 CHANGES = [
     "select 'c' as _cdc_op, '0' as _cdc_position, id, 1 as v, 'a' as w from values (1), (2), (3) as t(id)",
@@ -69,14 +73,14 @@ CHANGED = f"""
 """
 
 
-def table_of(name: str, kind: str, index: str) -> TableConfig:
+def table_of(name: str, kind: str, index: str, first_load: str) -> TableConfig:
     """Return a table file; a merge-on-read table is compacted after every second commit."""
     return TableConfig(
-        name=f"{name}_{kind}_{index}",
+        name=f"{name}_{kind}_{index}_{first_load}",
         topic=Topic("s.dbo.t"),
         dialect="sqlserver",
         subjects=Subjects(value=Subject("s.dbo.t-value")),
-        target=Target(type=kind, index=index, buckets=1),  # type: ignore[arg-type]
+        target=Target(type=kind, index=index, buckets=1, first_load=first_load),  # type: ignore[arg-type]
         hudi={"hoodie.compact.inline.max.delta.commits": "2"} if kind == "mor" else {},
     )
 
@@ -99,9 +103,9 @@ def entry(table: TableConfig, number: int) -> LedgerEntry:
     return LedgerEntry(f"run-{number}", table.topic, offsets, offsets)
 
 
-def write(spark: SparkSession, lake: Path, kind: str, index: str) -> list[str]:
+def write(spark: SparkSession, lake: Path, *target: str) -> list[str]:
     """Commit every type several times; return the columns with another value than was written."""
-    table = table_of("nested", kind, index)
+    table = table_of("nested", *target)
     stored = HudiTable(spark, str(lake / table.name))
     values = ", ".join(f"{sql} as {name}" for name, sql in COLUMNS.items())
     expected = spark.sql(f"select {values}")
@@ -119,9 +123,9 @@ def write(spark: SparkSession, lake: Path, kind: str, index: str) -> list[str]:
     ]
 
 
-def change(spark: SparkSession, lake: Path, kind: str, index: str) -> list[str]:
+def change(spark: SparkSession, lake: Path, *target: str) -> list[str]:
     """Change a table's columns and rows; return the table's name if its rows are wrong."""
-    table = table_of("changed", kind, index)
+    table = table_of("changed", *target)
     stored = HudiTable(spark, str(lake / table.name))
     for number, rows in enumerate(CHANGES):
         commit(stored, table, spark.sql(rows), number)

@@ -61,6 +61,7 @@ def test_the_first_jvm_writes_an_archive_and_the_second_maps_it(tmp_path: Path) 
 
     assert (first[0], second[0], cut_off[0], third[0]) == ("3", "3", "3", "3")
     assert RECORD in first
+    assert "dump" not in " ".join(first)
     assert f"{MAP}{archive}" in second
     assert f"{MAP}{archive}" in third
     assert not any(MAP in option for option in cut_off)

@@ -1,6 +1,8 @@
 package io.hudicdc.ingest;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,6 +34,7 @@ public final class ClassArchive {
     }
 
     private static void write(Path path, Path failure) {
+        System.setOut(new PrintStream(OutputStream.nullOutputStream())); // Java's own word that it dumps
         Path unfinished =
                 path.resolveSibling(path.getFileName() + "." + ProcessHandle.current().pid());
         try {

@@ -1,0 +1,274 @@
+"""Runs of `ingest` and two peers side by side: `make bench-peers`, or `python bench/side_by_side.py LINE…`.
+
+Whole processes, one after the other in turn, by CPU seconds of all descendants (`peers/measure.py`).  The
+peers are those that an outside review measured with, unchanged:
+
+- `peers/peer_handwritten.py`: a PySpark job as an engineer writes it for one topic and one table;
+- `peers/peer_floor.py`: the rows, decoded beforehand, through Hudi's upsert with default options.
+
+Every table is read back and compared with the generator's count of rows and sum of amounts.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import attrs
+
+from ingest.artifacts import spark_jars
+from ingest.local.servers import Addresses, down, up
+from ingest.spark.session import start_session
+
+PEERS: Final = Path(__file__).with_name("peers")
+ROUNDS: Final = int(os.environ.get("ROUNDS", "3"))
+HEAP: Final = "3g"
+KINDS: Final = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
+
+
+@attrs.frozen
+class Load:
+    """A topic as a line finds it: rows that are in the table already, and rows that wait."""
+
+    topic: str
+    before: int
+    waiting: int
+    keys: int
+
+
+BIG: Final = Load("pg.shop.big", 0, 1_000_000, 600_000)
+CHANGES: Final = Load("pg.shop.big", 1_000_000, 200_000, 600_000)
+SMALL: Final = Load("pg.shop.small", 10_000, 1_000, 10_000)
+
+
+@attrs.frozen
+class Line:
+    """A line of the table: its work, the type of the table, and the ratio to keep."""
+
+    work: str
+    load: Load
+    kind: str
+    wanted: float
+
+
+LINES: Final = {
+    "load-cow": Line("1,000,000 events into an empty COW table", BIG, "cow", 0.45),
+    "load-mor": Line("1,000,000 events into an empty MOR table", BIG, "mor", 0.40),
+    "changes-cow": Line("200,000 changes over these, COW", CHANGES, "cow", 0.50),
+    "changes-mor": Line("200,000 changes over these, MOR", CHANGES, "mor", 0.25),
+    "small": Line("1,000 changes over 10,000 rows, cold process", SMALL, "cow", 0.35),
+}
+
+
+@attrs.define
+class Deployment:
+    """Servers, topics, and a folder for the tables of each job."""
+
+    root: Path
+    servers: Addresses
+    oracles: dict[str, dict[str, Any]] = attrs.Factory(dict)
+
+    def generate(self, load: Load, first: int, rows: int) -> None:
+        """Produce the rows from `first` on; keep what the table must hold then."""
+        shares = ["--delete", "0.125", "--partitions", "4", "--keys", str(load.keys)]
+        command = [PEERS / "gen_debezium_pg.py", *self.addresses(), "--topic", load.topic, *shares]
+        done = run([*command, "--first", str(first), "--rows", str(rows)])
+        self.oracles[load.topic] = json.loads(done.splitlines()[-1])
+
+    def addresses(self) -> list[str]:
+        """Return the options that name the servers."""
+        return ["--bootstrap", self.servers.bootstrap_servers, "--registry", self.servers.registry_url]
+
+    def measure(self, label: str, command: Sequence[object]) -> dict[str, float]:
+        """Run a command to its end, orphans included; return its CPU and wall seconds and its memory."""
+        run([PEERS / "measure.py", label, sys.executable, *command], cwd=self.root)
+        figures: dict[str, float] = json.loads((self.root / "results.jsonl").read_text().splitlines()[-1])
+        return figures
+
+    def ours(self, lake: str, line: Line) -> list[object]:
+        """Return the command of a run of `ingest`."""
+        options = ["--settings", self.root / "ingest.toml", "--tables", self.root / f"tables-{line.kind}"]
+        table = line.load.topic.replace(".", "_")
+        return ["-m", "ingest", "run", table, *options, "--lake", self.root / lake, "--json"]
+
+    def handwritten(self, lake: str, line: Line) -> list[object]:
+        """Return the command of the hand-written job."""
+        table = self.root / lake / line.load.topic.replace(".", "_")
+        return [
+            PEERS / "peer_handwritten.py", *self.addresses(), "--topic", line.load.topic, "--table", table,
+            "--key", "id", "--ordering", "lsn", "--jars", peer_jars(), "--heap", HEAP,
+            "--type", KINDS[line.kind],
+        ]  # fmt: skip
+
+    def floor(self, lake: str, line: Line) -> list[object]:
+        """Return the command of the floor, over rows that `prepare` decoded."""
+        table = self.root / lake / line.load.topic.replace(".", "_")
+        return [
+            PEERS / "peer_floor.py", "run", "--parquet", self.root / "flat", "--table", table,
+            "--jars", peer_jars(), "--heap", HEAP, "--type", KINDS[line.kind],
+        ]  # fmt: skip
+
+
+def run(command: Sequence[object], cwd: Path | None = None) -> str:
+    """Run a command; its last lines show if it fails."""
+    words = [str(word) for word in command]
+    python = [] if words[0] == sys.executable else [sys.executable]
+    done = subprocess.run([*python, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def peer_jars() -> str:
+    """Return the jars of a job without `ingest`."""
+    return ",".join(str(jar) for jar in spark_jars() if not jar.name.startswith("ingest-"))
+
+
+@contextmanager
+def deployed() -> Iterator[Deployment]:
+    """Start servers, generate the topics, write settings and table files, and leave a class archive."""
+    with tempfile.TemporaryDirectory(prefix="bench-peers-") as folder:
+        root = Path(folder)
+        os.environ["XDG_CACHE_HOME"] = str(root / "cache")
+        try:
+            deployment = Deployment(root, up(root / "servers"))
+            (root / "ingest.toml").write_text(
+                f'[registry]\nurl = "{deployment.servers.registry_url}"\n'
+                f'[kafka]\nbootstrap_servers = "{deployment.servers.bootstrap_servers}"\n'
+                f'[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "{HEAP}"\n'
+            )
+            yield deployment
+        finally:
+            down(root / "servers")
+
+
+def onboard(deployment: Deployment, topic: str) -> None:
+    """Write the table file of a topic, once for COW and once for MOR."""
+    root = deployment.root
+    for kind in KINDS:
+        folder = root / f"tables-{kind}"
+        run(["-m", "ingest", "onboard", topic, "--settings", root / "ingest.toml", "--tables", folder])
+        file = folder / f"{topic.replace('.', '_')}.toml"
+        file.write_text(file.read_text().replace('\ntype = "cow"', f'\ntype = "{kind}"'))
+
+
+def measure_line(deployment: Deployment, name: str) -> dict[str, list[dict[str, float]]]:
+    """Run each job in turn, each over a copy of the tables that it left before; compare every table."""
+    line = LINES[name]
+    jobs: dict[str, Callable[[str, Line], list[object]]] = {
+        "ingest": deployment.ours,
+        "hand-written": deployment.handwritten,
+    }
+    if not line.load.before:
+        jobs["floor"] = deployment.floor
+    figures: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
+    for number in range(ROUNDS):
+        for job, command in jobs.items():
+            lake = f"{name}-{job}-{number}"
+            base = deployment.root / f"base-{line.load.topic}-{line.kind}-{job}"
+            if base.exists():
+                shutil.copytree(base, deployment.root / lake)
+            figures[job].append(deployment.measure(lake, command(lake, line)))
+            print(f"  {name} {job}: {figures[job][-1]}", flush=True)
+            check(deployment, lake, line.load.topic)
+            shutil.rmtree(deployment.root / lake)
+    return figures
+
+
+def prepare(deployment: Deployment, names: Sequence[str]) -> None:
+    """Fill the tables that the measured runs of some lines begin with, and checkpoints with them."""
+    for line in (LINES[name] for name in names):
+        for job in (deployment.ours, deployment.handwritten):
+            label = "ingest" if job == deployment.ours else "hand-written"
+            lake = f"base-{line.load.topic}-{line.kind}-{label}"
+            if not (deployment.root / lake).exists():
+                deployment.measure(lake, job(lake, line))
+
+
+def check(deployment: Deployment, lake: str, topic: str) -> None:
+    """Compare a table with the generator's count and sum.  Paths in a copied checkpoint are relative."""
+    done = run([__file__, "--check", deployment.root / lake / topic.replace(".", "_")])
+    rows, amount = done.splitlines()[-1].split()
+    oracle = deployment.oracles[topic]
+    if (int(rows), amount) != (oracle["alive"], oracle["sum_amount"]):
+        sys.exit(f"{lake}: {rows} rows, {amount}; the source has {oracle['alive']}, {oracle['sum_amount']}")
+
+
+def print_table_facts(path: str) -> None:
+    """Print the rows of a table and the sum of their amounts."""
+    spark = start_session("check", "local[2]", {}, spark_jars(), is_short=True)
+    (row,) = spark.read.format("hudi").load(path).selectExpr("count(*)", "sum(amount)").collect()
+    print(row[0], row[1])
+    spark.stop()
+
+
+def print_line(name: str, figures: dict[str, list[dict[str, float]]]) -> None:
+    """Print the medians of a line, and their ratios."""
+    line = LINES[name]
+    cpu = {job: median(run["cpu_s"] for run in runs) for job, runs in figures.items()}
+    wall = {job: median(run["wall_s"] for run in runs) for job, runs in figures.items()}
+    hand = "hand-written"
+    cells = [f"{cpu[job]:.1f} / {wall[job]:.1f}" if job in cpu else "" for job in ("ingest", hand, "floor")]
+    ratios = f"{cpu['ingest'] / cpu[hand]:.2f} / {wall['ingest'] / wall[hand]:.2f}"
+    print(f"| {line.work} | {' | '.join(cells)} | {ratios} | {line.wanted:.2f} |", flush=True)
+
+
+def idle(deployment: Deployment) -> None:
+    """Print the cost of `status` and of a run that finds nothing new, over the last small table."""
+    line, lake = LINES["small"], "idle"
+    base = deployment.root / "base-pg.shop.small-cow-ingest"
+    shutil.copytree(base, deployment.root / lake)
+    run([sys.executable, *deployment.ours(lake, line)], cwd=deployment.root)
+    status = [word if word != "run" else "status" for word in deployment.ours(lake, line)]
+    for work, command in (("`ingest status`, one table", status), ("a run with nothing new", None)):
+        words = command or deployment.ours(lake, line)
+        runs = [deployment.measure(f"idle-{number}", words) for number in range(ROUNDS)]
+        cpu, wall = (median(run[unit] for run in runs) for unit in ("cpu_s", "wall_s"))
+        print(f"| {work} | {cpu:.1f} / {wall:.1f} | | | | |", flush=True)
+
+
+def main(names: Sequence[str]) -> None:
+    """Measure lines, all by default, and print the table of CPU and wall seconds."""
+    chosen = [name for name in LINES if not names or name in names]
+    started = time.strftime("%Y-%m-%d")
+    with deployed() as deployment:
+        deployment.generate(SMALL, 0, SMALL.before)
+        onboard(deployment, SMALL.topic)
+        prepare(deployment, ["small"])  # the first run leaves the class archive
+        deployment.generate(SMALL, SMALL.before, SMALL.before + SMALL.waiting)
+        results = {}
+        if loads := [name for name in chosen if LINES[name].load.topic == BIG.topic]:
+            deployment.generate(BIG, 0, BIG.waiting)
+            onboard(deployment, BIG.topic)
+            flat = ["--topic", BIG.topic, "--parquet", deployment.root / "flat", "--jars", peer_jars()]
+            run([PEERS / "peer_floor.py", "prepare", *deployment.addresses(), *flat])
+            results |= {name: measure_line(deployment, name) for name in loads if name.startswith("load")}
+            changes = [name for name in loads if name.startswith("changes")]
+            prepare(deployment, changes)
+            if changes:
+                deployment.generate(BIG, CHANGES.before, CHANGES.before + CHANGES.waiting)
+            results |= {name: measure_line(deployment, name) for name in changes}
+        if "small" in chosen:
+            results["small"] = measure_line(deployment, "small")
+        cores = os.cpu_count()
+        print(f"\nCPU / wall seconds, medians of {ROUNDS}, {started}, {cores} cores, heap {HEAP}\n")
+        print("| work | ingest | hand-written | floor | ingest / hand-written | wanted |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for name, figures in results.items():
+            print_line(name, figures)
+        idle(deployment)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--check"]:
+        print_table_facts(sys.argv[2])
+    else:
+        main(sys.argv[1:])
