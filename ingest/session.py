@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from ingest import avro
 from ingest.artifacts import cache_folder, spark_jars
@@ -62,6 +62,10 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
     java = LazyModule("ingest.java")
     following = LazyModule("ingest.run.follow")
+
+
+MANY_MESSAGES: Final = 3_000_000
+"""Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
 
 
 def silent(table: str, step: str) -> None:
@@ -321,7 +325,8 @@ class Session:
     ) -> "context.Run":
         """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
 
-        def start_spark() -> "SparkSession":
+        def start_spark(messages: int) -> "SparkSession":
+            self._is_short = self._is_short and messages <= MANY_MESSAGES
             progress("", "starting Spark")
             return self.spark
 

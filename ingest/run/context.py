@@ -60,16 +60,19 @@ class Run:
     settings: Settings
     files: LakeFiles
     """The tables as far as their files answer without a JVM."""
-    start_spark: "Callable[[], SparkSession]"
+    start_spark: "Callable[[int], SparkSession]"
+    """Starts a JVM for a number of messages."""
     open_registry: "Callable[[], Registry]"
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
+    waiting: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Messages to read by table, as far as known before Spark starts."""
 
     @cached_property
     def spark(self) -> "SparkSession":
         """The Spark session, started at its first use."""
-        return self.start_spark()
+        return self.start_spark(sum(self.waiting.values()))
 
     @cached_property
     def registry(self) -> Registry:

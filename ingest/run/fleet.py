@@ -95,7 +95,7 @@ class Fleet(Generic[T]):
         if spark is None:
             return False
         logger(__name__).warning("jvm.restarted", cause=cause)
-        self.run = attrs.evolve(self.run, start_spark=lambda: spark)
+        self.run = attrs.evolve(self.run, start_spark=lambda _: spark)
         return True
 
     def _attempt(self, table: TableConfig) -> T | IngestError:

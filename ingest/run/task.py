@@ -42,6 +42,7 @@ class RunTask:
         marks = self.watermarks.of(table.topic)
         start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         if not start.ranges.is_empty:
+            run.waiting[table.name] = start.ranges.span
             return None
         seconds = time.monotonic() - started
         return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
