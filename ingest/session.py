@@ -1,5 +1,6 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
+import sys
 import uuid
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
@@ -338,9 +339,18 @@ class Session:
 
     def _default_fs(self) -> str:
         """Return Hadoop's file system of paths without a scheme; ask Spark if it has started."""
-        if self._given is not None or "_session" in self.__dict__:
+        if not self._has_spark():
+            return local_files.default_fs(self.settings.spark.conf)
+        try:
             return str(java.hadoop_of(self._session).get("fs.defaultFS"))
-        return local_files.default_fs(self.settings.spark.conf)
+        except Exception:  # noqa: BLE001  a JVM that has ended: the tables report it
+            return ""
+
+    def _has_spark(self) -> bool:
+        """Whether a Spark session is there already, of the caller or of this process."""
+        if self._given is not None or "_session" in self.__dict__:
+            return True
+        return "pyspark" in sys.modules and pyspark_sql.SparkSession.getActiveSession() is not None
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
