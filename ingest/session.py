@@ -1,32 +1,29 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
-import sys
 import uuid
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from ingest import avro
-from ingest.artifacts import cache_folder, spark_jars
 from ingest.compile.describe import Description, describe
 from ingest.errors import IngestError, JvmEndedError, SettingsError
-from ingest.jdk import find_java
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import Registered, Registry, open_registry, suggesting
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
+from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
 from ingest.tables import Format, TableConfig, read_all
 
 if TYPE_CHECKING:
-    from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
     from ingest import java
-    from ingest.hudi import catalog, lake, lake_files, local_files
+    from ingest.hudi import lake, lake_files, local_files
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.operations import offsets, versions
@@ -45,14 +42,8 @@ if TYPE_CHECKING:
     from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
-    from ingest.spark import class_archive
-    from ingest.spark import process as spark_process
-    from ingest.spark import session as spark_session
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
-    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
-    spark_process = LazyModule("ingest.spark.process")
-    class_archive = LazyModule("ingest.spark.class_archive")
-    catalog, lake = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.lake")
+    lake = LazyModule("ingest.hudi.lake")
     kafka_signal = LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
@@ -63,10 +54,6 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
     java = LazyModule("ingest.java")
     following = LazyModule("ingest.run.follow")
-
-
-MANY_MESSAGES: Final = 3_000_000
-"""Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
 
 
 def silent(table: str, step: str) -> None:
@@ -85,10 +72,7 @@ class Session:
 
     def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
         self.settings = settings
-        self._given = spark
-        self._started = False
-        self._is_short = True
-        """Whether a JVM that is started here ends soon."""
+        self._driver = Driver(settings, spark)
 
     @classmethod
     def open(
@@ -114,8 +98,8 @@ class Session:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Close; raises `JvmEndedError` where a call failed because the JVM has ended."""
-        ended = isinstance(error, Exception) and "_session" in self.__dict__ and not self._process.is_alive()
-        cause = self._process.cause() if ended else ""
+        ended = isinstance(error, Exception) and self._driver.is_open and not self._driver.process.is_alive()
+        cause = self._driver.process.cause() if ended else ""
         self.close()
         if ended and not isinstance(error, IngestError):
             raise JvmEndedError("", cause=cause) from error
@@ -124,59 +108,17 @@ class Session:
         """Close what this session opened."""
         if "registry" in self.__dict__:
             self.registry.close()
-        if self._started:
-            spark_process.stop_session(self._session)
-
-    @property
-    def _process(self) -> "spark_process.SparkProcess":
-        """The JVM of the Spark session; one that was started here can be replaced."""
-        return spark_process.SparkProcess(self._session, self._start_again if self._started else None)
-
-    def _start_again(self) -> "SparkSession":
-        for name in ("spark", "_session"):
-            self.__dict__.pop(name, None)
-        return self.spark
+        self._driver.close()
 
     @cached_property
     def registry(self) -> Registry:
         """The registry, live or a folder."""
         return open_registry(self.settings.registry)
 
-    @cached_property
+    @property
     def spark(self) -> "SparkSession":
-        """The Spark session of this deployment, in UTC."""
-        if self.settings.lake.database:
-            catalog.check_catalog(self._session)
-        return self._session
-
-    @cached_property
-    def _session(self) -> "SparkSession":
-        """Start a session, or take the existing one."""
-        if self._given is not None:
-            return spark_session.session_of(self._given)
-        spark, jars = self.settings.spark, self._jars
-        self._started = pyspark_sql.SparkSession.getActiveSession() is None
-        conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
-        return spark_session.start_session(
-            "ingest", spark.master, conf, jars, self._class_archive, is_short=self._is_short
-        )
-
-    @cached_property
-    def _jars(self) -> tuple[Path, ...]:
-        """The jars of a JVM that is started here; under spark-submit they are the submitter's."""
-        if spark_session.submitted():
-            return ()
-        folder = self.settings.spark.jars
-        return spark_jars() if folder is None else tuple(sorted(folder.glob("*.jar")))
-
-    @cached_property
-    def _class_archive(self) -> "class_archive.ClassArchive | None":
-        """The class-data archive for a JVM that is started here."""
-        spark = self.settings.spark
-        if not spark.class_archive or spark_session.submitted():
-            return None
-        java = find_java()
-        return class_archive.class_archive(java, spark.master, spark.conf, self._jars, cache_folder())
+        """The Spark session of this deployment, in UTC; starts Spark at its first use."""
+        return self._driver.session
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the table files, all or the named ones."""
@@ -250,7 +192,7 @@ class Session:
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
         tables, run = self.tables(names), self._run(progress, max_offsets)
-        return task.work_on_tables(run, tables, lambda: self._process, planning.PlanTask)
+        return task.work_on_tables(run, tables, lambda: self._driver.process, planning.PlanTask)
 
     def run(
         self,
@@ -266,9 +208,9 @@ class Session:
         `stop` it shows only there and in the report.
         """
         tables, run = self.tables(names), self._run(progress, max_offsets, stop)
-        report = task.run_tables(run, tables, lambda: self._process, raises_signal=stop is None)
-        if self._started and self._class_archive and any(table.instant for table in report.tables):
-            self._class_archive.write_at_exit(self._session)
+        report = task.run_tables(run, tables, lambda: self._driver.process, raises_signal=stop is None)
+        if any(table.instant for table in report.tables):
+            self._driver.leave_class_archive()
         return report
 
     def follow(
@@ -284,7 +226,7 @@ class Session:
         def run_once(stop: Stop) -> "RunReport":
             return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
 
-        self._is_short = False
+        self._driver.is_short = False
         return following.follow(run_once, interval_s)
 
     def status(
@@ -292,7 +234,7 @@ class Session:
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
         tables, run = self.tables(names), self._run(progress)
-        return task.work_on_tables(run, tables, lambda: self._process, statuses.StatusTask)
+        return task.work_on_tables(run, tables, lambda: self._driver.process, statuses.StatusTask)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; a commit in the table's history."""
@@ -327,7 +269,7 @@ class Session:
         """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
 
         def start_spark(messages: int) -> "SparkSession":
-            self._is_short = self._is_short and messages <= MANY_MESSAGES
+            self._driver.is_short &= messages <= MANY_MESSAGES
             progress("", "starting Spark")
             return self.spark
 
@@ -339,18 +281,12 @@ class Session:
 
     def _default_fs(self) -> str:
         """Return Hadoop's file system of paths without a scheme; ask Spark if it has started."""
-        if not self._has_spark():
+        if not self._driver.is_available:
             return local_files.default_fs(self.settings.spark.conf)
         try:
-            return str(java.hadoop_of(self._session).get("fs.defaultFS"))
+            return str(java.hadoop_of(self._driver.session).get("fs.defaultFS"))
         except Exception:  # noqa: BLE001  a JVM that has ended: the tables report it
             return ""
-
-    def _has_spark(self) -> bool:
-        """Whether a Spark session is there already, of the caller or of this process."""
-        if self._given is not None or "_session" in self.__dict__:
-            return True
-        return "pyspark" in sys.modules and pyspark_sql.SparkSession.getActiveSession() is not None
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

@@ -1,0 +1,114 @@
+"""The Spark session of a deployment: the caller's, the process's, or one started at its first use.
+
+Importing this module loads neither pyspark nor Spark: most of a deployment's work needs neither.
+"""
+
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from ingest.artifacts import cache_folder, spark_jars
+from ingest.jdk import find_java
+from ingest.lazy import LazyModule
+from ingest.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark import sql as pyspark_sql
+    from pyspark.sql import SparkSession
+
+    from ingest.hudi import catalog
+    from ingest.spark import class_archive
+    from ingest.spark import process as spark_process
+    from ingest.spark import session as spark_session
+else:
+    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
+    spark_process, class_archive = (
+        LazyModule("ingest.spark.process"),
+        LazyModule("ingest.spark.class_archive"),
+    )
+    catalog = LazyModule("ingest.hudi.catalog")
+
+MANY_MESSAGES: Final = 3_000_000
+"""Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
+
+
+@attrs.define(eq=False, slots=False)
+class Driver:
+    """Starts Spark when its session is first asked for, and ends what it started."""
+
+    settings: Settings
+    given: "SparkSession | None" = None
+    """A session that the caller owns."""
+    is_short: bool = True
+    """Whether a JVM that is started here ends soon."""
+    was_started: bool = attrs.field(default=False, init=False)
+    """Whether the session was started here."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a session already."""
+        return "_session" in self.__dict__
+
+    @property
+    def is_available(self) -> bool:
+        """Whether there is a session without a start: also the caller's, or one of this process."""
+        if self.given is not None or self.is_open:
+            return True
+        return "pyspark" in sys.modules and pyspark_sql.SparkSession.getActiveSession() is not None
+
+    @cached_property
+    def session(self) -> "SparkSession":
+        """The session, in UTC."""
+        if self.settings.lake.database:
+            catalog.check_catalog(self._session)
+        return self._session
+
+    @property
+    def process(self) -> "spark_process.SparkProcess":
+        """The JVM of the session; one that was started here can be replaced."""
+        return spark_process.SparkProcess(self._session, self._start_again if self.was_started else None)
+
+    def close(self) -> None:
+        """Stop the session if it was started here."""
+        if self.was_started:
+            spark_process.stop_session(self._session)
+
+    def leave_class_archive(self) -> None:
+        """Let the JVM write its archive when it ends, if it was started here and the archive is missing."""
+        if self.was_started and self._class_archive is not None:
+            self._class_archive.write_at_exit(self._session)
+
+    def _start_again(self) -> "SparkSession":
+        for name in ("session", "_session"):
+            self.__dict__.pop(name, None)
+        return self.session
+
+    @cached_property
+    def _session(self) -> "SparkSession":
+        if self.given is not None:
+            return spark_session.session_of(self.given)
+        spark = self.settings.spark
+        self.was_started = pyspark_sql.SparkSession.getActiveSession() is None
+        conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        return spark_session.start_session(
+            "ingest", spark.master, conf, self._jars, self._class_archive, is_short=self.is_short
+        )
+
+    @cached_property
+    def _jars(self) -> tuple[Path, ...]:
+        """The jars of a JVM that is started here; under spark-submit they are the submitter's."""
+        if spark_session.submitted():
+            return ()
+        folder = self.settings.spark.jars
+        return spark_jars() if folder is None else tuple(sorted(folder.glob("*.jar")))
+
+    @cached_property
+    def _class_archive(self) -> "class_archive.ClassArchive | None":
+        spark = self.settings.spark
+        if not spark.class_archive or spark_session.submitted():
+            return None
+        java = find_java()
+        return class_archive.class_archive(java, spark.master, spark.conf, self._jars, cache_folder())
