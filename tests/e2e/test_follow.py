@@ -12,6 +12,7 @@ from threading import Timer
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.java import jvm_of
 from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
@@ -42,6 +43,27 @@ def test_rounds_read_leftover_and_new_messages(
     path = session.settings.lake.table_path(session.tables()[0].name)
     rows = outer_spark.read.format("hudi").load(path).select("id", "v").collect()
     assert {(row.id, row.v) for row in rows} == {(0, "b"), (1, "a"), (2, "a")}
+
+
+def test_later_commits_compile_nothing(make_deployment: Callable[[], Deployment]) -> None:
+    """No offset, time or id of a run is a literal in generated code: Spark finds the classes of the first."""
+    deployment = make_deployment()
+    columns = {"id": "int", "v": nullable("string")}
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.f": columns})
+    topics["f"].send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(6)))
+    deployment.onboard()
+
+    settings = deployment.root / "ingest.toml"
+    compiled = []
+    with Session.open(settings, tables=deployment.tables, spark=deployment.spark) as session:
+        rounds = session.follow(interval_s=0.1, max_offsets=1)
+        for _ in range(5):
+            assert next(rounds).tables[0].counts.read == 1
+            metrics = jvm_of(session.spark).org.apache.spark.metrics.source.CodegenMetrics
+            compiled.append(metrics.METRIC_COMPILATION_TIME().getCount())
+        rounds.close()
+
+    assert compiled[2:] == [compiled[2]] * 3  # the first commit loads, the second is the first upsert
 
 
 def test_a_first_commit_says_its_steps_where_there_is_no_terminal(
