@@ -35,8 +35,8 @@ public final class ClassArchive {
 
     private static void write(Path path, Path failure) {
         System.setOut(new PrintStream(OutputStream.nullOutputStream())); // Java's own word that it dumps
-        Path unfinished =
-                path.resolveSibling(path.getFileName() + "." + ProcessHandle.current().pid());
+        Path unfinished = path.resolveSibling(
+                path.getFileName() + "." + ProcessHandle.current().pid());
         try {
             String answer = dump(unfinished);
             if (!Files.exists(unfinished)) {
