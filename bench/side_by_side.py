@@ -194,7 +194,7 @@ def prepare(deployment: Deployment, names: Sequence[str]) -> None:
 
 
 def check(deployment: Deployment, lake: str, topic: str) -> None:
-    """Compare a table with the generator's count and sum.  Paths in a copied checkpoint are relative."""
+    """Compare a table with the generator's count and sum."""
     done = run([__file__, "--check", deployment.root / lake / topic.replace(".", "_")])
     rows, amount = done.splitlines()[-1].split()
     oracle = deployment.oracles[topic]

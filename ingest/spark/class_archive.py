@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import attrs
+from py4j.protocol import Py4JError
 from pyspark import find_spark_home
 from pyspark.sql import SparkSession
 
@@ -61,10 +62,17 @@ class ClassArchive:
         return f"-XX:+RecordDynamicDumpInfo {QUIET}" if self._may_write() else ""
 
     def write_at_exit(self, spark: SparkSession) -> None:
-        """Let the JVM of a session write the archive when it ends, if it is missing."""
-        if not self.exists() and self._may_write():
+        """Let the JVM of a session write the archive when it ends, if it is missing.
+
+        Never raises for files or a JVM that has ended: the tables are committed already.
+        """
+        if self.exists() or not self._may_write():
+            return
+        try:
             self._prune()
             jvm_of(spark).io.hudicdc.ingest.ClassArchive.writeAtExit(str(self.path), str(self.failure))
+        except (OSError, Py4JError) as error:
+            logger(__name__).debug("class-archive.not-written", problem=str(error))
 
     def _prune(self) -> None:
         oldest = time.time() - KEPT_S
@@ -75,7 +83,7 @@ class ClassArchive:
     def _may_write(self) -> bool:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.path.exists() or not _is_own(self.path.parent):
+            if not _is_own(self.path.parent) or (self.path.exists() and not _is_own(self.path)):
                 return False
             return not (self.failure.exists() and time.time() - self.failure.stat().st_mtime < RETRY_S)
         except OSError as error:
@@ -99,9 +107,8 @@ def class_archive(
     )
     if java.version < OLDEST or extended or "Archive" in options or any(map(_has_files, folders)):
         return None
-    return ClassArchive(
-        cache / _FOLDER / f"{_key(java, jars)}-{master.partition('[')[0].partition(':')[0]}.jsa"
-    )
+    kind_of_master = master.partition("[")[0].partition(":")[0]
+    return ClassArchive(cache / _FOLDER / f"{_key(java, jars)}-{kind_of_master}.jsa")
 
 
 def _key(java: Java, jars: Sequence[Path]) -> str:

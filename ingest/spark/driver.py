@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from ingest.spark import session as spark_session
 else:
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
-    spark_process, class_archive = (
-        LazyModule("ingest.spark.process"),
-        LazyModule("ingest.spark.class_archive"),
-    )
-    catalog = LazyModule("ingest.hudi.catalog")
+    spark_process = LazyModule("ingest.spark.process")
+    class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
 
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
@@ -93,8 +90,9 @@ class Driver:
         spark = self.settings.spark
         self.was_started = pyspark_sql.SparkSession.getActiveSession() is None
         conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        archive = self._class_archive if self.was_started else None
         return spark_session.start_session(
-            "ingest", spark.master, conf, self._jars, self._class_archive, is_short=self.is_short
+            "ingest", spark.master, conf, self._jars, archive, is_short=self.is_short
         )
 
     @cached_property

@@ -79,6 +79,38 @@ def test_an_archive_that_others_can_write_is_not_mapped(tmp_path: Path) -> None:
     assert (shared.options(), open_folder.options()) == ("", "")
 
 
+def test_an_archive_that_was_cut_off_is_written_again(tmp_path: Path) -> None:
+    """The next run that commits replaces it."""
+    archive = make_archive(tmp_path / "cut" / "a.jsa")
+    archive.path.write_bytes(bytes(100))
+
+    assert archive.options().startswith(RECORD)
+
+
+ENDED = """
+import sys
+from pathlib import Path
+from ingest.artifacts import spark_jars
+from ingest.spark.class_archive import ClassArchive
+from ingest.spark.session import start_session
+spark = start_session("test", "local[1]", {}, spark_jars(), is_short=True)
+spark.sparkContext._gateway.proc.kill()
+spark.sparkContext._gateway.proc.wait()
+ClassArchive(Path(sys.argv[1], "class-data", "a.jsa")).write_at_exit(spark)
+print("reported")
+"""
+
+
+@pytest.mark.spark
+def test_a_jvm_that_has_ended_does_not_hide_the_report_of_a_run(tmp_path: Path) -> None:
+    """Tables were committed before it ended; the archive is left to the next run."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert done.stdout.splitlines()[-1:] == ["reported"], done.stderr[-2000:]
+
+
 def test_a_failure_is_not_repeated_at_once(tmp_path: Path) -> None:
     """A day later it is."""
     archive = ClassArchive(tmp_path / "a.jsa")
