@@ -21,6 +21,7 @@ from ingest.schedule.command import RunCommand, check_arguments, names_secret, s
 from ingest.schedule.deliver import deliver, push_report
 from ingest.schedule.job import Job, job_environment
 from ingest.schedule.job_result import Ended
+from ingest.schedule.pages import TableTask
 from ingest.schedule.report import Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowFailException
 
@@ -29,7 +30,7 @@ LAST_LINES: Final = 20
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 
 
-class IngestOperator(BaseOperator):
+class IngestOperator(TableTask, BaseOperator):
     """Run `ingest run` as a process of the Spark environment, and return its report.
 
     The process has its own process group, which ends with the task, however the task ends.  Airflow retries
@@ -106,6 +107,7 @@ class IngestOperator(BaseOperator):
             report = Path(self.report or Path(scratch, "report.json"))
             report.unlink(missing_ok=True)  # of an earlier try
             ended = self._run(report, self.cwd or scratch, context)
+        self.ended = ended.report if isinstance(ended.report, Report) else None
         return deliver(ended, self.lake, self.outlets, context)
 
     def on_kill(self) -> None:

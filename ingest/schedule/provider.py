@@ -22,4 +22,19 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": ["ingest.schedule.operator", "ingest.schedule.submit"],
             }
         ],
+        "config": {
+            "ingest": {
+                "description": "Links to the pages that `ingest report --html FOLDER` writes.",
+                "options": {
+                    "pages_url": {
+                        "description": "Address of that folder. The log of a failed task then ends with "
+                        "the link of each failed table's page: <pages_url>/<table>.html.",
+                        "version_added": "0.2.0",
+                        "type": "string",
+                        "example": "https://lake.example.com/ingest",
+                        "default": "",
+                    }
+                },
+            }
+        },
     }

@@ -16,6 +16,7 @@ from ingest.schedule.command import RunCommand
 from ingest.schedule.deliver import deliver, push_report
 from ingest.schedule.job_result import UNKNOWN, Ended
 from ingest.schedule.operator import table_names
+from ingest.schedule.pages import TableTask
 from ingest.schedule.report import Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowException
 
@@ -31,7 +32,7 @@ _OUTCOMES: Final = {"done": 0, "failed": 1, "temporary": 75}
 _CODE: Final = re.compile(r"Error code is: (\d+)")  # the provider reports the exit code only in this text
 
 
-class IngestSparkSubmitOperator(SparkSubmitOperator):
+class IngestSparkSubmitOperator(TableTask, SparkSubmitOperator):
     """Submit `ingest/__main__.py run …` through an Airflow connection, and return its report.
 
     In cluster mode the exit code of spark-submit is not the driver's: the report decides, so `report` must be
@@ -69,6 +70,7 @@ class IngestSparkSubmitOperator(SparkSubmitOperator):
         kwargs.setdefault("outlets", outlets_of(names, lake))
         kwargs.setdefault("name", "ingest")
         super().__init__(application=application, application_args=[*run.arguments(report)], **kwargs)
+        self.tables = names
         self.report = report
         self.lake = lake
 
@@ -85,6 +87,7 @@ class IngestSparkSubmitOperator(SparkSubmitOperator):
         if self.do_xcom_push:
             push_report(report, context)
         if isinstance(report, Report):
+            self.ended = report
             code = _OUTCOMES[report.outcome] or (UNKNOWN if code else 0)
         ended = Ended(code, "spark-submit", report, tuple(output.splitlines()))
         return deliver(ended, self.lake, self.outlets, context)

@@ -22,6 +22,7 @@ PAGES = sorted(
         *DOCS.glob("*.md"),
         *DOCS.glob("words/*.md"),
         DOCS / "reference" / "python.md",
+        DOCS / "reference" / "errors.md",
         *ROOT.glob("docker/*.md"),
     ]
 )
@@ -63,10 +64,13 @@ def test_a_generated_page_is_current(name: str) -> None:
 
 
 def test_every_error_has_an_entry() -> None:
-    """The page lists each error class once, under its exit code, with its message and remedy."""
+    """Each error class is there once, under its exit code: message, remedy, and what to type when on call."""
     page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     entries = re.split(r"^## Exit code (\d+)$", page, flags=re.MULTILINE)[1:]
-    entry = r"(?ms)^### `(\w+)`\n\n.+?```text\n.+?\n```\n\n\*\*What to do\.\*\* \w"
+    entry = (
+        r"(?ms)^### `(\w+)`\n\n[^#]+?```text\n[^#]+?\n```\n\n\*\*What to do\.\*\* \w[^#]+?"
+        r"\*\*On call: (?:now|morning|wait)\.\*\* \w[^#]+?```sh\n"
+    )
     by_code = {
         name: int(code)
         for code, text in zip(entries[::2], entries[1::2], strict=True)

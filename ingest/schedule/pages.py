@@ -1,0 +1,37 @@
+"""Links from a task to the pages of its tables, as `ingest report --html FOLDER` writes them."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from airflow.sdk.configuration import conf
+
+from ingest.schedule.report import Report
+
+SECTION: Final = "ingest"
+OPTION: Final = "pages_url"
+INDEX: Final = "index"
+"""The page of all tables."""
+
+
+class TableTask:
+    """An operator that runs tables; `ended` is the report of its latest job, once there is one."""
+
+    tables: str | Sequence[str] = ()
+    ended: Report | None = None
+
+    def troubled_tables(self) -> tuple[str, ...]:
+        """Return the tables that failed; without a report, the task's own if they are names by now."""
+        if self.ended is not None:
+            return tuple(table.table for table in self.ended.tables if table.error)
+        return () if isinstance(self.tables, str) else tuple(map(str, self.tables))
+
+
+def pages_url() -> str:
+    """Return the address of the folder of pages, from `[ingest] pages_url` of Airflow; empty if not set."""
+    return str(conf.get(SECTION, OPTION, fallback="")).strip().rstrip("/")
+
+
+def page_links(tables: Sequence[str], base_url: str) -> tuple[str, ...]:
+    """Return the link of each table's page; of the page of all tables if there are no tables."""
+    return tuple(f"{base_url}/{quote(name, safe='')}.html" for name in tables or (INDEX,))
