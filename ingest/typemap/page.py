@@ -1,10 +1,11 @@
-"""The type table as a page for people: the Spark type of each of a connector's types."""
+"""The type table as a page for people: the Spark type of each of a database's and a connector's types."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from ingest.dialects import Dialect
+from ingest.typemap.database_types import DATABASE_TYPES, DatabaseType
 from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
 
 _PLAIN = ("", "date", "time-millis", "timestamp-millis", "decimal", "uuid")
@@ -27,6 +28,12 @@ _SENDS: dict[str, tuple[str, ...]] = {
     "cdl": ("cdc.data.Decimal", "cdc.data.timestamp"),
     "record": (),
 }  # fmt: skip
+
+
+_DEFAULTS = (
+    "With the connector's defaults (`time.precision.mode = adaptive`, `decimal.handling.mode = precise`); "
+    "the sections below have every name that a schema can carry."
+)
 
 
 @attrs.frozen
@@ -76,22 +83,49 @@ def type_page(dialect: Dialect) -> str:
         + (f" Source: <{dialect.documentation}>" if dialect.documentation else ""),
         *(["Caveats:\n\n" + "\n".join(caveats)] if caveats else []),
     ]
+    if types := DATABASE_TYPES.get(dialect.name, ()):
+        parts += [f"## Types of {dialect.title}", _DEFAULTS, _database_table(types, type_lines(dialect))]
     for namespace, lines in by_namespace.items():
         title = f"`{namespace}`" if namespace else "Plain and logical Avro types"
         parts += [f"## {title}", _table(lines)]
     return "\n\n".join(parts) + "\n"
 
 
-def _table(lines: list[TypeLine]) -> str:
+def _database_table(types: Sequence[DatabaseType], lines: Sequence[TypeLine]) -> str:
+    """Return the table by the database's types; in the type table, the default policy comes first."""
+    rows = []
+    for item in types:
+        matches = [line for line in lines if (line.semantic, line.physical) == (item.semantic, item.physical)]
+        if not item.physical:
+            rows.append((item.names, "", "", "the connector sends no such columns"))
+            continue
+        choices = ", ".join(f"`{line.spark}` by policy `{line.policy}`" for line in matches[1:])
+        value = "; ".join(filter(None, (_value(matches[0]), f"or {choices}" if choices else "", item.note)))
+        rows.append((item.names, _short(matches[0]), f"`{matches[0].spark}`", value))
+    return _markdown(("database type", "sent as", "Spark type", "value"), rows)
+
+
+def _table(lines: Sequence[TypeLine]) -> str:
     """Return the table of one namespace, without the namespace in the names."""
     rows = (
-        f"| {line.semantic.rpartition('.')[2] or '(plain)'} | {line.physical} | {line.policy} "
-        f"| `{line.spark}` | {_value(line)} |"
+        (
+            line.semantic.rpartition(".")[2] or "(plain)",
+            line.physical,
+            line.policy,
+            f"`{line.spark}`",
+            _value(line),
+        )
         for line in lines
     )
-    return "\n".join(
-        ["| type | carried as | policy | Spark type | value |", "| --- | --- | --- | --- | --- |", *rows]
-    )
+    return _markdown(("type", "carried as", "policy", "Spark type", "value"), rows)
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def _short(line: TypeLine) -> str:
+    return line.semantic.rpartition(".")[2] or line.physical
 
 
 def _value(line: TypeLine) -> str:
