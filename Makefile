@@ -66,6 +66,9 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 	@javac --release 17 -d jars/live/classes -cp 'jars/live/lib/*' tests/live/Engine.java
 	@touch $@
 
+.PHONY: debezium
+debezium: setup jars/live/.stamp ## unpack Debezium's engine, for docs/your-postgres.md and test-live
+
 lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in

@@ -7,15 +7,20 @@ author = "the authors of ingest"
 copyright = "the authors of ingest, Apache License 2.0"  # noqa: A001  Sphinx's name
 release = version = version_of("hudi-cdc-ingest")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["words", "examples"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+exclude_patterns = ["words", "examples", "drawings"]
 nitpicky = True
+
+# Copy what a person types, without the prompt and the output.
+copybutton_prompt_text = "$ "
+copybutton_exclude = ".linenos, .go"
 
 html_theme = "furo"
 html_title = f"ingest {version}"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_show_copyright = False
 smartquotes = False  # it would turn the dashes of `--flags` in help texts into one
 
 myst_heading_anchors = 4

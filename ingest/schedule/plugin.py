@@ -4,7 +4,7 @@ Airflow loads the plugins that providers declare only with `[core] lazy_discover
 (`airflow.sdk.plugins_manager` 1.3.2), so the provider does not declare it.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -15,4 +15,4 @@ class IngestPlugin(AirflowPlugin):
     """Register the listener."""
 
     name = "ingest"
-    listeners: ClassVar[list[Any]] = [listener]
+    listeners: list[Any] = [listener]  # noqa: RUF012  as Airflow has it

@@ -1,8 +1,8 @@
 """The types of each database, and the semantic and physical types that its connector sends for them.
 
-Rows only; `typemap.rows` has the Spark types.  The connectors have their defaults, `time.precision.mode =
-adaptive` and `decimal.handling.mode = precise`.  Sources: the data type mappings of Debezium's connector pages; events that
-Debezium's own converters made of SQL Server's, Oracle's and PostgreSQL's types.
+Rows only; `typemap.rows` has the Spark types.  The connectors have their defaults, `adaptive` times and
+`precise` decimals.  Sources: the data type mappings of Debezium's connector pages; events that Debezium's own
+converters made of SQL Server's, Oracle's and PostgreSQL's types.
 """
 
 from collections.abc import Mapping

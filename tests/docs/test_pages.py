@@ -21,6 +21,7 @@ PAGES = sorted(
     [
         *DOCS.glob("*.md"),
         *DOCS.glob("words/*.md"),
+        *DOCS.glob("sources/*.md"),
         DOCS / "reference" / "python.md",
         DOCS / "reference" / "errors.md",
         *ROOT.glob("docker/*.md"),
