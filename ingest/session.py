@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import attrs
+
 from ingest import avro
 from ingest.compile.describe import Description, describe
 from ingest.errors import IngestError, JvmEndedError, SettingsError
@@ -17,7 +19,7 @@ from ingest.run.schemas import label
 from ingest.settings import Settings, load
 from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
-from ingest.tables import Format, TableConfig, read_all
+from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
     from ingest.operations import status as statuses
+    from ingest.operations.offsets import OffsetMove
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
@@ -121,8 +124,12 @@ class Session:
         return self._driver.session
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
-        """Read the table files, all or the named ones."""
+        """Read the table files, all or those of the named tables; a name may be a glob."""
         return read_all(self.settings.tables_dir, names)
+
+    def table(self, name: str) -> TableConfig:
+        """Read the file of one table."""
+        return read_one(self.settings.tables_dir, name)
 
     def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
         """Describe a subject's version, the latest by default, column by column."""
@@ -141,7 +148,7 @@ class Session:
 
     def history(self, name: str) -> "tuple[SubjectVersion, ...]":
         """Return the versions of a table's value subject, and the commits that read them."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         subject = versions.value_subject(table)
         stored = lake.Lake(self.spark, self.settings.lake).table(table)
         return versions.history(self.registry, subject, stored.history())
@@ -151,7 +158,7 @@ class Session:
 
         With `registry_only` the table is derived from the registered versions, without lake and Spark.
         """
-        (table,) = self.tables([name])
+        table = self.table(name)
         present = None
         if not registry_only:
             present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
@@ -237,18 +244,26 @@ class Session:
         return task.work_on_tables(run, tables, lambda: self._driver.process, statuses.StatusTask)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
-        """Move a table's offsets: `earliest`, `latest`, or `0=120,1=80`; a commit in the table's history."""
-        (table,) = self.tables([name])
+        """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""
+        table = self.table(name)
         return offsets.move_offsets(self._run(silent), table, to)
+
+    def preview_offsets(self, name: str, to: str) -> "OffsetMove":
+        """Return the effect of `move_offsets`, without writing."""
+        table = self.table(name)
+        (status,) = self.status([table.name])
+        if status.last is None and status.error:
+            raise status.error
+        return offsets.preview_move(self.settings.kafka, table, status.last, to)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
         """Return a table's rejects, open or (`resolved`) all, by partition and offset."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         return dead_letters.list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
 
     def reject(self, name: str, partition: int, offset: int) -> "Reject":
         """Return one reject, with its bytes."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         return dead_letters.show_reject(self.settings, self.spark, table, partition, offset)
 
     def replay(
@@ -260,7 +275,7 @@ class Session:
         progress: "Progress" = silent,
     ) -> "Replayed":
         """Apply a table's open rejects again, all or those of a partition (see `operations.replay`)."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         return replaying.replay(self._run(progress), table, partition, offset)
 
     def _run(
@@ -292,7 +307,7 @@ class Session:
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
     ) -> int:
         """Delete a table's rejects, all or the resolved ones; return how many there are."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         return dead_letters.purge(
             self.settings, self.spark, table,
             older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
@@ -300,7 +315,10 @@ class Session:
 
     def signal(self, request: "SignalRequest", topic: str | None = None) -> "Signal":
         """Make a Debezium signal (`operations.signal`), and produce it if a signal topic is given."""
-        signal = signals.make_signal(self.tables(request.tables), request, str(uuid.uuid4()))
+        tables = self.tables(request.tables)
+        if any(sign in name for name in request.tables for sign in GLOB_SIGNS):
+            request = attrs.evolve(request, tables=tuple(table.name for table in tables))
+        signal = signals.make_signal(tables, request, str(uuid.uuid4()))
         if topic is not None:
             kafka, key = self.settings.kafka, signal.connector.prefix
             if not kafka.bootstrap_servers:

@@ -5,7 +5,7 @@ Reaches no pyspark: the command line listens for signals before Spark is there.
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -27,6 +27,8 @@ class Stop:
     def __init__(self) -> None:
         self.signal = ""
         """The signal that ends the run; empty before one comes."""
+        self.on_signal: Callable[[str], None] = lambda _: None
+        """Called with a first signal's name, in the signal handler: it must not take locks."""
         self._steps: dict[str, str] = {}
         self._reasons: dict[str, IngestError] = {}
         self._committing: set[str] = set()
@@ -90,6 +92,7 @@ def listening(stop: Stop) -> Iterator[None]:
         if stop.signal:
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
         stop.signal = signal.Signals(number).name  # take no lock in a handler: this thread may hold it
+        stop.on_signal(stop.signal)
 
     before = {number: signal.signal(number, receive) for number in SIGNALS}
     try:

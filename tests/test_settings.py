@@ -185,6 +185,35 @@ def test_a_wrong_value_is_named_with_file_and_key(tmp_path: Path, text: str, sai
     assert caught.value.exit_code == 2
 
 
+def test_all_problems_of_all_sources_are_reported_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its source: a line of the file, a variable, a flag; also a secret that cannot be had."""
+    text = """[registry]
+ulr = "x"
+basic_auth = { file = "gone" }
+retries = "two"
+[kafka.properties]
+a.b = [1]
+[run]
+parallel_tables = 0
+"""
+    path = _file(tmp_path, text)
+    monkeypatch.setenv("INGEST_RUN_STOP_GRACE_S", "long")
+
+    with pytest.raises(SettingsError) as caught:
+        load(path, overrides={"lake.lock": "maybe"})
+
+    variable = "environment variable INGEST_RUN_STOP_GRACE_S"
+    assert sorted((problem.source, problem.line, problem.key) for problem in caught.value.problems()) == [
+        (str(path), 2, "registry.ulr"), (str(path), 3, "registry.basic_auth"),
+        (str(path), 4, "registry.retries"),
+        (str(path), 6, "kafka.properties.a.b"), (str(path), 8, "run.parallel_tables"),
+        ("command line", 0, "lake.lock"), (variable, 0, "run.stop_grace_s"),
+    ]  # fmt: skip
+    assert len(str(caught.value).splitlines()) == 7
+
+
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     """TOML is UTF-8."""
     path = _file(tmp_path, "")

@@ -20,6 +20,7 @@ from ingest.tables import (
     merge,
     read,
     read_all,
+    read_one,
     render,
     table_name,
 )
@@ -306,6 +307,55 @@ def test_a_broken_file_stops_only_the_tables_that_it_could_hold(folder: Path) ->
         UsageError, match=r"table 'items' does not exist in .*, unless a broken file holds it.*orders\.toml"
     ):
         read_all(folder, ["items"])
+
+
+def test_a_glob_names_all_tables_that_match(folder: Path) -> None:
+    """Next to plain names; the order is that of the files, and each table comes once."""
+    for name in ("crm_a", "crm_b", "erp"):
+        (folder / f"{name}.toml").write_text(SMALL.replace('"customers"', f'"{name}"'))
+
+    assert [table.name for table in read_all(folder, ["crm_*", "crm_a", "e[r]p"])] == [
+        "crm_a",
+        "crm_b",
+        "erp",
+    ]
+    assert read_one(folder, "cust*").name == "customers"
+    with pytest.raises(UsageError, match=r"'crm_\*' matches 2 tables: crm_a, crm_b\. Name one of them"):
+        read_one(folder, "crm_*")
+    with pytest.raises(UsageError, match=r"no table in .* matches 'cmr_\*'\. Did you mean 'crm_[ab]'\?"):
+        read_all(folder, ["cmr_*"])
+    with pytest.raises(UsageError, match=r"matches 'x\*'\. Its tables are: crm_a, crm_b, customers, erp"):
+        read_all(folder, ["x*"])
+
+
+def test_a_glob_meets_the_broken_files_that_it_could_hold(folder: Path) -> None:
+    """By the file's name, as a plain name does."""
+    (folder / "crm_a.toml").write_text("half a fi")
+
+    with pytest.raises(TableFileError, match=r"crm_a\.toml: not TOML"):
+        read_all(folder, ["crm_*"])
+    assert [table.name for table in read_all(folder, ["cust*"])] == ["customers"]
+
+
+def test_all_problems_of_all_files_are_reported_at_once_with_their_lines(folder: Path) -> None:
+    """Unknown keys, wrong types, broken rules and missing keys, section by section."""
+    (folder / "crm.toml").write_text(
+        'tabel = "crm"\ntopic = "a b"\ndialect = "sqlserver"\n[subjects]\nvalue = "v"\n'
+        '[target]\ntype = "cov"\npartition_by = ["x", "x"]\n'
+        '[columns.amount]\ntype = "decimal(99,1)"\nnanos = 5\n[columns.b]\nexclude = true\ntype = "int"\n'
+    )
+    (folder / "erp.toml").write_text("half a fi")
+
+    with pytest.raises(TableFileError) as caught:
+        read_all(folder)
+
+    problems = caught.value.problems()
+    assert [(Path(problem.path).stem, problem.line, problem.key) for problem in problems] == [
+        ("crm", 0, "table"), ("crm", 1, "tabel"), ("crm", 2, "topic"), ("crm", 7, "target.type"),
+        ("crm", 8, "target.partition_by"), ("crm", 10, "columns.amount.type"),
+        ("crm", 11, "columns.amount.nanos"), ("crm", 13, "columns.b.exclude"), ("erp", 0, ""),
+    ]  # fmt: skip
+    assert [line.partition(": ")[0] for line in str(caught.value).splitlines()][1] == f"{folder}/crm.toml:1"
 
 
 @pytest.mark.parametrize("name", ["", "missing"])

@@ -21,6 +21,7 @@ COMMANDS: Final = (
     ("schema", 4, "Show, compare and check the schemas of a registry."),
     ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),
     ("signal", 5, "Ask a Debezium connector for a snapshot."),
+    ("completion", 7, "Print a script that completes commands, options and table names in a shell."),
     ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),
 )
 READER_GONE: Final = 141
@@ -93,5 +94,6 @@ def _missing_extra(error: ImportError) -> str | None:
 def _report(error: IngestError, arguments: Sequence[str]) -> int:
     if "--debug" in arguments:
         traceback.print_exception(error)
-    print_error(str(error))
+    for problem in error.problems():
+        print_error(str(problem))
     return error.exit_code

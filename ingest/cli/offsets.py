@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import Json
 
 if TYPE_CHECKING:
+    from ingest.operations.offsets import OffsetMove
     from ingest.operations.status import TableStatus
 
 app = App(
@@ -18,7 +20,7 @@ app = App(
 
 @app.command
 def show(
-    table: Annotated[str, Parameter(help="The table.")],
+    table: Annotated[str, table_parameter("The table.")],
     /,
     *,
     json: Json = False,
@@ -30,7 +32,7 @@ def show(
     """
     claim_stdout()
     with deployment.open() as session:
-        (status,) = session.status([table])
+        (status,) = session.status([session.table(table).name])
     _print(status, as_json=json)
     if status.error:
         print_error(str(status.error))
@@ -39,24 +41,53 @@ def show(
 
 @app.command(name="set")
 def set_(
-    table: Annotated[str, Parameter(help="The table.")],
+    table: Annotated[str, table_parameter("The table.")],
     /,
     *,
-    to: Annotated[str, Parameter(help="earliest, latest, or by partition: 0=120,1=earliest.")],
+    to: Annotated[
+        str,
+        Parameter(
+            help="earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows), "
+            "or by partition: 0=120,1=earliest."
+        ),
+    ],
+    dry_run: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Only show the offsets.")
+    ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
     """Move a table's offsets; the move is a commit in the table's own history, the rows stay.
 
-    After a move back, the next run replays in one commit at least up to the offsets read before.
+    A time means the first message with this timestamp or a later one, in each partition. After a move back,
+    the next run replays in one commit at least up to the offsets read before.
 
-    Example: `ingest offsets set server1_dbo_customers --to earliest`
+    Example: `ingest offsets set server1_dbo_customers --to 2026-11-20T00:00 --dry-run`
     """
     claim_stdout()
     with deployment.open() as session:
+        if dry_run:
+            _print_move(session.preview_offsets(table, to), as_json=json)
+            return 0
         status = session.move_offsets(table, to)
     _print(status, as_json=json)
     return 0
+
+
+def _print_move(move: "OffsetMove", *, as_json: bool) -> None:
+    if as_json:
+        print_json(move.to_json())
+        return
+    print_text(f"{move.table} from topic {move.topic}: would move to {move.to}")
+    print_text()
+    headings = ("partition", "next offset", "would be", "read again", "skipped")
+    rows = []
+    for partition, after in sorted(move.after.items()):
+        before = move.before.get(partition, 0)
+        rows.append(
+            (partition, move.before.get(partition), after, max(0, before - after), max(0, after - before))
+        )
+    print_table(headings, rows, right=headings)
 
 
 def _print(status: "TableStatus", *, as_json: bool) -> None:

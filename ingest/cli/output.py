@@ -88,6 +88,20 @@ def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def announce_stop(signal_name: str, grace_s: float) -> None:
+    """Say what a first signal does, and what a second one will do; safe in a signal handler.
+
+    On a terminal the text replaces the line of a spinner, which draws itself again below.
+    """
+    again = "Ctrl-C again" if signal_name == "SIGINT" else "a second signal"
+    text = (
+        f"{signal_name}: tables in their commit finish it, within {grace_s:g} s; all others stop at their "
+        f"last commit; {again} ends at once"
+    )
+    erase = "\r\x1b[K" if os.isatty(2) else ""
+    os.write(2, f"{erase}ingest: {text}\n".encode())
+
+
 # --- JSON, paragraphs, errors ------------------------------------------------------------------
 
 

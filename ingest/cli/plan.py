@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, show_progress, width
 from ingest.cli.page import CommandPage, Json
@@ -26,23 +27,30 @@ _VERDICTS: "Final[dict[PlanOutcome, str]]" = {
     "temporary": "cannot be planned now",
 }
 
+WOULD_COMMIT: Final = 3
+"""The exit code of `--exit-code` for pending work; 2, which Terraform has for it, means wrong usage here."""
+
 app = CommandPage(name="plan", help_format="markdown")
 
 
 @app.default
 def plan(
-    *tables: Annotated[str, Parameter(help="Tables to plan; all tables by default.")],
+    *tables: Annotated[str, table_parameter("Tables to plan, by name or glob ('crm_*'); all by default.")],
     max_offsets: Annotated[
         int | None,
         Parameter(help="Offsets to look at per table at most, as in `ingest run`.", validator=Number(gte=1)),
     ] = None,
+    exit_code: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Exit with 3 if a run would commit.")
+    ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
     """Preview a run without writing: schema versions against the table, pending offsets, problems.
 
     Reads the pending offsets exactly as a run does. Exit code 0: a run would pass, or has nothing to do;
-    1: a table would fail; 75: something could not be reached.
+    1: a table would fail; 75: something could not be reached. With `--exit-code`, 0 means that a run has
+    nothing to do, and 3 that it would pass and commit.
 
     Example: `ingest plan server1_dbo_customers`
     """
@@ -57,7 +65,9 @@ def plan(
         verdicts = Counter(table_plan.verdict for table_plan in plans)
         counts = [f"{verdicts[verdict]} {_VERDICTS[verdict]}" for verdict in _VERDICTS if verdicts[verdict]]
         print_text(f"Plan: {', '.join(counts)}.")
-    return planning.exit_code(plans)
+    code = planning.exit_code(plans)
+    would_commit = any(table_plan.verdict == "commit" for table_plan in plans)
+    return WOULD_COMMIT if exit_code and would_commit and not code else code
 
 
 def show_plan(table_plan: "TablePlan") -> None:

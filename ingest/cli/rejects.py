@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text, show_progress
 from ingest.cli.page import Json
@@ -24,7 +25,7 @@ app = App(
 )
 
 _SHORT = 200
-_Table = Annotated[str, Parameter(help="The table.")]
+_Table = Annotated[str, table_parameter("The table.")]
 _Natural = Number(gte=0)
 
 
@@ -124,6 +125,7 @@ def purge(
     """
     claim_stdout()
     with deployment.open() as session:
+        table = session.table(table).name
         count = session.purge(table, older_than_days=older_than, resolved=not all, dry_run=True)
         if count and (yes or _agreed(table, count)):
             count = session.purge(table, older_than_days=older_than, resolved=not all)

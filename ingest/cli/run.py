@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -9,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated, get_args
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
+from ingest.cli.output import (
+    announce_stop,
+    claim_stdout,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+    show_progress,
+)
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import StoppedError, UsageError
 from ingest.lazy import LazyModule
@@ -30,7 +40,7 @@ app = CommandPage(name="run", help_format="markdown")
 
 @app.default
 def run(
-    *tables: Annotated[str, Parameter(help="Tables to run; all tables by default.")],
+    *tables: Annotated[str, table_parameter("Tables to run, by name or glob ('crm_*'); all by default.")],
     max_offsets: Annotated[
         int | None, Parameter(help="Offsets to read per table at most.", validator=Number(gte=1))
     ] = None,
@@ -52,7 +62,8 @@ def run(
 
     Each table is one Hudi commit that holds its rows and its offsets. An error in one table does not stop
     the others. Exit code 0: all done or nothing to do; 1: a table failed, and would fail again; 75: try
-    again. On SIGTERM or Ctrl-C a table finishes its commit if it has begun, and the others stop: 75 or 130.
+    again. On SIGTERM or Ctrl-C a table finishes its commit if it has begun, and the others stop: 75 or 130;
+    a second one ends the process at once, and the next run rolls an unfinished commit back.
 
     With `--follow` runs start an interval apart, or immediately when `--max-offsets` left messages unread.
     Prints the first run, then every run that commits or fails differently. Ends on a signal, or when every
@@ -68,6 +79,7 @@ def run(
         check_target(target)
 
         def run_once(stop: Stop) -> "RunReport":
+            stop.on_signal = partial(announce_stop, grace_s=session.settings.run.stop_grace_s)
             with (
                 show_progress(session.settings.run.heartbeat_s) as progress,
                 publish_failure(target, session, tables),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import attrs
 from cyclopts import App, Parameter
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import Json
@@ -118,7 +119,7 @@ def diff(
 
 @app.command
 def history(
-    table: Annotated[str, Parameter(help="A table.")],
+    table: Annotated[str, table_parameter("A table.")],
     /,
     *,
     json: Json = False,
@@ -148,7 +149,7 @@ def _version_row(version: SubjectVersion) -> tuple[object, ...]:
 
 @app.command
 def check(
-    table: Annotated[str, Parameter(help="A table.")],
+    table: Annotated[str, table_parameter("A table.")],
     file: Annotated[Path, Parameter(help="Schema of the new version, not registered yet: Avro as JSON.")],
     /,
     *,

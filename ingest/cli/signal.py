@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import attrs
 from cyclopts import App, Group, Parameter
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_text
 from ingest.cli.page import Json
@@ -67,7 +68,7 @@ class Names:
 
 @app.command
 def execute_snapshot(
-    *tables: Annotated[str, Parameter(help="Tables to read again, all of one connector.")],
+    *tables: Annotated[str, table_parameter("Tables to read again, all of one connector.")],
     type: Annotated[  # noqa: A002  Debezium's word, and the flag's
         Literal["incremental", "blocking"], Parameter(help="In chunks next to the stream, or in its stead.")
     ] = "incremental",
@@ -96,7 +97,7 @@ def execute_snapshot(
 
 @app.command
 def stop_snapshot(
-    *tables: Annotated[str, Parameter(help="Tables to stop reading; by default all of the connector.")],
+    *tables: Annotated[str, table_parameter("Tables to stop reading; by default all of the connector.")],
     channel: Channel = Channel(),
     names: Names = Names(),
     json: Json = False,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
 from ingest.cli.page import CommandPage, Json
@@ -21,7 +22,7 @@ app = CommandPage(name="status", help_format="markdown")
 
 @app.default
 def status(
-    *tables: Annotated[str, Parameter(help="Tables to show; all tables by default.")],
+    *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'); all by default.")],
     max_lag: Annotated[
         str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
     ] = None,

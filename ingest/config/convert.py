@@ -1,4 +1,4 @@
-"""From parsed TOML to attrs values, strictly; each problem names its dotted key."""
+"""From parsed TOML to attrs values, strictly; every problem is reported, with its dotted key."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import attrs
 import cattrs
 import tomlkit
-from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn, override
 
 from ingest.config.rules import WrongValueError, key_of, quoted, suggest, unknown_key, wrong_value
@@ -16,12 +15,16 @@ Hook = Callable[[Any, Any], Any]
 
 
 def structure(converter: cattrs.Converter, value: object, target: type[T], *where: str) -> T:
-    """Make a value of a class; raises WrongValueError with the dotted key of the first problem."""
+    """Make a value of a class.
+
+    Raises WrongValueError for the first problem, with its dotted key; `further` holds all others.
+    """
     try:
         return converter.structure(value, target)
-    except (cattrs.BaseValidationError, WrongValueError) as error:
-        steps, cause = next(_causes(error, where))
-        raise _problem(steps, cause) from None
+    except (cattrs.BaseValidationError, WrongValueError):
+        first, *further = _problems(converter, value, target, where)
+        first.further = tuple(further)
+        raise first from None
 
 
 def make_converter() -> cattrs.Converter:
@@ -94,36 +97,68 @@ def _section(structure_section: Hook) -> Hook:
     return check
 
 
-def _causes(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], BaseException]]:
-    """Walk to the leaves; a problem of a whole section (an unknown key) comes before those of its keys."""
-    if not isinstance(error, cattrs.BaseValidationError):
-        yield where, error
+def _problems(
+    converter: cattrs.Converter, value: Any, kind: Any, where: tuple[str, ...]
+) -> Iterator[WrongValueError]:
+    """Find every problem of a value, part by part: the first one alone ends a conversion."""
+    if isinstance(value, dict) and attrs.has(kind):
+        yield from _problems_of_fields(converter, value, kind, where)
+    elif isinstance(value, dict) and _has_origin(dict)(kind):
+        for name, inner in value.items():
+            yield from _problems(converter, inner, get_args(kind)[1], (*where, name))
+    else:
+        yield from _problems_of_whole(converter, value, kind, where)
+
+
+def _problems_of_fields(
+    converter: cattrs.Converter,
+    value: dict[str, Any],
+    kind: type[attrs.AttrsInstance],
+    where: tuple[str, ...],
+) -> Iterator[WrongValueError]:
+    """Find unknown keys, then the problems of each key, else those of the keys together."""
+    fields = {key_of(field): field for field in attrs.fields(attrs.resolve_types(kind))}
+    problems = [
+        unknown_key(dotted(*where, name), name, list(fields)) for name in sorted(value.keys() - fields)
+    ]
+    for name, field in fields.items():
+        if name in value:
+            inner = tuple(_problems(converter, value[name], field.type, (*where, name)))
+            problems += inner or _broken_rules(converter, value[name], field, where)
+        elif field.default is attrs.NOTHING:
+            problems.append(WrongValueError(dotted(*where, name), "is missing"))
+    yield from problems or _problems_of_whole(converter, value, kind, where)
+
+
+def _problems_of_whole(
+    converter: cattrs.Converter, value: Any, kind: Any, where: tuple[str, ...]
+) -> Iterator[WrongValueError]:
+    try:
+        converter.structure(value, kind)
+    except (cattrs.BaseValidationError, WrongValueError) as error:
+        yield _placed(_leaf(error), where)
+
+
+def _broken_rules(
+    converter: cattrs.Converter, value: Any, field: "attrs.Attribute[Any]", where: tuple[str, ...]
+) -> Iterator[WrongValueError]:
+    """Apply a field's own rule, which an instance applies only when all fields have their types."""
+    if field.validator is None:
         return
-    for inner in sorted(error.exceptions, key=lambda child: _step(child, error) != ()):
-        yield from _causes(inner, (*where, *_step(inner, error)))
+    try:
+        field.validator(None, field, converter.structure(value, field.type))
+    except WrongValueError as error:
+        yield _placed(error, where)
 
 
-def _step(error: BaseException, parent: cattrs.BaseValidationError) -> tuple[str, ...]:
-    for note in getattr(error, "__notes__", ()):
-        if isinstance(note, AttributeValidationNote):
-            return (key_of(getattr(attrs.fields(parent.cl), note.name)),)
-        if isinstance(note, IterableValidationNote):
-            return (str(note.index),)
-    return ()
+def _leaf(error: BaseException) -> BaseException:
+    while isinstance(error, cattrs.BaseValidationError):
+        error = error.exceptions[0]
+    return error
 
 
-def _problem(where: tuple[str, ...], cause: BaseException) -> WrongValueError:
-    match cause:
-        case ForbiddenExtraKeysError():
-            name = min(cause.extra_fields)
-            return unknown_key(
-                dotted(*where, name), name, [key_of(field) for field in attrs.fields(cause.cl)]
-            )
-        case KeyError():
-            # cattrs notes the attribute, so `where` names it already.
-            return WrongValueError(dotted(*where), "is missing")
-        case WrongValueError():
-            key = ".".join(filter(None, (dotted(*where), cause.key)))
-            return WrongValueError(key, cause.problem, cause.todo)
-        case _:
-            return WrongValueError(dotted(*where), str(cause))
+def _placed(error: BaseException, where: tuple[str, ...]) -> WrongValueError:
+    if not isinstance(error, WrongValueError):
+        return WrongValueError(dotted(*where), str(error))
+    key = ".".join(filter(None, (dotted(*where), error.key)))
+    return WrongValueError(key, error.problem, error.todo)

@@ -12,6 +12,11 @@ MAX_DOTS: Final = 500
 
 def read_toml(path: Path, max_bytes: int, max_depth: int) -> dict[str, Any]:
     """Parse a file; raises WrongValueError for anything that is not TOML within the limits."""
+    return parse_toml(read_text(path, max_bytes), max_depth)
+
+
+def read_text(path: Path, max_bytes: int) -> str:
+    """Read a file; raises WrongValueError for anything that is not text within the limit."""
     try:
         with path.open("rb") as file:
             content = file.read(max_bytes + 1)
@@ -22,7 +27,7 @@ def read_toml(path: Path, max_bytes: int, max_depth: int) -> dict[str, Any]:
         raise WrongValueError("", f"not UTF-8: invalid byte at position {error.start}") from None
     if len(content) > max_bytes:
         raise WrongValueError("", f"larger than {max_bytes} bytes, the limit")
-    return parse_toml(text.replace("\r\n", "\n"), max_depth)
+    return text.replace("\r\n", "\n")
 
 
 def parse_toml(text: str, max_depth: int) -> dict[str, Any]:

@@ -23,11 +23,20 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 class WrongValueError(ValueError):
-    """A value that breaks a rule; `key` is its dotted path below the value under construction."""
+    """A value that breaks a rule; `key` is its dotted path below the value under construction.
+
+    `further` are the other problems of the same document.
+    """
+
+    further: "tuple[WrongValueError, ...]" = ()
 
     def __init__(self, key: str, problem: str, todo: str = "") -> None:
         super().__init__(f"{key}: {problem}" if key else problem)
         self.key, self.problem, self.todo = key, problem, todo
+
+    def problems(self) -> "tuple[WrongValueError, ...]":
+        """Return this problem and the further ones."""
+        return (self, *self.further)
 
 
 Rule = Callable[[Any, "attrs.Attribute[Any]", Any], None]

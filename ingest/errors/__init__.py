@@ -39,7 +39,7 @@ from ingest.errors.schemas import (
     SchemaNotFoundError,
     UnmappedTypeError,
 )
-from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError
+from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError, joined
 
 __all__ = [
     "BrokerRefusedError",
@@ -75,4 +75,5 @@ __all__ = [
     "UsageError",
     "UserError",
     "WriteError",
+    "joined",
 ]

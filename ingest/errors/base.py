@@ -8,6 +8,10 @@ class IngestError(Exception):
 
     exit_code: ClassVar[int] = 1
 
+    def problems(self) -> "tuple[IngestError, ...]":
+        """Return the problems that it reports: itself, or several of a file."""
+        return (self,)
+
 
 class PermanentError(IngestError):
     """Fails again until the cause is fixed.  Exit code 1."""

@@ -1,8 +1,13 @@
 """Errors of a command line, a settings file, a table file or a folder."""
 
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
 import attrs
 
 from ingest.errors.base import UserError, sentences
+
+F = TypeVar("F", bound="_FileError")
 
 
 @attrs.frozen
@@ -16,32 +21,61 @@ class UsageError(UserError):
         return sentences(self.problem, self.todo)
 
 
+class _FileError(UserError):
+    """A problem of one key; `further` are the other problems that the same reading met."""
+
+    key: str
+    problem: str
+    todo: str
+    line: int
+    further: tuple[Any, ...]
+
+    def problems(self) -> tuple[Any, ...]:
+        """Return each problem by itself."""
+        return (attrs.evolve(self, further=()), *self.further)  # type: ignore[misc]  # subclasses are attrs
+
+    def _at(self, source: str) -> str:
+        where = f"{source}:{self.line}" if self.line else source
+        where = f"{where}: {self.key}" if self.key else where
+        text = sentences(f"{where}: {self.problem}", self.todo)
+        return "\n".join((text, *map(str, self.further)))
+
+
 @attrs.frozen
-class SettingsError(UserError):
+class SettingsError(_FileError):
     """A settings file, environment variable or flag with a wrong value; `key` is its dotted path."""
 
     source: str
     key: str
     problem: str
     todo: str = ""
+    line: int = 0
+    further: "tuple[SettingsError, ...]" = ()
 
     def __str__(self) -> str:
-        where = f"{self.source}: {self.key}" if self.key else self.source
-        return sentences(f"{where}: {self.problem}", self.todo)
+        return self._at(self.source)
 
 
 @attrs.frozen
-class TableFileError(UserError):
+class TableFileError(_FileError):
     """A table file that cannot be read; `key` is the dotted path inside it."""
 
     path: str
     key: str
     problem: str
     todo: str = ""
+    line: int = 0
+    further: "tuple[TableFileError, ...]" = ()
 
     def __str__(self) -> str:
-        where = f"{self.path}: {self.key}" if self.key else self.path
-        return sentences(f"{where}: {self.problem}", self.todo)
+        return self._at(self.path)
+
+
+def joined(errors: Iterable[F]) -> F:
+    """Return one error for the problems of several, of which there is at least one."""
+    first, *further = (problem for error in errors for problem in error.problems())
+    result: F = attrs.evolve(first, further=tuple(further))
+    return result
 
 
 @attrs.frozen

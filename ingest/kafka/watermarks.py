@@ -1,6 +1,7 @@
 """Ask the broker where topics begin and end: all topics of a run at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import attrs
@@ -27,6 +28,7 @@ from ingest.errors import (
 )
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.connection import Connection
+from ingest.moments import to_millis
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
@@ -105,6 +107,23 @@ def fetch_watermarks(
     return Watermarks({k: v for k, v in ends.items() if k not in errors}, errors)
 
 
+def fetch_offsets_at(
+    kafka: KafkaSettings,
+    topic: Topic,
+    marks: Mapping[Partition, Watermark],
+    moment: datetime,
+    timeout_s: float = TIMEOUT_S,
+) -> dict[Partition, int]:
+    """Return each partition's first offset with a timestamp at or after a moment, else its end.
+
+    The timestamps are the messages' own: the producer's, or the broker's where the topic says so.
+    """
+    connection = Connection.within(kafka, timeout_s)
+    broker = _Broker(connection, connection.open(AdminClient))
+    answers = broker.list_offsets_at(topic, marks, moment)
+    return {partition: answers.get(partition, mark.end) for partition, mark in marks.items()}
+
+
 @attrs.frozen
 class _Described:
     """A topic's id, empty where the broker has no ids, and its partitions."""
@@ -174,6 +193,20 @@ class _Broker:
             else:
                 answer = Watermark(begin.offset, end.offset, topics[topic].topic_id)
             yield topic, Partition(partition.partition), answer
+
+    def list_offsets_at(
+        self, topic: Topic, marks: Mapping[Partition, Watermark], moment: datetime
+    ) -> dict[Partition, int]:
+        """Return offsets by time, of the partitions that have one within their watermarks."""
+        spec = OffsetSpec.for_timestamp(to_millis(moment))  # type: ignore[no-untyped-call]  # theirs
+        offsets: dict[Partition, int] = {}
+        for partition, answer in self._list_offsets([TopicPartition(topic, p) for p in marks], spec).items():
+            if isinstance(answer, KafkaError):
+                raise self._topic_error(topic, answer)
+            number = Partition(partition.partition)
+            if 0 <= answer.offset <= marks[number].end:  # -1: all messages are older
+                offsets[number] = answer.offset
+        return offsets
 
     def _list_offsets(
         self, partitions: list[TopicPartition], spec: OffsetSpec

@@ -1,7 +1,9 @@
 """Deliberate moves of a table's offsets."""
 
+import re
 from collections.abc import Mapping
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import attrs
 
@@ -9,37 +11,92 @@ from ingest.errors import UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import count_open
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
-from ingest.kafka.watermarks import fetch_watermarks
-from ingest.names import Partition
+from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
+from ingest.moments import to_iso
+from ingest.names import Partition, Topic
 from ingest.operations.status import TableStatus, table_status
 from ingest.run.context import Run
+from ingest.run.report import by_text
 from ingest.run.start import consumed
+from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
 _ENDS: Final = ("earliest", "latest")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d.*", re.ASCII)
+_FORMS: Final = (
+    "Give earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows), or 0=120,1=earliest"
+)
+
+
+@attrs.frozen
+class OffsetMove:
+    """The effect of a move on a table's next offsets, by partition."""
+
+    table: str
+    topic: Topic
+    to: str
+    before: Mapping[Partition, int]
+    after: Mapping[Partition, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the move as JSON."""
+        offsets = {"from": by_text(self.before), "to": by_text(self.after)}
+        return {"table": self.table, "topic": self.topic, "to": self.to, "offsets": offsets}
+
+
+def preview_move(kafka: KafkaSettings, table: TableConfig, last: LedgerEntry | None, to: str) -> OffsetMove:
+    """Return the effect of `move_offsets` on a table with this last commit, without writing."""
+    last = _committed(table, last)
+    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
+    target = _target(kafka, table, last, to, marks)
+    return OffsetMove(table.name, table.topic, target.text, last.next_offsets, target.offsets)
+
+
+@attrs.frozen
+class _Target:
+    """The offsets that `--to` means, and its text: of a time in UTC."""
+
+    text: str
+    offsets: dict[Partition, int]
 
 
 def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
     """Move a table's next offsets, in a commit of their own that records the move in the table's history.
 
-    `to` is `earliest`, `latest`, or partitions with either or an offset: `0=120,1=earliest` (others stay).
+    `to` is `earliest`, `latest`, a time such as `2026-11-20T00:00+02:00` (in UTC without the last part), or
+    partitions with an end or an offset: `0=120,1=earliest` (others stay).
     Rows stay as they are.  After a move back the next run replays at least up to the offsets before the move.
     """
+    parse_moment(to)  # before Spark starts
     with run.locked(table):
         marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
         stored = run.lake.table(table)
-        last = stored.checkpoint()
-        if last is None:
-            raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
-        check_topic(table.topic, consumed(table, last))
-        stored.move(table, _moved(run, last, to, marks))
+        last = _committed(table, stored.checkpoint())
+        target = _target(run.settings.kafka, table, last, to, marks)
+        stored.move(table, _moved(run, last, target, marks))
         return table_status(stored, table, marks, None, lambda: count_open(run.lake, table))
 
 
-def _moved(run: Run, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]) -> LedgerEntry:
-    """Return the ledger entry of a move."""
+def _committed(table: TableConfig, last: LedgerEntry | None) -> LedgerEntry:
+    if last is None:
+        raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
+    check_topic(table.topic, consumed(table, last))
+    return last
+
+
+def _target(
+    kafka: KafkaSettings, table: TableConfig, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]
+) -> _Target:
+    moment = parse_moment(to)
+    if moment is not None:
+        return _Target(to_iso(moment), fetch_offsets_at(kafka, table.topic, marks, moment))
     is_anew = is_created_again(last.topic_id, marks)
-    offsets = parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew)
+    return _Target(to, parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew))
+
+
+def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partition, Watermark]) -> LedgerEntry:
+    """Return the ledger entry of a move."""
+    is_anew, offsets = is_created_again(last.topic_id, marks), target.offsets
     # Nothing of a recreated topic has been applied yet.
     high = offsets if is_anew else {p: min(last.high_offsets.get(p, 0), marks[p].end) for p in offsets}
     return attrs.evolve(
@@ -49,10 +106,24 @@ def _moved(run: Run, last: LedgerEntry, to: str, marks: Mapping[Partition, Water
         high_offsets=high,
         counters={},
         kind="set-offsets",
-        note=_note(to, last.next_offsets, offsets, is_anew=is_anew),
+        note=_note(target.text, last.next_offsets, offsets, is_anew=is_anew),
         topic_id=topic_id_of(marks),
         instant=None,
     )
+
+
+def parse_moment(to: str) -> datetime | None:
+    """Parse a time, which is in UTC unless it has an offset; None for a text of another form."""
+    if _DATE.fullmatch(to) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(to)
+    except ValueError:
+        raise UsageError(f"--to {to}: cannot parse the time", _FORMS) from None
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment > datetime.now(UTC):
+        raise UsageError(f"--to {to}: {to_iso(moment)} is in the future", "Give latest for the topic's end")
+    return moment
 
 
 def parse_move(
@@ -82,7 +153,7 @@ def _parse_part(to: str, part: str) -> tuple[Partition, str]:
     """Split `0=120` or `0=earliest`."""
     partition, _, target = (text.strip() for text in part.partition("="))
     if not (_is_number(partition) and (_is_number(target) or target in _ENDS)):
-        raise UsageError(f"--to {to}: cannot parse '{part}'", "Give earliest, latest, or 0=120,1=earliest")
+        raise UsageError(f"--to {to}: cannot parse '{part}'", _FORMS)
     return Partition(int(partition)), target
 
 

@@ -16,7 +16,7 @@ from ingest.settings.deployment import (
     SparkSettings,
 )
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
-from ingest.settings.sources import read
+from ingest.settings.sources import read, tables_folder
 
 __all__ = [
     "MASK",
@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "looks_secret",
     "mask_url",
+    "tables_folder",
 ]
 
 

@@ -1,12 +1,14 @@
 """The rules that concern several settings at once."""
 
+from collections.abc import Iterator
+
 from ingest.config.rules import WrongValueError
 from ingest.settings.deployment import RegistrySettings
 from ingest.settings.secret import secrets_in_url
 
 
-def check_registry(registry: RegistrySettings) -> None:
-    """Refuse credentials that contradict each other or are incomplete; raises WrongValueError."""
+def registry_problems(registry: RegistrySettings) -> Iterator[WrongValueError]:
+    """Find credentials that contradict each other or are incomplete."""
     oauth = {
         "oauth_token_url": registry.oauth_token_url,
         "oauth_client_id": registry.oauth_client_id,
@@ -20,11 +22,11 @@ def check_registry(registry: RegistrySettings) -> None:
     }
     used = [method for method, is_used in methods.items() if is_used]
     if len(used) > 1:
-        raise WrongValueError("registry", f"found {' and '.join(used)}", "Keep one of them")
+        yield WrongValueError("registry", f"found {' and '.join(used)}", "Keep one of them")
     missing = [name for name, value in oauth.items() if not value]
     if methods["oauth_*"] and missing:
-        raise WrongValueError(f"registry.{missing[0]}", "is not set, but OAuth needs it")
+        yield WrongValueError(f"registry.{missing[0]}", "is not set, but OAuth needs it")
     if registry.basic_auth and ":" not in registry.basic_auth.reveal():
-        raise WrongValueError("registry.basic_auth", "found text without a colon; allowed: user:password")
+        yield WrongValueError("registry.basic_auth", "found text without a colon; allowed: user:password")
     if (registry.key or registry.key_password) and not registry.certificate:
-        raise WrongValueError("registry.certificate", "is not set, but key or key_password is")
+        yield WrongValueError("registry.certificate", "is not set, but key or key_password is")

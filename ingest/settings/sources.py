@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, get_args
@@ -11,11 +11,12 @@ import attrs
 import cattrs
 
 from ingest.config.convert import exactly, make_converter, structure
-from ingest.config.document import property_text, read_toml
+from ingest.config.document import property_text, read_text, read_toml
+from ingest.config.lines import find_line
 from ingest.config.rules import WrongValueError, unknown_key, wrong_value
-from ingest.errors import SettingsError
-from ingest.settings.check import check_registry
-from ingest.settings.deployment import LakeSettings, Settings
+from ingest.errors import SettingsError, joined
+from ingest.settings.check import registry_problems
+from ingest.settings.deployment import LakeSettings, RegistrySettings, Settings
 from ingest.settings.exposure import warn_if_readable
 from ingest.settings.origin import METHODS, Origin, origin_of
 from ingest.settings.secret import Secret, looks_secret, mask_url
@@ -40,7 +41,7 @@ _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 @attrs.frozen
 class Assignment:
-    """A value from one source; a `lenient` source may write numbers as text."""
+    """A value from one source, the path of a file or a name; a `lenient` one may write numbers as text."""
 
     key: str
     value: object
@@ -50,25 +51,60 @@ class Assignment:
 
 
 def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) -> Settings:
-    """Merge the sources; later ones win, properties one by one."""
+    """Merge the sources; later ones win, properties one by one.  Raises SettingsError with all problems."""
     file = _locate(path)
     folder = file.parent if file else Path.cwd()
-    values: dict[str, object] = {"lake.path": str(folder / LakeSettings().path)}
-    sources: dict[str, str] = {}
-    for assignment in (*_in_file(file), *_in_environment(), *_in_flags(flags)):
-        values[assignment.key] = _prepare(assignment)
-        sources[assignment.key] = assignment.source
     source = str(file) if file else f"defaults and environment (no {DEFAULT_FILE} here)"
-    try:
-        sections: dict[str, Any] = {
-            name: structure(_CONVERTER, section, SECTIONS[name], name)
-            for name, section in _nested(values).items()
-        }
-        settings = Settings(**sections, tables_dir=(tables or folder / "tables").absolute(), source=source)
-        check_registry(settings.registry)
-    except WrongValueError as error:
-        raise _settings_error(sources.get(error.key, source), error) from None
-    return settings
+    tables_dir = _tables_folder(file, tables)
+    defaults = {"lake.path": str(folder / LakeSettings().path)}
+    merged = _merge((*_in_file(file), *_in_environment(), *_in_flags(flags)), defaults, source)
+    sections: dict[str, Any] = {}
+    for name, section in _nested(merged.values).items():
+        try:
+            sections[name] = structure(_CONVERTER, section, SECTIONS[name], name)
+        except WrongValueError as error:
+            merged.note(error)
+    for problem in registry_problems(sections.get("registry", RegistrySettings())):
+        merged.note(problem)
+    if merged.errors:
+        raise joined(sorted(merged.errors, key=lambda error: error.line))
+    return Settings(**sections, tables_dir=tables_dir, source=source)
+
+
+def tables_folder(path: Path | None, tables: Path | None) -> Path:
+    """Return the folder of the table files, for the values of `--settings` and `--tables`."""
+    return _tables_folder(_locate(path), tables)
+
+
+def _tables_folder(file: Path | None, tables: Path | None) -> Path:
+    return (tables or (file.parent if file else Path.cwd()) / "tables").absolute()
+
+
+@attrs.frozen
+class _Merged:
+    """The values of all sources by key, the source of each, and the problems so far."""
+
+    values: dict[str, object]
+    source: str
+    sources: dict[str, str] = attrs.field(factory=dict)
+    errors: list[SettingsError] = attrs.field(factory=list)
+
+    def note(self, problem: WrongValueError) -> None:
+        """Add a problem and its further ones, each with the source of its value."""
+        for each in problem.problems():
+            self.errors.append(_settings_error(self.sources.get(each.key, self.source), each))
+
+
+def _merge(assignments: Iterable[Assignment], defaults: Mapping[str, object], source: str) -> _Merged:
+    merged = _Merged(dict(defaults), source)
+    for assignment in assignments:
+        try:
+            merged.values[assignment.key] = _prepare(assignment)
+        except SettingsError as error:
+            merged.errors.append(_with_line(error))
+        else:
+            merged.sources[assignment.key] = assignment.source
+    return merged
 
 
 def _make_converter() -> cattrs.Converter:
@@ -92,7 +128,20 @@ def _secret(value: Any) -> Secret:
 
 
 def _settings_error(source: str, error: WrongValueError) -> SettingsError:
-    return SettingsError(source, error.key, mask_url(error.problem), error.todo)
+    return _with_line(SettingsError(source, error.key, mask_url(error.problem), error.todo))
+
+
+def _with_line(error: SettingsError) -> SettingsError:
+    """Add the line of a problem's key, where the source is a file."""
+    file = Path(error.source)
+    return attrs.evolve(error, line=_line_of(file, error.key)) if file.is_absolute() else error
+
+
+def _line_of(file: Path, key: str) -> int:
+    try:
+        return find_line(read_text(file, MAX_BYTES), key)
+    except WrongValueError:
+        return 0
 
 
 # --- the sources -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from ingest.config.rules import WrongValueError
 from ingest.tables.evolution import Kind, Policy
-from ingest.tables.file import read, read_all
+from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.table import (
@@ -18,6 +18,7 @@ from ingest.tables.table import (
 from ingest.tables.text import merge, render
 
 __all__ = [
+    "GLOB_SIGNS",
     "Column",
     "DialectName",
     "Format",
@@ -34,6 +35,7 @@ __all__ = [
     "merge",
     "read",
     "read_all",
+    "read_one",
     "render",
     "table_name",
 ]

@@ -1,30 +1,46 @@
-"""Read table files: strictly, each error with its file and dotted key."""
+"""Read table files: strictly, all errors at once, each with its file, line and dotted key."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
+
 from ingest.config import document
 from ingest.config.convert import make_converter, structure
+from ingest.config.lines import find_line
 from ingest.config.rules import WrongValueError, suggest
-from ingest.errors import TableFileError, UsageError
+from ingest.errors import TableFileError, UsageError, joined
+from ingest.names import first_few
 from ingest.tables.aliases import rename_old_keys
 from ingest.tables.table import TableConfig
 
 MAX_BYTES: Final = 1024 * 1024
 MAX_DEPTH: Final = 16
+GLOB_SIGNS: Final = "*?["
+"""Characters of a glob; no table name has one of them."""
+_NO_SIGNS: Final = str.maketrans("", "", "*?[]")
 _CONVERTER: Final = make_converter()
 
 
 def read(path: Path) -> TableConfig:
-    """Read one table file; raises `TableFileError`."""
+    """Read one table file; raises `TableFileError`, with all problems of the file."""
     try:
         content = document.read_toml(path, MAX_BYTES, MAX_DEPTH)
         rename_old_keys(content, str(path))
         content |= _flat_options(content)
         return structure(_CONVERTER, content, TableConfig)
     except WrongValueError as error:
-        raise TableFileError(str(path), error.key, error.problem, error.todo) from None
+        raise joined(sorted(_located(path, error), key=lambda problem: problem.line)) from None
+
+
+def _located(path: Path, error: WrongValueError) -> Iterator[TableFileError]:
+    """Yield the problems of a file, with the lines of their keys."""
+    text = document.read_text(path, MAX_BYTES) if error.key else ""
+    for problem in error.problems():
+        line = find_line(text, problem.key)
+        yield TableFileError(str(path), problem.key, problem.problem, problem.todo, line)
 
 
 def parse_toml(text: str, path: str) -> dict[str, Any]:
@@ -48,13 +64,31 @@ def _flat_options(content: dict[str, Any]) -> dict[str, Any]:
 def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
     """Read all table files of a folder, or those of the named tables, by file name.
 
-    With `names`, a broken file stops only the tables that it could hold.
+    A name may be a glob, such as `crm_*`.  With `names`, a broken file stops only the tables that it could
+    hold.  Raises TableFileError with the problems of all these files, UsageError for a name without a table.
     """
-    tables, broken = _read_files(_list_files(folder), names)
+    content = _read_files(_list_files(folder), names)
+    problems = [error for name, error in content.broken.items() if content.lacks(name, names)]
+    problems += content.doubles
+    if problems:
+        raise joined(problems)
     for name in names:
-        if name not in tables:
-            raise broken.get(name) or _no_table(folder, name, tables, tuple(broken.values()))
-    return tuple(table for name, table in tables.items() if not names or name in names)
+        if not any(fnmatchcase(table, name) for table in content.tables):
+            raise _no_table(folder, name, content)
+    return tuple(table for name, table in content.tables.items() if not names or _matches(name, names))
+
+
+def read_one(folder: Path, name: str) -> TableConfig:
+    """Read the table of a name, or the only table of a glob."""
+    first, *further = read_all(folder, [name])
+    if further:
+        names = first_few([table.name for table in (first, *further)])
+        raise UsageError(f"'{name}' matches {len(further) + 1} tables: {names}", "Name one of them")
+    return first
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -66,30 +100,44 @@ def _list_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _read_files(
-    paths: Iterable[Path], names: Sequence[str]
-) -> tuple[dict[str, TableConfig], dict[str, TableFileError]]:
-    """Read files; return the tables by name and, with `names`, the errors of broken files by their stem."""
-    tables: dict[str, TableConfig] = {}
+@attrs.frozen
+class _Content:
+    """The tables of a folder by name, the errors of broken files by stem, and of second files of a table."""
+
+    tables: dict[str, TableConfig] = attrs.field(factory=dict)
+    broken: dict[str, TableFileError] = attrs.field(factory=dict)
+    doubles: list[TableFileError] = attrs.field(factory=list)
+
+    def lacks(self, stem: str, names: Sequence[str]) -> bool:
+        """Whether a broken file may hold a table that is asked for."""
+        return not names or (_matches(stem, names) and stem not in self.tables)
+
+
+def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
+    content = _Content()
     files: dict[str, Path] = {}
-    broken: dict[str, TableFileError] = {}
     for path in paths:
         try:
             table = read(path)
         except TableFileError as error:
-            if not names:
-                raise
-            broken[path.stem] = error
+            content.broken[path.stem] = error
             continue
-        if table.name in tables and (not names or table.name in names):
+        if table.name in content.tables and (not names or _matches(table.name, names)):
             problem = f"'{table.name}' is also the table of {files[table.name].name}"
-            raise TableFileError(str(path), "table", problem, "Two files must not write one table")
-        tables[table.name], files[table.name] = table, path
-    return tables, broken
+            todo = "Two files must not write one table"
+            content.doubles.append(TableFileError(str(path), "table", problem, todo))
+        content.tables[table.name], files[table.name] = table, path
+    return content
 
 
-def _no_table(folder: Path, name: str, tables: Iterable[str], broken: Sequence[TableFileError]) -> UsageError:
-    problem = f"table '{name}' does not exist in {folder}"
-    if broken:
-        return UsageError(f"{problem}, unless a broken file holds it", str(broken[0]))
-    return UsageError(problem, suggest(name, tables))
+def _no_table(folder: Path, name: str, content: _Content) -> UsageError:
+    is_glob = any(sign in name for sign in GLOB_SIGNS)
+    problem = (
+        f"no table in {folder} matches '{name}'" if is_glob else f"table '{name}' does not exist in {folder}"
+    )
+    if content.broken:
+        return UsageError(
+            f"{problem}, unless a broken file holds it", str(next(iter(content.broken.values())))
+        )
+    near = suggest(name.translate(_NO_SIGNS), content.tables)
+    return UsageError(problem, near or f"Its tables are: {first_few(list(content.tables))}")

@@ -9,6 +9,12 @@ from ingest.settings import KafkaSettings
 from tests.kafka.conftest import Broker
 
 
+def test_a_missing_address_names_the_setting() -> None:
+    """As most people meet it first."""
+    with pytest.raises(SettingsError, match=r"kafka\.bootstrap_servers: is not set.*INGEST_KAFKA_BOOTSTRAP"):
+        check_addresses("")
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -20,7 +26,6 @@ from tests.kafka.conftest import Broker
         "PLAINTEXT://b:9092",
         "a:1,b",
         "a b:1",
-        "",
     ],
 )
 def test_an_address_that_is_not_host_and_port_is_a_wrong_setting(address: str) -> None:

@@ -2,9 +2,11 @@
 
 import socket
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from ingest.errors import (
     BrokerRefusedError,
@@ -13,7 +15,7 @@ from ingest.errors import (
     TopicNotFoundError,
 )
 from ingest.kafka.breaks import Watermark, topic_id_of
-from ingest.kafka.watermarks import fetch_watermarks
+from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
@@ -38,6 +40,22 @@ def test_both_ends_of_every_partition_are_found(broker: Any) -> None:
     of = topic_id_of(result)
     assert len(of) == 22
     assert result == {0: Watermark(4, 10, of), 1: Watermark(0, 0, of)}
+
+
+@pytest.mark.servers
+def test_a_time_gives_the_first_later_message_or_the_end(broker: Any) -> None:
+    """By partition; the message's own timestamp counts."""
+    topic = broker.create_topic(partitions=3)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for second, partition in ((10, 0), (20, 0), (30, 0), (5, 1)):
+        producer.produce(topic, "v", partition=partition, timestamp=second * 1000)
+    assert producer.flush(10) == 0
+    marks = fetch_watermarks(broker.settings, [topic]).of(topic)
+
+    moments = [datetime(1970, 1, 1, 0, 0, second, tzinfo=UTC) for second in (0, 20, 21, 31)]
+    offsets = [fetch_offsets_at(broker.settings, topic, marks, moment) for moment in moments]
+
+    assert offsets == [{0: 0, 1: 0, 2: 0}, {0: 1, 1: 1, 2: 0}, {0: 2, 1: 1, 2: 0}, {0: 3, 1: 1, 2: 0}]
 
 
 @pytest.mark.servers
