@@ -18,6 +18,11 @@ def hadoop_of(spark: SparkSession) -> Any:
     return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  same
 
 
+def status_store(spark: SparkSession) -> Any:
+    """Return Spark's account of its jobs and stages (AppStatusStore)."""
+    return spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001  same
+
+
 def java_session(spark: SparkSession) -> Any:
     """Return Spark's own session object."""
     return spark._jsparkSession  # noqa: SLF001  same

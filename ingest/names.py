@@ -1,7 +1,7 @@
 """The types of names that travel between rooms in place of bare strings and numbers."""
 
 from collections.abc import Sequence
-from typing import NewType
+from typing import NewType, Self
 
 Topic = NewType("Topic", str)
 """A Kafka topic."""
@@ -17,6 +17,20 @@ Partition = NewType("Partition", int)
 
 Instant = NewType("Instant", str)
 """A Hudi commit: the requested time of its instant, as `yyyyMMddHHmmssSSS`."""
+
+
+class Reading(str):
+    """The step of a table that reads messages; `total` is their number, at most."""
+
+    __slots__ = ("total",)
+
+    total: int
+
+    def __new__(cls, total: int) -> Self:
+        """Write the step as text."""
+        step = super().__new__(cls, f"reading {total:,} offsets")
+        step.total = total
+        return step
 
 
 def first_few(names: Sequence[str], limit: int = 4) -> str:

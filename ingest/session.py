@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ingest.run import follow as following
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
+    from ingest.spark.stages import Stage
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     lake = LazyModule("ingest.hudi.lake")
     kafka_signal = LazyModule("ingest.kafka.signal")
@@ -122,6 +123,10 @@ class Session:
     def spark(self) -> "SparkSession":
         """The Spark session of this deployment, in UTC; starts Spark at its first use."""
         return self._driver.session
+
+    def spark_stages(self) -> "Mapping[str, tuple[Stage, ...]]":
+        """Return the Spark stages at work by table, from any thread; empty while Spark has not started."""
+        return self._driver.stages()
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the table files, all or those of the named tables; a name may be a glob."""

@@ -1,55 +1,119 @@
-"""Log lines about the tables at work, for a command whose standard error is not a terminal."""
+"""The tables at work: step, messages read, tasks and time; and log lines about them."""
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from ingest.lazy import LazyModule
+from ingest.names import Reading
 
 if TYPE_CHECKING:
     from ingest import log
+    from ingest.spark.stages import Stage
 else:  # `--help` needs no structlog
     log = LazyModule("ingest.log")
 
 HINT: Final = "A table commits once per run: limit the commit with --max-offsets, or give Spark more memory"
 HINT_AFTER_S: Final = 300.0
+FORECAST_AFTER_S: Final = 5.0
+"""Before, a forecast would be a guess from the first moments."""
+
+Measure = Callable[[], "Mapping[str, Sequence[Stage]]"]
+"""Returns the Spark stages at work, by table."""
+
+
+def unmeasured() -> "Mapping[str, Sequence[Stage]]":
+    """Return nothing: the progress of commands that do not run in Spark."""
+    return {}
+
+
+@attrs.define
+class Work:
+    """A table in a step; the times are monotonic, in seconds."""
+
+    table: str
+    step: str
+    started: float
+    stages: "Sequence[Stage]" = ()
+    reading: int | None = None
+    """The id of the first stage of the step: of a step that reads messages, the one that reads."""
+    read: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """The time in the step."""
+        return time.monotonic() - self.started
+
+    def update(self, stages: "Sequence[Stage]") -> None:
+        """Note the stages at work."""
+        self.stages = stages
+        if stages and self.reading is None:
+            self.reading = stages[0].stage_id
+        self.read = max([self.read, *(stage.records for stage in stages if stage.stage_id == self.reading)])
+
+    @property
+    def _is_reading(self) -> bool:
+        return self.reading is None or any(stage.stage_id == self.reading for stage in self.stages)
+
+    def text(self) -> str:
+        """Return the step with its progress: messages of those to read, or tasks of the stages at work."""
+        if isinstance(self.step, Reading) and self._is_reading:
+            if not self.read:
+                return self.step
+            share = min(1.0, self.read / self.step.total)
+            return f"reading {self.read:,} of {self.step.total:,} ({share:.0%})".replace("%", " %")
+        tasks = sum(stage.tasks for stage in self.stages)
+        done = f" ({sum(stage.done for stage in self.stages):,} of {tasks:,} tasks)" if tasks > 1 else ""
+        step = f"ordering {self.read:,} messages" if isinstance(self.step, Reading) else self.step
+        return f"{step}{done}"
+
+    def seconds_left(self) -> float | None:
+        """Return the time that reading still takes, at the pace so far; None if that is unknown."""
+        if not isinstance(self.step, Reading) or not self._is_reading:
+            return None
+        if not self.read or self.seconds < FORECAST_AFTER_S:
+            return None
+        return max(0, self.step.total - self.read) * self.seconds / self.read
 
 
 class Steps:
-    """The step of each table at work, with the time of its start."""
+    """The tables at work."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, tuple[str, float]] = {}
+        self._work: dict[str, Work] = {}
         self._guard = threading.Lock()
 
     def begin(self, table: str, step: str) -> None:
         """Note a table's step; the step of no table ends when the next one begins."""
         with self._guard:
-            self._steps.pop("", None)
-            self._steps[table] = (step, time.monotonic())
+            self._work.pop("", None)
+            self._work[table] = Work(table, step, time.monotonic())
 
     def end(self, table: str) -> None:
         """Note that a table is done."""
         with self._guard:
-            self._steps.pop(table, None)
+            self._work.pop(table, None)
 
-    def names(self) -> list[str]:
-        """Return each table with its step."""
+    def measure(self, measure: Measure) -> None:
+        """Update the tables at work with their Spark stages."""
+        stages = measure()
         with self._guard:
-            return [f"{table} {step}".strip() for table, (step, _) in self._steps.items()]
+            for work in self._work.values():
+                work.update(stages.get(work.table, ()))
 
-    def seconds(self) -> Mapping[str, float]:
-        """Return the seconds that each table has been in its step."""
-        now = time.monotonic()
+    def work(self) -> list[Work]:
+        """Return the tables at work."""
         with self._guard:
-            return {f"{table} {step}".strip(): now - start for table, (step, start) in self._steps.items()}
+            return [attrs.evolve(work) for work in self._work.values()]
 
 
 @contextmanager
-def heartbeat(steps: Steps, interval_s: float) -> Iterator[None]:
-    """Log the tables at work every `interval_s` seconds; 0: never."""
+def ticking(tick: Callable[[], None], interval_s: float) -> Iterator[None]:
+    """Call a function every `interval_s` seconds, in a thread of its own; 0: never."""
     if not interval_s:
         yield
         return
@@ -57,7 +121,7 @@ def heartbeat(steps: Steps, interval_s: float) -> Iterator[None]:
 
     def beat() -> None:
         while not ended.wait(interval_s):
-            _log(steps.seconds())
+            tick()
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
     thread.start()
@@ -68,9 +132,26 @@ def heartbeat(steps: Steps, interval_s: float) -> Iterator[None]:
         thread.join()
 
 
-def _log(seconds: Mapping[str, float]) -> None:
-    if not seconds:
+@contextmanager
+def heartbeat(steps: Steps, interval_s: float, measure: Measure = unmeasured) -> Iterator[None]:
+    """Log the tables at work every `interval_s` seconds; 0: never."""
+
+    def tick() -> None:
+        steps.measure(measure)
+        _log(steps.work())
+
+    with ticking(tick, interval_s):
+        yield
+
+
+def _log(tables: Sequence[Work]) -> None:
+    if not tables:
         return
-    at_work = [f"{step}, for {round(elapsed):,} s" for step, elapsed in seconds.items()]
-    hint = {"hint": HINT} if max(seconds.values()) >= HINT_AFTER_S else {}
-    log.logger(__name__).warning("at work", tables=at_work, **hint)
+    hint = {"hint": HINT} if max(work.seconds for work in tables) >= HINT_AFTER_S else {}
+    log.logger(__name__).warning("at work", tables=[_line(work) for work in tables], **hint)
+
+
+def _line(work: Work) -> str:
+    left_s = work.seconds_left()
+    left = "" if left_s is None else f", about {round(left_s):,} s left"
+    return f"{work.table} {work.text()}, for {round(work.seconds):,} s{left}".strip()

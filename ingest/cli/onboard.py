@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import print_error, print_json, print_table, print_text, show_progress
+from ingest.cli.output import print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.names import first_few

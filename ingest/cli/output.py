@@ -12,17 +12,13 @@ from itertools import product
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from ingest.cli.heartbeat import Steps, heartbeat
 from ingest.lazy import LazyModule
-from ingest.names import first_few
 
 if TYPE_CHECKING:
     from rich import box as rich_box
     from rich import console as rich_console
     from rich import table as rich_table
     from rich import text as rich_text
-
-    from ingest.run.context import Progress
 else:  # an error message needs no rich
     rich_box, rich_console = LazyModule("rich.box"), LazyModule("rich.console")
     rich_table, rich_text = LazyModule("rich.table"), LazyModule("rich.text")
@@ -33,7 +29,6 @@ GAP: Final = 2
 """Spaces between columns."""
 ELASTIC_MIN: Final = (18, 10)
 """The width that elastic columns keep as long as possible, and the least before rows become blocks."""
-_ENDED: Final = ("committed", "idle", "failed", "temporary")
 
 # --- streams -----------------------------------------------------------------------------------
 
@@ -80,7 +75,8 @@ def width() -> int:
     return get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
 
 
-def _speaks_unicode(stream: Any) -> bool:
+def speaks_unicode(stream: Any) -> bool:
+    """Whether a stream takes any character."""
     return str(stream.encoding or "").lower().startswith("utf")
 
 
@@ -107,13 +103,13 @@ def announce_stop(signal_name: str, grace_s: float) -> None:
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as one JSON document, escaped where stdout cannot carry Unicode."""
-    _print(json.dumps(value, indent=indent, ensure_ascii=not _speaks_unicode(sys.stdout)))
+    _print(json.dumps(value, indent=indent, ensure_ascii=not speaks_unicode(sys.stdout)))
 
 
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
     """Print a paragraph, folded at spaces; `hanging` indents its further lines by that much more."""
     folded = textwrap.wrap(
-        _plain(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
+        plain_text(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     _print("\n".join(folded))
@@ -126,10 +122,10 @@ def print_page(text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print one line on standard error, even if a quoted cause has several."""
-    sys.stderr.write(f"ingest: {_plain(' '.join(text.split()))}\n")
+    sys.stderr.write(f"ingest: {plain_text(' '.join(text.split()))}\n")
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Escape control characters: names come from registries and brokers, and a terminal obeys them."""
     return text.translate(_ESCAPES)
 
@@ -168,7 +164,7 @@ def lay_out(
     show_header: bool = True,
 ) -> list[str]:
     """Return the lines of `print_table` for a width; no line is longer than `limit`."""
-    cells = [[_plain(_cell(value)) for value in row] for row in rows]
+    cells = [[plain_text(_cell(value)) for value in row] for row in rows]
     used = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
     names = [headings[i] for i in used]
     cells = [[row[i] for i in used] for row in cells]
@@ -221,7 +217,7 @@ def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> "rich_table
 
 def _box() -> "rich_box.Box":
     """Return a box that draws one rule, below the headings."""
-    rule = "────" if _speaks_unicode(sys.stdout) else "----"
+    rule = "────" if speaks_unicode(sys.stdout) else "----"
     return rich_box.Box("\n".join(("    ", "    ", rule, *("    ",) * 5)))
 
 
@@ -259,25 +255,9 @@ def spin(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     console = rich_console.Console(stderr=True, highlight=False)
-    with console.status(_markup(text), spinner="dots" if _speaks_unicode(sys.stderr) else "line") as status:
+    with console.status(_markup(text), spinner="dots" if speaks_unicode(sys.stderr) else "line") as status:
         yield lambda changed: status.update(_markup(changed))
 
 
-@contextmanager
-def show_progress(heartbeat_s: float = 0.0) -> Iterator["Progress"]:
-    """Show each table's step while it works, on a terminal; elsewhere log the steps every `heartbeat_s`."""
-    steps = Steps()
-    interval_s = 0.0 if sys.stderr.isatty() else heartbeat_s
-    with spin("starting") as show, heartbeat(steps, interval_s):
-
-        def note(table: str, step: str) -> None:
-            steps.begin(table, step)
-            if step in _ENDED:
-                steps.end(table)
-            show(first_few(steps.names()) or "finishing")
-
-        yield note
-
-
 def _markup(text: str) -> "rich_text.Text":
-    return rich_text.Text(_plain(text))
+    return rich_text.Text(plain_text(text))

@@ -7,8 +7,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, show_progress, width
+from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, width
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
 
@@ -55,7 +56,10 @@ def plan(
     Example: `ingest plan server1_dbo_customers`
     """
     claim_stdout()
-    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
         plans = session.plan(tables, max_offsets=max_offsets, progress=progress)
     if json:
         print_json([table_plan.to_json() for table_plan in plans])

@@ -7,8 +7,9 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text, show_progress
+from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text
 from ingest.cli.page import Json
 from ingest.errors import UsageError
 
@@ -97,7 +98,10 @@ def replay(
     if offset is not None and partition is None:
         raise UsageError("--offset needs --partition", "An offset is unique only within its partition")
     claim_stdout()
-    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
         replayed = session.replay(table, partition=partition, offset=offset, progress=progress)
     if json:
         print_json(replayed.to_json())

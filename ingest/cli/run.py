@@ -11,17 +11,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
 from ingest.cli.options import Deployment
-from ingest.cli.output import (
-    announce_stop,
-    claim_stdout,
-    print_error,
-    print_json,
-    print_table,
-    print_text,
-    show_progress,
-)
+from ingest.cli.output import announce_stop, claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import StoppedError, UsageError
 from ingest.lazy import LazyModule
@@ -81,7 +74,7 @@ def run(
         def run_once(stop: Stop) -> "RunReport":
             stop.on_signal = partial(announce_stop, grace_s=session.settings.run.stop_grace_s)
             with (
-                show_progress(session.settings.run.heartbeat_s) as progress,
+                show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
                 publish_failure(target, session, tables),
             ):
                 result = session.run(tables, max_offsets=max_offsets, progress=progress, stop=stop)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text, show_progress
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
 from ingest.operations.health import Bound, health, parse_bound
@@ -38,7 +39,10 @@ def status(
     """
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
-    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
         results = session.status(tables, progress=progress)
     if json:
         print_json([{**status.to_json(), "health": health(status, bound)} for status in results])

@@ -13,7 +13,7 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import Operation
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
-from ingest.names import Partition, SchemaId
+from ingest.names import Partition, Reading, SchemaId
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
@@ -39,7 +39,7 @@ def prepared(
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
     run.lake.table(table).check_storage(table.name)
-    run.enter(table, f"reading {ranges.span:,} offsets")
+    run.enter(table, Reading(ranges.span))
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
     with decoded_batch(batch, run.registry, schemas) as result:
         yield with_tombstones(run, result)

@@ -16,6 +16,8 @@ from ingest.lazy import LazyModule
 from ingest.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
     from ingest.spark import class_archive
     from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
+    from ingest.spark import stages as spark_stages
+    from ingest.spark.stages import Stage
 else:
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
+    spark_stages = LazyModule("ingest.spark.stages")
     class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
 
 MANY_MESSAGES: Final = 3_000_000
@@ -67,6 +72,11 @@ class Driver:
     def process(self) -> "spark_process.SparkProcess":
         """The JVM of the session; one that was started here can be replaced."""
         return spark_process.SparkProcess(self._session, self._start_again if self.was_started else None)
+
+    def stages(self) -> "Mapping[str, tuple[Stage, ...]]":
+        """Return the stages at work by table; empty while there is no session."""
+        spark = self.__dict__.get("_session")
+        return {} if spark is None else spark_stages.read_stages(spark)
 
     def close(self) -> None:
         """Stop the session if it was started here."""

@@ -96,4 +96,6 @@ def test_a_first_commit_says_its_steps_where_there_is_no_terminal(
     events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
     at_work = [event["tables"] for event in events if event["event"] == "at work"]
     steps = {step.rpartition(", for ")[0] for tables in at_work for step in tables}
-    assert {"starting Spark", "f reading 1,200 offsets", "f writing 700 rows"} <= steps
+    assert "starting Spark" in steps
+    assert {step.partition(" (")[0] for step in steps} >= {"f writing 700 rows"}
+    assert any(step.startswith("f reading 1,200 o") for step in steps), "offsets, or of as many"

@@ -1,0 +1,48 @@
+"""The Spark stages at work, by table: for the progress of a run.
+
+A table's jobs run in a scheduler pool of its name, whichever thread of Hudi's starts them.  Spark updates the
+numbers of a running task with the heartbeats of its executor.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from pyspark import InheritableThread
+from pyspark.sql import SparkSession
+
+from ingest.java import status_store
+
+
+@attrs.frozen
+class Stage:
+    """A stage at work: its tasks, those that are done, and the messages or rows read so far."""
+
+    stage_id: int
+    tasks: int
+    done: int
+    records: int
+
+
+def read_stages(spark: SparkSession) -> Mapping[str, tuple[Stage, ...]]:
+    """Return the stages at work by scheduler pool, in the order of their ids.
+
+    Empty where the JVM does not answer: the run itself reports that.
+    """
+    stages: dict[str, tuple[Stage, ...]] = {}
+    try:
+        for pool, stage in sorted(_active(status_store(spark)), key=lambda item: item[1].stage_id):
+            stages[pool] = (*stages.get(pool, ()), stage)
+        # Else each thread that asked keeps a connection, and a thread of the JVM (SPARK-32010).
+        InheritableThread._clean_py4j_conn_for_current_thread()  # noqa: SLF001  no public way
+    except Exception:  # noqa: BLE001  py4j raises errors of its own, OSError, or AttributeError
+        return {}
+    return stages
+
+
+def _active(store: Any) -> Iterator[tuple[str, Stage]]:
+    stages = store.activeStages()
+    for index in range(stages.size()):
+        data = stages.apply(index)
+        tasks, done, records = data.numTasks(), data.numCompleteTasks(), data.inputRecords()
+        yield data.schedulingPool(), Stage(data.stageId(), tasks, done, records)
