@@ -7,9 +7,7 @@ from pyspark.sql import SparkSession
 
 from ingest.spark.stages import Stage, read_stages
 
-SLEEP = (
-    "select max(reflect('java.lang.Thread', 'sleep', cast(id * 0 + 400 as bigint))) from range(0, 4, 1, 4)"
-)
+SLEEP = "reflect('java.lang.Thread', 'sleep', cast(id * 0 + 400 as bigint))"
 
 
 def test_a_job_shows_under_its_pool_while_it_is_at_work(spark: SparkSession) -> None:
@@ -17,7 +15,7 @@ def test_a_job_shows_under_its_pool_while_it_is_at_work(spark: SparkSession) -> 
 
     def work() -> None:
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", "orders")
-        spark.sql(SLEEP).collect()
+        spark.range(0, 4, 1, 4).selectExpr(f"max({SLEEP})").collect()
 
     thread = InheritableThread(target=work)
     seen: list[Stage] = []
