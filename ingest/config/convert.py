@@ -146,7 +146,7 @@ def _broken_rules(
     if field.validator is None:
         return
     try:
-        field.validator(None, field, converter.structure(value, field.type))
+        field.validator(None, field, converter.structure(value, field.type or object))
     except WrongValueError as error:
         yield _placed(error, where)
 

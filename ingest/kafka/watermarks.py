@@ -198,7 +198,7 @@ class _Broker:
         self, topic: Topic, marks: Mapping[Partition, Watermark], moment: datetime
     ) -> dict[Partition, int]:
         """Return offsets by time, of the partitions that have one within their watermarks."""
-        spec = OffsetSpec.for_timestamp(to_millis(moment))  # type: ignore[no-untyped-call]  # theirs
+        spec = OffsetSpec.for_timestamp(to_millis(moment))
         offsets: dict[Partition, int] = {}
         for partition, answer in self._list_offsets([TopicPartition(topic, p) for p in marks], spec).items():
             if isinstance(answer, KafkaError):

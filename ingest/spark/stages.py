@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
-from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from ingest.java import status_store
@@ -33,8 +32,6 @@ def read_stages(spark: SparkSession) -> Mapping[str, tuple[Stage, ...]]:
     try:
         for pool, stage in sorted(_active(status_store(spark)), key=lambda item: item[1].stage_id):
             stages[pool] = (*stages.get(pool, ()), stage)
-        # Else each thread that asked keeps a connection, and a thread of the JVM (SPARK-32010).
-        InheritableThread._clean_py4j_conn_for_current_thread()  # noqa: SLF001  no public way
     except Exception:  # noqa: BLE001  py4j raises errors of its own, OSError, or AttributeError
         return {}
     return stages
