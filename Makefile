@@ -122,7 +122,7 @@ torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of
 	$(BIN)/python torture/run.py
 
 ##@ The product
-.PHONY: demo bench bench-peers
+.PHONY: demo bench bench-peers bench-flat
 demo: setup ## turn recorded events into Hudi tables, on a real local broker and registry
 	@$(BIN)/python demo/demo.py
 
@@ -131,3 +131,6 @@ bench: setup ## run the measurements that the pages quote
 
 bench-peers: setup ## run ingest and two peers side by side, and print the table of docs/performance.md; an hour
 	$(BIN)/python bench/side_by_side.py
+
+bench-flat: setup ## measure CPU per event for 10,000 to 5,000,000 events, wide and large rows, hot keys; 20 minutes
+	$(BIN)/python bench/flat.py

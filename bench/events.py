@@ -96,6 +96,18 @@ def messages(
         yield _framed(key_id, KEY_SCHEMA, {"id": key}), _framed(value_ids[version], schemas[version], event)
 
 
+def large_messages(
+    count: int, text_bytes: int, columns: int, key_id: int, value_id: int
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield inserts whose first text has so many bytes."""
+    rng = random.Random(1)  # noqa: S311  data, no secret
+    schema = fastavro.parse_schema(_physical(value_schema(columns)))
+    for number in range(count):
+        row = {**_row(rng, number, columns), "c0": rng.randbytes(text_bytes // 2).hex()}
+        event = {"before": None, "after": row, "source": _source(number), "op": "c", "ts_ms": number}
+        yield _framed(key_id, KEY_SCHEMA, {"id": number}), _framed(value_id, schema, event)
+
+
 def _row(rng: random.Random, key: int, columns: int) -> dict[str, Any]:
     values: dict[str, Any] = {"id": key}
     for i in range(columns - 1):

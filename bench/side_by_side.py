@@ -133,7 +133,7 @@ def peer_jars() -> str:
 
 
 @contextmanager
-def deployed() -> Iterator[Deployment]:
+def deployed(heap: str = HEAP) -> Iterator[Deployment]:
     """Start servers, generate the topics, write settings and table files, and leave a class archive."""
     with tempfile.TemporaryDirectory(prefix="bench-peers-") as folder:
         root = Path(folder)
@@ -143,7 +143,7 @@ def deployed() -> Iterator[Deployment]:
             (root / "ingest.toml").write_text(
                 f'[registry]\nurl = "{deployment.servers.registry_url}"\n'
                 f'[kafka]\nbootstrap_servers = "{deployment.servers.bootstrap_servers}"\n'
-                f'[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "{HEAP}"\n'
+                f'[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "{heap}"\n'
             )
             yield deployment
         finally:

@@ -140,30 +140,36 @@ def _settings(addresses: Addresses) -> str:
 def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: int) -> None:
     """Register a key and a value schema for each topic, and produce the same events to all."""
     for topic in topics:
-        key_id, value_id = _create(root, topic, KEY_SCHEMA, value_schema(columns))
-    _send(root, topics, messages(events, keys, columns, key_id, (value_id,)))
+        key_id, value_id = create_topic(root, topic, KEY_SCHEMA, value_schema(columns))
+    send(root, topics, messages(events, keys, columns, key_id, (value_id,)))
 
 
 def _produce_stream(root: Path, stream: Stream, *, events: int, keys: int) -> None:
     """Register the schemas of a stream, and produce its messages."""
-    key_id, value_id = _create(root, stream.topic, stream.key_schema(), stream.value_schema())
-    _send(root, [stream.topic], stream.messages(events, keys, key_id, value_id))
+    key_id, value_id = create_topic(root, stream.topic, stream.key_schema(), stream.value_schema())
+    send(root, [stream.topic], stream.messages(events, keys, key_id, value_id))
 
 
-def _create(root: Path, topic: str, key: Any, value: Any) -> tuple[int, int]:
+def create_topic(root: Path, topic: str, key: Any, value: Any) -> tuple[int, int]:
     """Create a topic; return the ids of its key's and value's schema."""
     brokers, registry = json.loads((root / "addresses.json").read_text())
-    created = AdminClient({"bootstrap.servers": brokers}).create_topics([NewTopic(topic, PARTITIONS, 1)])
-    created[topic].result()
+    admin = AdminClient({"bootstrap.servers": brokers})
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
     client = SchemaRegistryClient({"url": registry})
     key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(key), "AVRO"))
     return key_id, client.register_schema(f"{topic}-value", Schema(json.dumps(value), "AVRO"))
 
 
-def _send(root: Path, topics: list[str], events: Iterable[tuple[bytes, bytes]]) -> None:
+def send(root: Path, topics: list[str], events: Iterable[tuple[bytes, bytes]]) -> None:
+    """Produce the same keys and values to each topic."""
     brokers, _ = json.loads((root / "addresses.json").read_text())
     producer = Producer(
-        {"bootstrap.servers": brokers, "linger.ms": 50, "queue.buffering.max.messages": 200_000}
+        {
+            "bootstrap.servers": brokers,
+            "linger.ms": 50,
+            "queue.buffering.max.messages": 200_000,
+            "message.max.bytes": 8_000_000,
+        }
     )
     for key, value_bytes in events:
         for topic in topics:

@@ -53,7 +53,7 @@ def ingest_spark() -> Iterator[SparkSession]:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
         # In twenty minutes G1 would look through the whole heap hundreds of times: a tenth of the time.
-        options = f"-XX:+UseParallelGC -Duser.timezone={PROCESS_ZONE}"
+        options = f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Duser.timezone={PROCESS_ZONE}"
         conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": options}, spark_jars())
         conf["spark.sql.session.timeZone"] = OUTER_ZONE
         builder = SparkSession.builder.appName(f"tests-{os.getpid()}")
