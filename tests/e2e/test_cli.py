@@ -260,7 +260,8 @@ def test_a_run_reports_its_result(ingest: Shell, topics: dict[str, Topic]) -> No
     assert customers["schema_ids"] == [topics["customers"].last_id]
     assert customers["max_source_ts"] == "2023-11-14T22:14:09Z"
     assert identity(customers)
-    assert done.stderr == ""
+    # A slow machine logs that it is at work.
+    assert [line for line in done.stderr.splitlines() if '"at work"' not in line] == []
 
     text = ingest("run", "--report", "r2.json").stdout
     assert "1 committed, 1 idle" in text
