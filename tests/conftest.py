@@ -23,18 +23,32 @@ ASKED_FOR = ("live", "pairs")
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"
 
+SESSION = "ingest_spark"
+"""The fixture with the suite's Spark session."""
 
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `make test` run the tests without the suite's Spark session next to those with it."""
+    parser.addoption(
+        "--session", choices=("all", "with", "without"), default="all",
+        help="run all tests, or only those with or without the suite's Spark session",
+    )  # fmt: skip
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests out that -m does not speak of, other markers or none."""
+    """Leave tests out that -m does not speak of, other markers or none, and those of another --session."""
     left_out = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
-    unasked = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    unasked = [
+        item for item in items if any(map(item.get_closest_marker, left_out)) or not _is_asked(config, item)
+    ]
     if unasked:
         config.hook.pytest_deselected(items=unasked)
         items[:] = [item for item in items if item not in unasked]
+
+
+def _is_asked(config: pytest.Config, item: pytest.Item) -> bool:
+    asked = config.getoption("session")
+    return asked == "all" or (asked == "with") == (SESSION in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +67,7 @@ def ingest_spark() -> Iterator[SparkSession]:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
         # In twenty minutes G1 would look through the whole heap hundreds of times: a tenth of the time.
+        # Each test brings generated code of its own: the second compiler costs a seventh of the time.
         options = f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Duser.timezone={PROCESS_ZONE}"
         conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": options}, spark_jars())
         conf["spark.sql.session.timeZone"] = OUTER_ZONE
