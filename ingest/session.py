@@ -22,18 +22,22 @@ from ingest.stop import Stop
 from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_one
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pyspark.sql import SparkSession
 
     from ingest import java
     from ingest.hudi import lake, lake_files, local_files
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
+    from ingest.operations import history as histories
     from ingest.operations import offsets, versions
     from ingest.operations import plan as planning
     from ingest.operations import rejects as dead_letters
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
     from ingest.operations import status as statuses
+    from ingest.operations.history import TableHistory, TableState
     from ingest.operations.offsets import OffsetMove
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
@@ -52,6 +56,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
+    histories = LazyModule("ingest.operations.history")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
@@ -247,6 +252,26 @@ class Session:
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
         tables, run = self.tables(names), self._run(progress)
         return task.work_on_tables(run, tables, lambda: self._driver.process, statuses.StatusTask)
+
+    def commits(
+        self,
+        name: str,
+        *,
+        since: "datetime | None" = None,
+        archived: bool = False,
+        progress: "Progress" = silent,
+    ) -> "TableHistory":
+        """Return a table's commits, newest first, without a JVM where its files answer.
+
+        `archived` adds those that Hudi has archived, with Spark.
+        """
+        (table,) = self.tables([name])
+        return histories.read_history(self._run(progress), table, since, archived=archived)
+
+    def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
+        """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""
+        (table,) = self.tables([name])
+        return histories.read_state(self._run(progress), table, at)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""

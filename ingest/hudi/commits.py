@@ -6,7 +6,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ingest.hudi.damage import CommittedFiles, WrittenFile, check_files, live_files
+from ingest.hudi.ledger import account_of, completed_commits, entry_of
+from ingest.hudi.stored_commit import StoredCommit
 from ingest.java import hadoop_of, jvm_of
+from ingest.names import Instant
 
 
 def committed_files(client: Any) -> Iterator[CommittedFiles]:
@@ -22,6 +25,23 @@ def committed_files(client: Any) -> Iterator[CommittedFiles]:
             metadata.getOperationType().value(),
             tuple(_files(instant.requestedTime(), metadata)),
             tuple(_replaced(commits.readReplaceCommitMetadata(instant))) if is_replacing else (),
+        )
+
+
+def stored_commits(path: str, client: Any, *, archived: bool) -> Iterator[StoredCommit]:
+    """Yield the completed commits, newest first, those that Hudi has archived last."""
+    for instant, metadata in completed_commits(path, client, archived=archived):
+        operation, values = account_of(metadata)
+        requested = Instant(instant.requestedTime())
+        files = tuple(_files(requested, metadata))
+        yield StoredCommit(
+            requested,
+            instant.getCompletionTime() or requested,
+            operation,
+            entry_of(path, requested, operation, values),
+            values.get("schema") or "",
+            len(files),
+            sum(file.size for file in files),
         )
 
 

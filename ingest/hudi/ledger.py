@@ -50,6 +50,8 @@ class LedgerEntry:
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
     """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
+    started_ms: int | None = attrs.field(default=None, eq=False)
+    """The time at which the run began to read; None in commits of older versions."""
 
 
 def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
@@ -69,6 +71,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "known_ids": json.dumps(entry.known_ids),
         "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
+        "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
     return {PREFIX + key: value for key, value in values.items()}
 
@@ -78,30 +81,51 @@ def entries(path: str, client: Any, *, archived: bool = True) -> Iterator[Ledger
 
     Commits without one (of other writers, compaction) are passed over.  Java's exceptions pass through.
     """
-    yield from _entries(path, client.getActiveTimeline().getCommitsTimeline())
+    for instant, metadata in completed_commits(path, client, archived=archived):
+        entry = entry_of(path, Instant(instant.requestedTime()), *account_of(metadata))
+        if entry is not None:
+            yield entry
+
+
+def completed_commits(path: str, client: Any, *, archived: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Yield instant and metadata of the completed commits, newest first, in Hudi's classes.
+
+    Raises LakeError for a commit without content.
+    """
+    yield from _completed(path, client.getActiveTimeline().getCommitsTimeline())
     if archived:
         timeline = client.getArchivedTimeline()
         timeline.loadCompletedInstantDetailsInMemory()
-        yield from _entries(path, timeline.getCommitsTimeline())
+        yield from _completed(path, timeline.getCommitsTimeline())
 
 
-def _entries(path: str, timeline: Any) -> Iterator[LedgerEntry]:
-    """Walk back over the completed commits and yield the entries in them."""
+def _completed(path: str, timeline: Any) -> Iterator[tuple[Any, Any]]:
+    """Walk back over the completed commits."""
     commits = timeline.filterCompletedInstants()
     instants = commits.getReverseOrderedInstants().iterator()
     while instants.hasNext():
         instant = instants.next()
         metadata = commits.readCommitMetadata(instant)
-        if metadata.getOperationType().toString() in TABLE_SERVICES:
-            continue
-        values = dict(metadata.getExtraMetadata())
-        if not values and metadata.getPartitionToWriteStats().isEmpty():
+        is_service = metadata.getOperationType().toString() in TABLE_SERVICES
+        is_empty = metadata.getExtraMetadata().isEmpty() and metadata.getPartitionToWriteStats().isEmpty()
+        if is_empty and not is_service:
             # Hudi 1.2.0 reads an empty file as a commit without content, and never writes one; later versions
             # refuse it (apache/hudi#18210).
             problem = "its file in the timeline is empty"
             raise LakeError(f"{path}, commit {instant.requestedTime()}", problem, "Restore the lake's files")
-        if PREFIX + "format" in values:
-            yield read_entry(path, Instant(instant.requestedTime()), values)
+        yield instant, metadata
+
+
+def account_of(metadata: Any) -> tuple[str, Mapping[str, str]]:
+    """Return the operation of a commit, by Hudi's name, and the texts that its writer added."""
+    return metadata.getOperationType().toString(), dict(metadata.getExtraMetadata())
+
+
+def entry_of(path: str, instant: Instant, operation: str, values: Mapping[str, str]) -> LedgerEntry | None:
+    """Return the entry in a commit's metadata; None for a commit that is not ours, or moved files only."""
+    if operation in TABLE_SERVICES or PREFIX + "format" not in values:
+        return None
+    return read_entry(path, instant, values)
 
 
 def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
@@ -128,6 +152,7 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
+        started_ms=_millis(values.get(PREFIX + "started_ms")),
     )
 
 

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from py4j.protocol import Py4JJavaError
@@ -23,7 +23,7 @@ from ingest.errors import (
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
 from ingest.hudi.clock import check_clock
-from ingest.hudi.commits import check_stored_files, committed_files
+from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
 from ingest.hudi.damage import live_files
 from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
@@ -41,11 +41,18 @@ from ingest.hudi.options import (
     keeps_deletes,
     uses_row_writer,
 )
+from ingest.hudi.stored_commit import StoredCommit
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
 from ingest.java import jvm_of
 from ingest.log import logger
+from ingest.names import Instant
 from ingest.tables import TableConfig
 from ingest.typemap.sparktype import SparkType, parse_ddl
+
+AS_OF: Final = "as.of.instant"
+"""Hudi's option for a state of the past."""
+_CLEANED: Final = "sufficient commits are retained"
+"""In Hudi's refusals of a state without all its files (TimelineUtils.validateTimestampAsOf, Hudi 1.2.0)."""
 
 Field = tuple[str, str, bool]
 """Name, Spark type and nullability of a column; the type is DDL, in lower case except for field names."""
@@ -88,6 +95,22 @@ class HudiTable:
         with lake_errors(self.path):
             return tuple(islice(entries(self.path, client), limit))
 
+    def commits(self, *, archived: bool = False) -> tuple[StoredCommit, ...]:
+        """Return the commits of the active timeline, newest first, and the archived ones if asked for."""
+        client = self._open()
+        if client is None:
+            return ()
+        with lake_errors(self.path):
+            return tuple(stored_commits(self.path, client, archived=archived))
+
+    def has_archive(self) -> bool:
+        """Tell whether Hudi has moved older commits out of the active timeline."""
+        client = self._open()
+        if client is None:
+            return False
+        with lake_errors(self.path):
+            return not client.getArchivedTimeline().empty()
+
     def find_runs(self, run_ids: Collection[str]) -> frozenset[str]:
         """Return the runs among the given ones with a commit in the history, archived commits included."""
         client, missing = self._open(), set(run_ids)
@@ -121,19 +144,29 @@ class HudiTable:
         fields = self.fields()
         return None if fields is None else {name: parse_ddl(ddl) for name, ddl, _ in fields}
 
-    def rows(self) -> DataFrame:
-        """Read the table, without Hudi's own columns."""
-        rows = self.spark.read.format("hudi").load(self.path)
+    def rows(self, as_of: Instant | None = None) -> DataFrame:
+        """Read the table, or its state as of an instant, without Hudi's own columns."""
+        reader = self.spark.read.format("hudi")
+        rows = (reader if as_of is None else reader.option(AS_OF, as_of)).load(self.path)
         return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
 
-    def live_rows(self) -> DataFrame:
-        """Read the table without its soft-deleted rows."""
-        rows = self.rows()
+    def live_rows(self, as_of: Instant | None = None) -> DataFrame:
+        """Read the table, or its state as of an instant, without its soft-deleted rows."""
+        rows = self.rows(as_of)
         return rows.where(f"not {DELETED}") if DELETED in rows.columns else rows
 
-    def count_rows(self) -> int:
-        """Count the rows without the soft-deleted ones."""
-        return self.live_rows().count()
+    def count_rows(self, as_of: Instant | None = None) -> int:
+        """Count the rows, or those as of an instant, without the soft-deleted ones.
+
+        Raises UsageError for a state whose files are cleaned.
+        """
+        try:
+            return self.live_rows(as_of).count()
+        except (Py4JJavaError, PySparkException) as error:
+            if as_of is None or _CLEANED not in root_cause(error):
+                raise
+            problem = f"lake {self.path}: the state as of {as_of} cannot be read: its files are cleaned"
+            raise UsageError(problem, "hoodie.clean.commits.retained in [hudi] keeps more commits") from error
 
     def check_options(self, table: TableConfig) -> None:
         """Check the values of the `[hudi]` options.  Raises TableFileError."""

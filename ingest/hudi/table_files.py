@@ -10,11 +10,12 @@ from pathlib import Path
 from ingest.compile.event import DELETED
 from ingest.hudi import fixed
 from ingest.hudi.damage import check_files, live_files
-from ingest.hudi.ledger import PREFIX, TABLE_SERVICES, LedgerEntry, read_entry
+from ingest.hudi.ledger import TABLE_SERVICES, LedgerEntry, entry_of
 from ingest.hudi.local_files import UnclearFilesError, local_folder
 from ingest.hudi.properties import TableProperties, read_properties
 from ingest.hudi.row_count import count_rows
-from ingest.hudi.timeline_files import ActiveTimeline, committed_files, read_timeline
+from ingest.hudi.stored_commit import StoredCommit
+from ingest.hudi.timeline_files import ActiveTimeline, CommitFile, committed_files, files_of, read_timeline
 from ingest.names import Instant
 from ingest.tables import TableConfig
 
@@ -77,25 +78,54 @@ class TableFiles:
         if self.checkpoint() is not None:
             check_files(self.path, live_files(committed_files(self._timeline.commits)), self._size_of)
 
-    def count_rows(self) -> int:
-        """Count the rows.  Raises UnclearFilesError where rows are soft-deleted, or in log files."""
+    def count_rows(self, as_of: Instant | None = None) -> int:
+        """Count the rows, or those that the table had as of an instant of the active timeline.
+
+        Raises UnclearFilesError where rows are soft-deleted, in log files, or cleaned since that instant.
+        """
         if self.checkpoint() is None:
             raise UnclearFilesError(f"{self.path}: does not exist")
-        schema = self._timeline.commits[0].read()["extraMetadata"].get("schema") or ""
+        timeline = self._timeline if as_of is None else self._timeline.until(as_of)
+        if as_of is not None and as_of < self._timeline.oldest_readable():
+            raise UnclearFilesError(f"{self.path}: older files than those of {as_of} are cleaned")
+        schema = timeline.commits[0].read()["extraMetadata"].get("schema") or ""
         if not schema or f'"{DELETED}"' in schema:
             raise UnclearFilesError(f"{self.path}: rows may be soft-deleted")
-        return count_rows(self._home.parent, self._timeline)
+        return count_rows(self._home.parent, timeline)
+
+    def commits(self) -> tuple[StoredCommit, ...]:
+        """Return the commits of the active timeline, newest first; the archived ones only Hudi reads."""
+        if self.checkpoint() is None:
+            return ()
+        return tuple(self._stored_commit(commit) for commit in self._timeline.commits)
+
+    def has_archive(self) -> bool:
+        """Tell whether Hudi has moved older commits out of the active timeline."""
+        return self._folder is not None and any((self._home / "timeline" / "history").glob("*.parquet"))
+
+    def _stored_commit(self, commit: CommitFile) -> StoredCommit:
+        metadata, instant = commit.read(), Instant(commit.requested)
+        values = metadata["extraMetadata"] or {}
+        files = files_of(commit, metadata).files
+        return StoredCommit(
+            instant,
+            commit.completed,
+            metadata["operationType"],
+            entry_of(self.path, instant, metadata["operationType"], values),
+            values.get("schema") or "",
+            len(files),
+            sum(file.size for file in files),
+        )
 
     def _entries(self) -> Iterator[LedgerEntry]:
         """Yield the accounts of the active timeline, newest first; behind them lies the archived one."""
         for commit in self._timeline.commits:
             metadata = commit.read()
-            values = metadata["extraMetadata"] or {}
-            if metadata["operationType"] in TABLE_SERVICES:
-                continue
-            if PREFIX + "format" in values:
-                yield read_entry(self.path, Instant(commit.requested), values)
-            elif not values and not metadata["partitionToWriteStats"]:
+            operation, values = metadata["operationType"], metadata["extraMetadata"] or {}
+            entry = entry_of(self.path, Instant(commit.requested), operation, values)
+            if entry is not None:
+                yield entry
+            elif operation not in TABLE_SERVICES and not values and not metadata["partitionToWriteStats"]:
                 raise UnclearFilesError(f"{commit.file}: is empty")
         raise UnclearFilesError(f"{self.path}: the active timeline has no further account")
 

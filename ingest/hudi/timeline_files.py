@@ -34,12 +34,8 @@ class CommitFile:
 
     def read(self) -> Mapping[str, Any]:
         """Return the commit's metadata.  Raises UnclearFilesError for a damaged file."""
-        content = read_checked(self.file)
-        try:
-            metadata: Any = next(iter(fastavro.reader(BytesIO(content))))
-        except Exception as error:
-            raise UnclearFilesError(f"{self.file}: cannot be read: {error}") from error
-        if not isinstance(metadata, dict) or not metadata.get("operationType"):
+        metadata = _read_action(self.file)
+        if not metadata.get("operationType"):
             raise UnclearFilesError(f"{self.file}: is not a commit")
         return metadata
 
@@ -50,11 +46,28 @@ class ActiveTimeline:
 
     commits: tuple[CommitFile, ...]
     instants: frozenset[str]
+    newest_clean: Path | None = None
+
+    def until(self, instant: str) -> "ActiveTimeline":
+        """Return the timeline as it counts for a reader as of an instant."""
+        commits = tuple(commit for commit in self.commits if commit.requested <= instant)
+        if not commits:
+            raise UnclearFilesError(f"no commit as of {instant} in the active timeline")
+        return attrs.evolve(self, commits=commits)
+
+    def oldest_readable(self) -> str:
+        """Return the oldest instant with all its files; empty if none was cleaned.
+
+        Hudi refuses time travel to older ones (TimelineUtils.validateTimestampAsOf, Hudi 1.2.0).
+        """
+        if self.newest_clean is None:
+            return ""
+        return str(_read_action(self.newest_clean).get("earliestCommitToRetain") or "")
 
 
 def read_timeline(home: Path) -> ActiveTimeline:
     """List the active timeline of the table with the `.hoodie` folder `home`."""
-    commits, instants = [], set()
+    commits, instants, cleans = [], set(), []
     for file in (home / "timeline").iterdir():
         if not file.name[0].isdigit():
             continue
@@ -65,9 +78,24 @@ def read_timeline(home: Path) -> ActiveTimeline:
         instants.add(match[1])
         if completed and completed[3] in COMMIT_ACTIONS:
             commits.append(CommitFile(completed[1], completed[2], completed[3], file))
+        elif completed and completed[3] == "clean":
+            cleans.append(file)
     commits.sort(key=lambda commit: commit.requested, reverse=True)
     _check_order(commits)
-    return ActiveTimeline(tuple(commits), frozenset(instants))
+    newest_clean = max(cleans, key=lambda file: file.name, default=None)
+    return ActiveTimeline(tuple(commits), frozenset(instants), newest_clean)
+
+
+def _read_action(file: Path) -> Mapping[str, Any]:
+    """Return the metadata of a completed action.  Raises UnclearFilesError for a damaged file."""
+    content = read_checked(file)
+    try:
+        metadata: Any = next(iter(fastavro.reader(BytesIO(content))))
+    except Exception as error:
+        raise UnclearFilesError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(metadata, dict):
+        raise UnclearFilesError(f"{file}: is not an action of Hudi 1.2.0")
+    return metadata
 
 
 def _check_order(commits: Sequence[CommitFile]) -> None:
@@ -80,16 +108,20 @@ def _check_order(commits: Sequence[CommitFile]) -> None:
 def committed_files(commits: Sequence[CommitFile]) -> Iterator[CommittedFiles]:
     """Yield the files of commits, as their metadata names them."""
     for commit in commits:
-        metadata = commit.read()
-        stats = [stat for stats in (metadata["partitionToWriteStats"] or {}).values() for stat in stats]
-        replaced = (metadata.get("partitionToReplaceFileIds") or {}).values()
-        yield CommittedFiles(
-            commit.requested,
-            metadata["operationType"].lower(),
-            tuple(
-                WrittenFile(commit.requested, stat["fileId"], stat["path"], stat["fileSizeInBytes"])
-                for stat in stats
-                if stat["path"] and (stat["fileSizeInBytes"] or 0) > 0
-            ),
-            tuple(file_group for file_groups in replaced for file_group in file_groups),
-        )
+        yield files_of(commit, commit.read())
+
+
+def files_of(commit: CommitFile, metadata: Mapping[str, Any]) -> CommittedFiles:
+    """Return the files of a commit, as its metadata names them."""
+    stats = [stat for stats in (metadata["partitionToWriteStats"] or {}).values() for stat in stats]
+    replaced = (metadata.get("partitionToReplaceFileIds") or {}).values()
+    return CommittedFiles(
+        commit.requested,
+        metadata["operationType"].lower(),
+        tuple(
+            WrittenFile(commit.requested, stat["fileId"], stat["path"], stat["fileSizeInBytes"])
+            for stat in stats
+            if stat["path"] and (stat["fileSizeInBytes"] or 0) > 0
+        ),
+        tuple(file_group for file_groups in replaced for file_group in file_groups),
+    )

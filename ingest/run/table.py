@@ -48,6 +48,7 @@ def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wat
 
 def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) -> TableOutcome:
     """Read, decode, reject and commit."""
+    started_ms = time.time_ns() // 1_000_000
     schemas = fetch_known(run, table, start.ranges, start.watermarks)
     with prepared(run, table, start.last, start.ranges, schemas) as batch:
         rows, lost = rows_to_write(run, batch)
@@ -57,7 +58,8 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             lock.check()
             write_rejects(run, batch, start.ranges, start.last)
             lock.check()
-            committed = commit_rows(run, batch, rows, _ledger_entry(run, start, batch))
+            entry = attrs.evolve(_ledger_entry(run, start, batch), started_ms=started_ms)
+            committed = commit_rows(run, batch, rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
         return TableOutcome(
             table.name, table.topic, "committed", committed.instant, start.ranges, batch.counts,

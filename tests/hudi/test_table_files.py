@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.hudi.local_files import LOCAL, UnclearFilesError, default_fs
 from ingest.hudi.options import hudi_options
 from ingest.hudi.properties import parse_properties
@@ -42,6 +42,8 @@ def answers(stored: StoredTable, table: TableConfig, names: Collection[str] | No
         "options": lambda: stored.check_options(table),
         "storage": stored.check_files,
         "rows": stored.count_rows,
+        "commits": stored.commits,
+        "archive": stored.has_archive,
     }
     found: dict[str, Any] = {}
     for name, ask in questions.items():
@@ -60,7 +62,27 @@ def clear_answers(lake: "Lake", table: TableConfig) -> set[str]:
     """Hold both readers to the same answers; return those that the files give."""
     from_files = answers(TableFiles(lake.path(table), LOCAL), table)
     assert from_files == answers(lake.open(table), table, from_files)
+    compare_states(lake, table)
     return set(from_files)
+
+
+def compare_states(lake: "Lake", table: TableConfig) -> None:
+    """Hold the row counts of the last states to each other; a state that is cleaned has none."""
+    files, stored = TableFiles(lake.path(table), LOCAL), lake.open(table)
+    try:
+        instants = [commit.instant for commit in files.commits()[1:3]]
+    except (UnclearFilesError, IngestError, OSError):
+        return
+    for instant in instants:
+        try:
+            rows: int | str = files.count_rows(instant)
+        except UnclearFilesError as error:
+            rows = str(error)
+        if isinstance(rows, int):
+            assert rows == stored.count_rows(instant)
+        elif "are cleaned" in rows:
+            with pytest.raises(UsageError, match=r"cleaned.*hoodie\.clean\.commits\.retained"):
+                stored.count_rows(instant)
 
 
 @attrs.define
