@@ -91,9 +91,7 @@ class MadeTable:
         """Commit a state of `rows` rows, with an account of the read messages."""
         self.now += after
         self.commits += 1
-        counters = (
-            COUNTERS if counters is None else counters
-        )
+        counters = COUNTERS if counters is None else counters
         self.offset = fields.pop("to", self.offset + counters.get("read", 0))
         self.high = max(self.high, self.offset)
         entry = LedgerEntry(

@@ -101,7 +101,8 @@ class TableFiles:
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
-        return self._folder is not None and any((self._home / "timeline" / "history").glob("*.parquet"))
+        history = self._home / "timeline" / "history" if self.checkpoint() is not None else None
+        return history is not None and any(history.glob("*.parquet"))
 
     def _stored_commit(self, commit: CommitFile) -> StoredCommit:
         metadata, instant = commit.read(), Instant(commit.requested)
