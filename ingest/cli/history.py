@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
+from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text, show_progress
+from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.lazy import LazyModule
@@ -28,7 +30,7 @@ _RUN_ID: Final = 8
 
 @app.default
 def history(
-    table: Annotated[str, Parameter(help="The table.")],
+    table: Annotated[str, table_parameter("The table.")],
     /,
     *,
     since: Annotated[
@@ -54,7 +56,10 @@ def history(
     begin = None if since is None else histories.parse_time("--since", since)
     moment = None if at is None else histories.parse_time("--at", at)
     claim_stdout()
-    with deployment.open() as session, show_progress(session.settings.run.heartbeat_s) as progress:
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
         result: TableHistory | TableState
         if moment is not None:
             result = session.state_at(table, moment, progress=progress)
