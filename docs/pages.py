@@ -19,7 +19,7 @@ from ingest.cli.app import app
 from ingest.config.rules import AtLeast, help_of, key_of
 from ingest.errors import IngestError
 from ingest.settings import Secret
-from ingest.settings.sources import FIELDS, MAPS, SECTIONS
+from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
 from ingest.tables import TableConfig
 from ingest.tables.aliases import ALIASES
 
@@ -53,6 +53,10 @@ def settings_page() -> str:
         rows = [_settings_row(key, field) for key, field in FIELDS.items() if key.startswith(f"{section}.")]
         variables = f"Environment variables: `INGEST_{section.upper()}_` and the key in capitals."
         parts += [f"## `[{section}]`", variables, _table(("key", "type", "default", "meaning"), rows)]
+    for section, kind in NAMED.items():
+        rows = [_settings_row(f"{section}.{field.name}", field) for field in attrs.fields(kind)]
+        variables = f"Environment variables: `INGEST_{section.upper()}_NAME_` and the key in capitals."
+        parts += [f"## `[{section}.NAME]`", variables, _table(("key", "type", "default", "meaning"), rows)]
     return _page(parts)
 
 
@@ -70,7 +74,7 @@ def _settings_row(key: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
     return (
         f"`{name}`",
         _kind(field.type),
-        _default(_made(field.default)),
+        "required" if field.default is attrs.NOTHING else _default(_made(field.default)),
         help_of(field) + minimum + note,
     )
 

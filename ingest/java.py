@@ -3,6 +3,7 @@
 It lies below the rooms that call Java (`hudi`, `order`, `decode`, `spark`), so that each may import it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -43,3 +44,17 @@ def find_class(spark: SparkSession, name: str) -> Any:
     jvm = jvm_of(spark)
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     return jvm.java.lang.Class.forName(name, False, loader)  # noqa: FBT003  Java's: do not initialise it
+
+
+def java_array(spark: SparkSession, java_class: Any, items: Sequence[Any]) -> Any:
+    """Return a Java array of a class."""
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  same
+    array = gateway.new_array(java_class, len(items))
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+def add_jar(spark: SparkSession, path: str) -> None:
+    """Send a jar to the executors; tasks that start later see its classes."""
+    spark.sparkContext._jsc.addJar(path)  # noqa: SLF001  same

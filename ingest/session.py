@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
     from ingest.spark.stages import Stage
+    from ingest.verify import task as verifying
+    from ingest.verify.result import Verification
+    from ingest.verify.task import Request
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     lake = LazyModule("ingest.hudi.lake")
     kafka_signal = LazyModule("ingest.kafka.signal")
@@ -63,6 +66,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
     java = LazyModule("ingest.java")
     following = LazyModule("ingest.run.follow")
+    verifying = LazyModule("ingest.verify.task")
 
 
 def silent(table: str, step: str) -> None:
@@ -267,6 +271,17 @@ class Session:
         """
         (table,) = self.tables([name])
         return histories.read_history(self._run(progress), table, since, archived=archived)
+
+    def verify(
+        self, names: Sequence[str] = (), request: "Request | None" = None, *, progress: "Progress" = silent
+    ) -> "Verification":
+        """Compare tables, all or the named ones, with their sources (see `ingest.verify`)."""
+        return verifying.verify_tables(
+            self._run(progress),
+            self.tables(names),
+            lambda name: self.run([name]).tables[0],
+            request or verifying.Request(),
+        )
 
     def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
         """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""

@@ -19,6 +19,7 @@ COMMANDS: Final = (
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
+    ("verify", 3, "Compare tables with their sources, cell by cell."),
     ("rejects", 4, "List, show, replay or purge the records that a table rejected."),
     ("schema", 4, "Show, compare and check the schemas of a registry."),
     ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),

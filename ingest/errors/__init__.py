@@ -39,6 +39,7 @@ from ingest.errors.schemas import (
     SchemaNotFoundError,
     UnmappedTypeError,
 )
+from ingest.errors.source import SourceRefusedError, SourceUnreachableError
 from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError, joined
 
 __all__ = [
@@ -64,6 +65,8 @@ __all__ = [
     "SchemaError",
     "SchemaNotFoundError",
     "SettingsError",
+    "SourceRefusedError",
+    "SourceUnreachableError",
     "StoppedError",
     "TableChangedError",
     "TableFileError",

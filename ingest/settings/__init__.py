@@ -16,6 +16,7 @@ from ingest.settings.deployment import (
     SparkSettings,
 )
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
+from ingest.settings.source import SourceSettings
 from ingest.settings.sources import read, tables_folder
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "RunSettings",
     "Secret",
     "Settings",
+    "SourceSettings",
     "SparkSettings",
     "load",
     "looks_secret",

@@ -18,6 +18,7 @@ from ingest.settings.secret import (
     secrets_in_property,
     secrets_in_url,
 )
+from ingest.settings.source import SourceSettings
 
 
 def _masked(text: str) -> str:
@@ -225,17 +226,24 @@ class Settings:
     lake: LakeSettings = LakeSettings()
     spark: SparkSettings = attrs.Factory(SparkSettings)
     run: RunSettings = RunSettings()
+    sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     tables_dir: Path = Path("tables")
     source: str = "defaults"
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, longest first."""
-        sections = (self.registry, self.kafka, self.spark, self.run)
+        sections: tuple[_Section, ...] = (
+            *(self.registry, self.kafka, self.spark, self.run),
+            *self.sources.values(),
+        )
         secrets = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
         return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 
-def _secrets(section: RegistrySettings | KafkaSettings | SparkSettings | RunSettings) -> Iterator[str]:
+_Section = RegistrySettings | KafkaSettings | SparkSettings | RunSettings | SourceSettings
+
+
+def _secrets(section: _Section) -> Iterator[str]:
     for value in attrs.asdict(section, recurse=False).values():
         match value:
             case Secret():

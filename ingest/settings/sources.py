@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import NoneType
-from typing import Any, Final, get_args
+from types import GenericAlias
+from typing import Any, Final
 
 import attrs
 import cattrs
@@ -13,11 +13,23 @@ import cattrs
 from ingest.config.convert import exactly, make_converter, structure
 from ingest.config.document import property_text, read_text, read_toml
 from ingest.config.lines import find_line
-from ingest.config.rules import WrongValueError, unknown_key, wrong_value
+from ingest.config.rules import WrongValueError, wrong_value
 from ingest.errors import SettingsError, joined
 from ingest.settings.check import registry_problems
 from ingest.settings.deployment import LakeSettings, RegistrySettings, Settings
 from ingest.settings.exposure import warn_if_readable
+from ingest.settings.keys import (
+    FIELDS,
+    NAMED,
+    SECTIONS,
+    field_of,
+    is_group,
+    key_of_variable,
+    map_of,
+    type_of,
+    unknown_setting,
+    variable_of,
+)
 from ingest.settings.origin import METHODS, Origin, origin_of
 from ingest.settings.secret import Secret, looks_secret, mask_url
 
@@ -26,15 +38,6 @@ FILE_VARIABLE: Final = "INGEST_SETTINGS"
 MAX_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 64
 
-SECTIONS: Final[Mapping[str, type[attrs.AttrsInstance]]] = {
-    field.name: field.type for field in attrs.fields(Settings) if field.type and attrs.has(field.type)
-}
-FIELDS: Final[Mapping[str, "attrs.Attribute[Any]"]] = {
-    f"{section}.{field.name}": field for section, kind in SECTIONS.items() for field in attrs.fields(kind)
-}
-"""Every setting by its dotted key."""
-MAPS: Final = tuple(key for key, field in FIELDS.items() if field.type == dict[str, str])
-"""The settings that hold properties with dotted names of their own."""
 _LOCATIONS: Final = ("lake.path", "run.metrics")
 _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -61,7 +64,7 @@ def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) ->
     sections: dict[str, Any] = {}
     for name, section in _nested(merged.values).items():
         try:
-            sections[name] = structure(_CONVERTER, section, SECTIONS[name], name)
+            sections[name] = structure(_CONVERTER, section, _structure_of(name), name)
         except WrongValueError as error:
             merged.note(error)
     for problem in registry_problems(sections.get("registry", RegistrySettings())):
@@ -105,6 +108,10 @@ def _merge(assignments: Iterable[Assignment], defaults: Mapping[str, object], so
         else:
             merged.sources[assignment.key] = assignment.source
     return merged
+
+
+def _structure_of(section: str) -> Any:
+    return GenericAlias(dict, (str, NAMED[section])) if section in NAMED else SECTIONS[section]
 
 
 def _make_converter() -> cattrs.Converter:
@@ -179,7 +186,7 @@ def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, obj
         origin = origin_of(value) if _is_secret(key) else None
         if origin is not None:
             yield key, origin
-        elif key in SECTIONS or key in MAPS or _map_of(key):
+        elif is_group(key) or map_of(key):
             yield from _leaves(value, f"{key}.")
         else:
             yield key, value
@@ -187,11 +194,14 @@ def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, obj
 
 def _in_environment() -> Iterator[Assignment]:
     """Find `INGEST_REGISTRY_URL` and its like; an empty variable counts as not set."""
-    keys = {_variable(key): key for key in FIELDS}
-    prefixes = tuple(f"{_variable(section)}_" for section in SECTIONS)
+    keys = {variable_of(key): key for key in FIELDS}
+    prefixes = tuple(f"{variable_of(section)}_" for section in (*SECTIONS, *NAMED))
     for name, text in sorted(os.environ.items()):
         if text and name.startswith(prefixes):
-            key, value = _secret_elsewhere(keys, name, text) or (keys.get(name) or _key_of(name), text)
+            key, value = _secret_elsewhere(keys, name, text) or (
+                keys.get(name) or key_of_variable(name),
+                text,
+            )
             yield Assignment(key, value, f"environment variable {name}", Path.cwd(), lenient=True)
 
 
@@ -199,7 +209,7 @@ def _secret_elsewhere(keys: Mapping[str, str], name: str, text: str) -> tuple[st
     """Read `INGEST_REGISTRY_BASIC_AUTH_FILE` and its like."""
     for method in METHODS:
         stem = name.removesuffix(f"_{method.upper()}")
-        key = keys.get(stem) or _key_of(stem)
+        key = keys.get(stem) or key_of_variable(stem)
         if stem != name and _is_secret(key):
             return key, Origin(method, text)
     return None
@@ -210,18 +220,6 @@ def _in_flags(flags: Mapping[str, object]) -> Iterator[Assignment]:
         if value is not None:
             text = str(value) if isinstance(value, Path) else value
             yield Assignment(key, text, "command line", Path.cwd(), lenient=True)
-
-
-def _variable(key: str) -> str:
-    return f"INGEST_{key.upper().replace('.', '_')}"
-
-
-def _key_of(variable: str) -> str:
-    """Derive the key of a variable; the names of client properties have only dots and lower-case letters."""
-    properties = f"{_variable('kafka.properties')}_"
-    if variable.startswith(properties):
-        return f"kafka.properties.{variable.removeprefix(properties).lower().replace('_', '.')}"
-    return variable.removeprefix("INGEST_").lower().replace("_", ".", 1)
 
 
 # --- one value ---------------------------------------------------------------------------------
@@ -239,47 +237,34 @@ def _value(assignment: Assignment) -> object:
     key, value, lenient = assignment.key, assignment.value, assignment.lenient
     if isinstance(value, Origin):
         value, lenient = value.read(assignment.source, key, assignment.folder), False
-    if _map_of(key):
+    if map_of(key):
         text = property_text(value)
         if text is None:
             raise wrong_value(value, "text, a number, true or false", key=key, hidden=looks_secret(key))
         return text
-    if key in SECTIONS or key in MAPS:
+    if is_group(key):
         if value == {}:
             return {}
         raise wrong_value(value, "a section", key=key)
-    if key not in FIELDS:
-        raise _unknown(key)
-    kind = _type_of(key)
+    field = field_of(key)
+    if field is None:
+        raise unknown_setting(key)
+    kind = type_of(field)
     return _placed(key, kind, _number(kind, value) if lenient else value, assignment.folder)
-
-
-def _unknown(key: str) -> WrongValueError:
-    section, _, name = key.partition(".")
-    if section in SECTIONS:
-        return unknown_key(key, name, [field.name for field in attrs.fields(SECTIONS[section])])
-    return unknown_key(key, section, list(SECTIONS))
 
 
 def _is_secret(key: str) -> bool:
     """Tell whether a value is a secret: by its setting's type, or by its property's name."""
-    owner = _map_of(key)
+    owner = map_of(key)
     if owner is not None:
         return looks_secret(key.removeprefix(f"{owner}."))
-    return key in FIELDS and _type_of(key) is Secret
+    field = field_of(key)
+    return field is not None and type_of(field) is Secret
 
 
 def _holds_secret(assignment: Assignment) -> bool:
     """Tell whether a value is a secret itself, not the path or command that yields it."""
     return isinstance(assignment.value, str) and _is_secret(assignment.key)
-
-
-def _type_of(key: str) -> Any:
-    """Return the type of a setting without None."""
-    kind = FIELDS[key].type
-    return next(
-        (part for part in get_args(kind) if part is not NoneType and NoneType in get_args(kind)), kind
-    )
 
 
 def _number(kind: Any, value: object) -> object:
@@ -316,17 +301,16 @@ def _registry_url(url: str, folder: Path) -> str:
     return f"file:{path}" if url and "://" not in url and path.is_dir() else url
 
 
-def _map_of(key: str) -> str | None:
-    return next((name for name in MAPS if key.startswith(f"{name}.")), None)
-
-
 def _nested(values: Mapping[str, object]) -> dict[str, dict[str, Any]]:
     """Turn dotted keys into sections, the properties of a map staying flat."""
     nested: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         section, _, name = key.partition(".")
         table = nested.setdefault(section, {})
-        if owner := _map_of(key):
+        if section in NAMED and "." in name:
+            group, _, name = name.partition(".")
+            table = table.setdefault(group, {})
+        if owner := map_of(key):
             table = table.setdefault(owner.partition(".")[2], {})
             name = key.removeprefix(f"{owner}.")
         if name:

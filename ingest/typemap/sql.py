@@ -65,6 +65,10 @@ class Sql:
         """Return the expression as a column of that name."""
         return sql("{c} as {name}", c=self, name=ident(name))
 
+    def alias_plain(self, name: str) -> "Sql":
+        """Return the expression as a column of that name, in the SQL of any database."""
+        return sql("{c} as {name}", c=self, name=word(name))
+
     def __str__(self) -> str:
         """Return the text for Spark's parser.  Raises `ValueError` for a hole that is still open."""
         if self.holes:

@@ -1,0 +1,206 @@
+"""`ingest verify`: compare tables with their sources."""
+
+from collections import Counter
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import attrs
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
+from ingest.cli.options import Deployment
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.page import CommandPage, Json
+from ingest.errors import UsageError
+from ingest.lazy import LazyModule
+from ingest.names import first_few
+
+if TYPE_CHECKING:
+    from ingest.run import report as reports
+    from ingest.verify import task as verifying
+    from ingest.verify.result import RowDifference, TableVerification, Verification
+    from ingest.verify.task import Request
+else:
+    reports, verifying = LazyModule("ingest.run.report"), LazyModule("ingest.verify.task")
+
+app = CommandPage(name="verify", help_format="markdown")
+
+_MODE = Group("Mode", sort_key=70)
+_ROWS = Group("Rows and columns", sort_key=75)
+
+
+def _flag(group: Group, text: str) -> Parameter:
+    return Parameter(help=text, group=group, show_default=False, negative=())
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Modes:
+    """How much to compare, and how the table follows its source."""
+
+    counts: Annotated[bool, _flag(_MODE, "Compare the number of rows only.")] = False
+    keys: Annotated[bool, _flag(_MODE, "Compare which keys there are.")] = False
+    full: Annotated[bool, _flag(_MODE, "Compare every value itself, not checksums: slower.")] = False
+    as_is: Annotated[
+        bool, _flag(_MODE, "Compare the table as it is: do not run it, do not look again at what differs.")
+    ] = False
+    wait: Annotated[
+        float | None,
+        Parameter(
+            help="Do not run the table: wait this many seconds for another's run.", group=_MODE,
+            validator=Number(gte=0),
+        ),
+    ] = None  # fmt: skip
+
+    def mode(self) -> Literal["counts", "keys", "checksums", "full"]:
+        """Return the mode.  Raises `UsageError` for several."""
+        modes: dict[Literal["counts", "keys", "full"], bool] = {
+            "counts": self.counts,
+            "keys": self.keys,
+            "full": self.full,
+        }
+        given = [mode for mode, is_given in modes.items() if is_given]
+        if len(given) > 1:
+            raise UsageError(f"--{given[0]} excludes --{given[1]}", "Give only one of them")
+        return given[0] if given else "checksums"
+
+    def following(self) -> Literal["run", "wait", "as-is"]:
+        """Return how the table follows.  Raises `UsageError` for several."""
+        if self.as_is and self.wait is not None:
+            raise UsageError("--as-is excludes --wait", "Give only one of them")
+        return "as-is" if self.as_is else "run" if self.wait is None else "wait"
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Extent:
+    """The rows and columns to compare, and those to show."""
+
+    columns: Annotated[str | None, _flag(_ROWS, "Columns to compare, comma separated; all by default.")] = (
+        None
+    )
+    where: Annotated[
+        str | None, _flag(_ROWS, "Condition of the rows, in SQL that the source and Spark both accept.")
+    ] = None
+    sample: Annotated[str | None, _flag(_ROWS, "Share of the keys, such as 1%, always the same ones.")] = None
+    first: Annotated[
+        int, Parameter(help="Keys to show.", group=_ROWS, validator=Number(gte=0, lte=10_000))
+    ] = 10
+    show_values: Annotated[bool, _flag(_ROWS, "Show the values that differ, too.")] = False
+
+    def percent(self) -> float:
+        """Return the share of the keys.  Raises `UsageError`."""
+        text = (self.sample or "100%").strip()
+        try:
+            percent = float(text.removesuffix("%"))
+        except ValueError:
+            percent = 0.0
+        if not (text.endswith("%") and 0 < percent <= 100):  # noqa: PLR2004  percent
+            raise UsageError(f"--sample {self.sample}: is not a share", "Give more than 0% and at most 100%")
+        return percent
+
+
+@app.default
+def verify(
+    *tables: Annotated[str, table_parameter("Tables to compare, by name or glob; all by default.")],
+    modes: Modes = Modes(),
+    extent: Extent = Extent(),
+    report: Annotated[Path | None, Parameter(help="File for the answer, as JSON.")] = None,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Compare tables with their sources, cell by cell, while both change.
+
+    Computes checksums of chunks in the source (`[sources.NAME]`) and in the lake, and compares rows only
+    where these differ. A row that differs is looked at again after the connector has delivered its changes,
+    and counts only if it is unchanged on both sides and still differs. Nothing is locked or stopped.
+
+    Exit code 0: equal; 1: different, or failed; 75: undecided, try again.
+
+    Example: `ingest verify server1_dbo_customers --show-values`
+    """
+    request = _request(modes, extent)
+    claim_stdout()
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
+        result = session.verify(tables, request, progress=progress)
+        if report:
+            text = dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
+            reports.write_whole(report, text)
+    if json:
+        print_json(result.to_json())
+    else:
+        _show(result)
+    for table in result.tables:
+        if table.error:
+            print_error(str(table.error))
+    return result.exit_code
+
+
+def _request(modes: Modes, extent: Extent) -> "Request":
+    columns = [name.strip() for name in (extent.columns or "").split(",")]
+    return verifying.Request(
+        mode=modes.mode(),
+        columns=tuple(filter(None, columns)),
+        where=extent.where or "",
+        sample_percent=extent.percent(),
+        following=modes.following(),
+        lake_wait_s=600.0 if modes.wait is None else modes.wait,
+        first=extent.first,
+        shows_values=extent.show_values,
+    )
+
+
+def _show(result: "Verification") -> None:
+    """Print the answers, then the rows that differ."""
+    numbers = ("source", "in table", "missing", "extra", "doubled", "different", "in flight", "seconds")
+    print_table(("table", "outcome", *numbers), [_row(table) for table in result.tables], right=numbers)
+    for table in result.tables:
+        _show_table(table)
+    print_text()
+    outcomes = Counter(table.outcome for table in result.tables)
+    seconds = (result.finished_at - result.started_at).total_seconds()
+    print_text(f"{', '.join(f'{n:,} {outcome}' for outcome, n in outcomes.items())} in {seconds:.1f} s")
+
+
+def _row(table: "TableVerification") -> tuple[object, ...]:
+    counts = [table.counts.get(name) for name in ("missing", "extra", "doubled", "different")]
+    if table.error:
+        return (table.table, table.outcome, *[None] * 7, f"{table.seconds:.1f}")
+    return (
+        table.table,
+        table.outcome,
+        table.source_rows,
+        table.table_rows,
+        *counts,
+        table.in_flight or None,
+        f"{table.seconds:.1f}",
+    )
+
+
+def _show_table(table: "TableVerification") -> None:
+    if table.columns:
+        print_text()
+        counts = ", ".join(f"{name} {count:,}" for name, count in table.columns.items())
+        print_text(f"{table.table}: different values by column: {counts}", hanging=2)
+    if table.rows:
+        print_text()
+        rows = [_difference(row) for row in table.rows]
+        print_table(("key", "difference", "columns", "source", "table"), rows, elastic=("source", "table"))
+    if table.uncompared:
+        print_text()
+        for name, reason in table.uncompared.items():
+            print_text(f"{table.table}.{name} is not compared: {reason}", hanging=2)
+    if table.note:
+        print_text(f"{table.table}: {table.note}", hanging=2)
+
+
+def _difference(row: "RowDifference") -> tuple[str, ...]:
+    key = ", ".join(f"{name}={value}" for name, value in row.key.items())
+    values = [", ".join(f"{k}={v}" for k, v in (side or {}).items()) for side in (row.source, row.table)]
+    return (key, row.difference, first_few(row.columns), *values)

@@ -1,0 +1,80 @@
+"""Chunks of a table: ranges of its first key column, or buckets of a hash of it."""
+
+import bisect
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.typemap.sql import Sql, ident, join, sql
+from ingest.verify.layout import Layout
+
+MOST: Final = 256
+"""Chunks at most: Spark finds a row's chunk by a tree of comparisons, which has to stay one Java method."""
+_ACCURACY: Final = 10_000
+
+
+@attrs.frozen
+class Ranges:
+    """Ranges between bounds, the first and the last one open; a bound is in the upper range."""
+
+    bounds: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of ranges."""
+        return len(self.bounds) + 1
+
+    def condition(self, chunk: int, column: Sql) -> Sql:
+        """Return the condition of a chunk's rows."""
+        low = [
+            sql("{c} >= {bound}", c=column, bound=bound) for bound in self.bounds[chunk - 1 : chunk] if chunk
+        ]
+        high = [sql("{c} < {bound}", c=column, bound=bound) for bound in self.bounds[chunk : chunk + 1]]
+        return join(" and ", [*low, *high]) if low or high else sql("1 = 1")
+
+    def chunk_of(self, column: Sql) -> Sql:
+        """Return a row's chunk, by a binary search written as SQL."""
+        return self._search(column, 0, len(self.bounds))
+
+    def find(self, value: int) -> int:
+        """Return the chunk of a value."""
+        return bisect.bisect_right(self.bounds, value)
+
+    def _search(self, column: Sql, low: int, high: int) -> Sql:
+        if low == high:
+            return sql("{chunk}", chunk=low)
+        middle = (low + high) // 2
+        return sql(
+            "if({c} < {bound}, {lower}, {upper})",
+            c=column,
+            bound=_bigint(self.bounds[middle]),
+            lower=self._search(column, low, middle),
+            upper=self._search(column, middle + 1, high),
+        )
+
+
+def _bigint(number: int) -> Sql:
+    return sql("cast({text} as bigint)", text=sql("{n}", n=number))
+
+
+def chunk_count(rows: int, chunk_rows: int) -> int:
+    """Return the number of chunks for a number of rows."""
+    return max(1, min(MOST, -(-rows // chunk_rows)))
+
+
+def key_ranges(rows: DataFrame, layout: Layout, chunks: int) -> Ranges:
+    """Return ranges with about as many of the lake's rows each."""
+    if chunks == 1:
+        return Ranges(())
+    shares = [index / chunks for index in range(1, chunks)]
+    column = F.expr(str(ident(layout.keys[0].name))).cast("bigint")
+    (row,) = rows.agg(F.percentile_approx(column, shares, _ACCURACY).alias("bounds")).collect()
+    return Ranges(tuple(sorted(set(row.bounds or ()))))
+
+
+def in_list(column: Sql, values: Sequence[Sql]) -> Sql:
+    """Return the condition that a column has one of the values."""
+    return sql("{c} in ({values})", c=column, values=join(", ", values))

@@ -1,0 +1,253 @@
+"""One comparison: cheap checksums of chunks first, rows where these differ, then looks until all is clear."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.typemap.sql import Sql, ident, sql
+from ingest.verify.chunks import Ranges, chunk_count, in_list, key_ranges
+from ingest.verify.cut import Cut, Passed
+from ingest.verify.details import count_columns, first_rows
+from ingest.verify.jdbc import Connection
+from ingest.verify.layout import Layout
+from ingest.verify.looks import Looks, Part, held, verdict_is
+from ingest.verify.result import Difference, TableVerification
+
+MOST_LOOKS: Final = 6
+"""Looks at rows that keep changing; then they are reported as in flight."""
+Sums = dict[int, tuple[int, int]]
+Note = Callable[[str], None]
+
+
+@attrs.frozen
+class Options:
+    """The extent of an answer."""
+
+    first: int = 10
+    """Keys to show."""
+    shows_values: bool = False
+
+
+@attrs.frozen
+class Comparison:
+    """Compares one table with its source."""
+
+    looks: Looks
+    cut: Cut
+    connection: Connection
+    options: Options
+    note: Note
+
+    @property
+    def layout(self) -> Layout:
+        """The columns, and the queries over them."""
+        return self.looks.layout
+
+    def compare(self, answer: TableVerification) -> TableVerification:
+        """Return the answer, completed."""
+        answer = attrs.evolve(answer, position=self.cut.position(self.connection))
+        problem = self.cut.follow()
+        if problem:
+            answer = attrs.evolve(answer, note=problem)
+        self.looks.stored.refresh()
+        if self.layout.mode == "counts":
+            return self._compare_counts(answer)
+        if self.layout.mode == "full":
+            return self._look(answer, Part())
+        answer, part = self._compare_chunks(answer)
+        return answer if part is None else self._look(answer, part)
+
+    # --- counts --------------------------------------------------------------------------------
+
+    def _compare_counts(self, answer: TableVerification) -> TableVerification:
+        """Count both sides; counts that changed meanwhile are compared as a range."""
+        for looks in range(1, MOST_LOOKS + 1):
+            before = self._count()
+            passed = Passed(None) if looks == 1 else self.cut.passed(self.connection)
+            rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
+            after = self._count()
+            answer = attrs.evolve(
+                answer, source_rows=after, table_rows=rows, looks=looks, note=passed.problem
+            )
+            if rows == after or self.cut.following == "as-is" or passed.problem:
+                break
+            if looks > 1 and min(before, after) <= rows <= max(before, after):
+                return attrs.evolve(answer, source_rows=rows, note=_MOVING)
+            if looks > 1 and before == after:
+                break
+        undecided = bool(answer.note) and answer.source_rows != answer.table_rows
+        return attrs.evolve(answer, in_flight=abs(answer.source_rows - answer.table_rows) if undecided else 0)
+
+    def _count(self) -> int:
+        return int(self.connection.value(self.layout.count_query()) or 0)
+
+    # --- chunks --------------------------------------------------------------------------------
+
+    def _compare_chunks(self, answer: TableVerification) -> tuple[TableVerification, Part | None]:
+        """Compare the checksums of chunks; return the part that differs, if any does."""
+        stored = self.looks.stored.live_rows()
+        total = stored.count()
+        chunks = chunk_count(total, self.looks.source.settings.chunk_rows)
+        self.note(f"comparing {total:,} rows in {chunks} chunks")
+        if self.layout.has_ranges:
+            ranges = key_ranges(stored, self.layout, chunks)
+            source, lake = self._sum_ranges(stored, ranges, total)
+            part = _range_part(self.layout, ranges, _unequal(source, lake))
+        else:
+            source, lake = self._sum_buckets(stored, chunks)
+            part = _bucket_part(self.layout, chunks, _unequal(source, lake))
+        rows = (sum(count for count, _ in sums.values()) for sums in (source, lake))
+        return attrs.evolve(answer, source_rows=next(rows), table_rows=next(rows)), part
+
+    def _sum_ranges(self, stored: DataFrame, ranges: Ranges, total: int) -> tuple[Sums, Sums]:
+        parallel = min(self.looks.source.settings.parallel, ranges.count)
+        walk = _Walk(self, ranges, total)
+        column = ident(self.layout.keys[0].name)
+        with ThreadPoolExecutor(parallel) as pool:
+            stripes = [pool.submit(walk.sum_stripe, start, parallel) for start in range(parallel)]
+            lake = self.layout.lake_chunks(stored, ranges.chunk_of(column))
+            source = {chunk: sums for stripe in stripes for chunk, sums in stripe.result().items()}
+        return source, lake
+
+    def _sum_buckets(self, stored: DataFrame, chunks: int) -> tuple[Sums, Sums]:
+        with ThreadPoolExecutor(1) as pool:
+            rows = pool.submit(self.connection.rows, self.layout.bucket_query(chunks), 3)
+            lake = self.layout.lake_chunks(stored, self.layout.lake_bucket(chunks))
+            source = {int(b or 0): (int(count or 0), int(total or 0)) for b, count, total in rows.result()}
+        return source, lake
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _look(self, answer: TableVerification, part: Part) -> TableVerification:
+        """Look at the rows of a part until each that differs is confirmed, or changed at every look."""
+        if self.layout.mode == "full":
+            rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
+            answer = attrs.evolve(answer, source_rows=self._count(), table_rows=rows)
+        with ExitStack() as stack, self.looks.source.errors():
+            pending, count = stack.enter_context(held(self.looks.differing(part)))
+            if not count or self.cut.following == "as-is":
+                return self._answer(answer, pending if count else None, 0)
+            confirmed: list[DataFrame] = []
+            for looks in range(2, MOST_LOOKS + 1):
+                self.note(f"looking again at {count:,} rows that differ")
+                passed = self.cut.passed(self.connection)
+                answer = attrs.evolve(answer, looks=looks, position=passed.position, note=passed.note)
+                if passed.problem:
+                    answer = attrs.evolve(answer, note=passed.problem)
+                    break
+                self.looks.stored.refresh()
+                seen, _ = stack.enter_context(held(self.looks.again(pending)))
+                confirmed.append(verdict_is(seen, "confirmed"))
+                pending = verdict_is(seen, None)
+                count = pending.count()
+                if not count:
+                    break
+            differing = _united(confirmed)
+            return self._answer(answer, differing, count)
+
+    def _answer(self, answer: TableVerification, rows: DataFrame | None, in_flight: int) -> TableVerification:
+        """Complete an answer with the rows that differ."""
+        answer = attrs.evolve(answer, in_flight=in_flight)
+        if rows is None:
+            return answer
+        kinds = rows.groupBy(F.expr(_DIFFERENCE).alias("kind")).count().collect()
+        counts: dict[Difference, int] = {row.kind: row["count"] for row in kinds}
+        if not counts:
+            return answer
+        self.note(f"comparing the columns of {sum(counts.values()):,} rows")
+        with held(self.looks.columns_of(rows.withColumn("kind", F.expr(_DIFFERENCE)))) as (detailed, _):
+            return attrs.evolve(
+                answer,
+                counts=counts,
+                columns=count_columns(self.layout, detailed),
+                rows=first_rows(
+                    self.layout, detailed, self.options.first, shows_values=self.options.shows_values
+                ),
+            )
+
+
+_MOVING: Final = "rows came and went while they were counted"
+_DIFFERENCE: Final = (
+    "case when t_n is null then 'missing' when s_n is null then 'extra' "
+    "when t_n > s_n then 'doubled' else 'different' end"
+)
+
+
+@attrs.frozen
+class _Walk:
+    """Walks the ranges of a source, several stripes at a time."""
+
+    comparison: Comparison
+    ranges: Ranges
+    total: int
+    started: float = attrs.field(factory=time.monotonic)
+    done: list[int] = attrs.Factory(list)
+
+    def sum_stripe(self, start: int, step: int) -> Sums:
+        """Sum every `step`th range, over a connection of its own."""
+        source, layout = self.comparison.looks.source, self.comparison.layout
+        sums: Sums = {}
+        with source.connect() as connection:
+            for chunk in range(start, self.ranges.count, step):
+                condition = self.ranges.condition(chunk, layout.source_range_column())
+                ((count, total),) = connection.rows(layout.chunk_query(condition), 2)
+                sums[chunk] = (int(count or 0), int(total or 0))
+                self._report(sums[chunk][0])
+                time.sleep(source.settings.pause_s)
+        return sums
+
+    def _report(self, rows: int) -> None:
+        self.done.append(rows)
+        done, seconds = sum(self.done), max(time.monotonic() - self.started, 0.001)
+        remaining = max(0.0, (self.total - done) * seconds / max(done, 1))
+        self.comparison.note(
+            f"compared {done:,} of about {self.total:,} rows, {done / seconds:,.0f} rows/s, "
+            f"{remaining:.0f} s left"
+        )
+
+
+def _unequal(source: Sums, lake: Sums) -> list[int]:
+    """Return the chunks whose rows or checksums differ."""
+    empty = (0, 0)
+    chunks = sorted({*source, *lake})
+    return [chunk for chunk in chunks if source.get(chunk, empty) != lake.get(chunk, empty)]
+
+
+def _range_part(layout: Layout, ranges: Ranges, chunks: Sequence[int]) -> Part | None:
+    if not chunks:
+        return None
+    column = ident(layout.keys[0].name)
+    in_lake = [ranges.condition(chunk, column) for chunk in chunks]
+    return Part(
+        tuple(ranges.condition(chunk, sql("b")) for chunk in chunks),
+        sql("{conditions}", conditions=_any_of(in_lake)),
+    )
+
+
+def _any_of(conditions: Sequence[Sql]) -> Sql:
+    condition = conditions[0]
+    for other in conditions[1:]:
+        condition = sql("{a} or {b}", a=condition, b=other)
+    return condition
+
+
+def _bucket_part(layout: Layout, buckets: int, chunks: Sequence[int]) -> Part | None:
+    if not chunks:
+        return None
+    numbers = [sql("{n}", n=chunk) for chunk in chunks]
+    in_lake = in_list(layout.lake_bucket(buckets), numbers)
+    return Part((in_list(sql("h"), numbers),), in_lake, buckets)
+
+
+def _united(rows: Sequence[DataFrame]) -> DataFrame | None:
+    """Return the rows of all looks."""
+    union: DataFrame | None = None
+    for part in rows:
+        union = part if union is None else union.unionByName(part)
+    return union

@@ -1,0 +1,131 @@
+"""Looks at rows on both sides: those that differ, and whether they still do when nothing changed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ingest.hudi.table import HudiTable
+from ingest.typemap.sql import Sql, sql
+from ingest.verify.chunks import in_list
+from ingest.verify.jdbc import Source
+from ingest.verify.layout import Layout
+
+MANY_KEYS: Final = 20_000
+"""Values of the first key column that are looked up one by one; beyond them the whole source is read."""
+_PER_QUERY: Final = 500
+_NUMBERS: Final = ("d", "v")
+
+_CONFIRMED: Final = "confirmed"
+_EQUAL: Final = "equal"
+
+
+@attrs.frozen
+class Part:
+    """A part of both sides: conditions for the source's queries, and one for the lake; else all rows."""
+
+    predicates: tuple[Sql, ...] = ()
+    lake: Sql | None = None
+    buckets: int = 0
+
+
+@attrs.frozen
+class Looks:
+    """Reads rows of both sides by their keys."""
+
+    layout: Layout
+    source: Source
+    stored: HudiTable
+
+    def differing(self, part: Part) -> DataFrame:
+        """Return the rows of a part that differ: their keys, and digest, version and number on each side."""
+        rows = self._pairs(part, self.stored.live_rows())
+        return rows.where(f"not ({_SAME})")
+
+    def again(self, rows: DataFrame) -> DataFrame:
+        """Look at rows again; add `verdict`: equal, confirmed (differs, unchanged on both sides) or null."""
+        names = self.layout.key_names()
+        lake = self._lake_rows_of(rows)
+        source = self._source_rows(self.part_of(rows))
+        before = rows.select(*names, *(F.col(c).alias(f"{c}_before") for c in _STATE))
+        pairs = before.join(source, names, "left").join(lake, names, "left")
+        unchanged = " and ".join(f"{column} <=> {column}_before" for column in _STATE)
+        verdict = f"case when {_SAME_OR_GONE} then '{_EQUAL}' when {unchanged} then '{_CONFIRMED}' end"
+        return pairs.selectExpr(*names, *_STATE, f"{verdict} as verdict")
+
+    def part_of(self, rows: DataFrame) -> Part:
+        """Return the part of the source with the given keys."""
+        leads = [row.k0 for row in rows.select("k0").distinct().limit(MANY_KEYS + 1).collect()]
+        if len(leads) > MANY_KEYS:
+            return Part()
+        database = self.layout.database
+        values = [
+            sql("{n}", n=int(lead)) if self.layout.has_ranges else database.literal(lead) for lead in leads
+        ]
+        batches = [values[i : i + _PER_QUERY] for i in range(0, len(values), _PER_QUERY)]
+        return Part(tuple(in_list(sql("b"), batch) for batch in batches))
+
+    def columns_of(self, rows: DataFrame) -> DataFrame:
+        """Return every compared column of rows on both sides: `s_c0`, `t_c0` and so on."""
+        names, count = self.layout.key_names(), len(self.layout.columns)
+        query = self.layout.rows_query(with_columns=True)
+        source = self._bounded(self.source.read(query, self.part_of(rows).predicates))
+        columns = [f"c{index}" for index in range(count)]
+        source = source.select(*names, *(F.col(c).alias(f"s_{c}") for c in columns))
+        lake = self.layout.lake_rows(self._lake_with_leads(rows), with_columns=True)
+        lake = lake.select(*names, *(F.col(c).alias(f"t_{c}") for c in columns))
+        return rows.join(source, names, "left").join(lake, names, "left")
+
+    def _pairs(self, part: Part, stored: DataFrame) -> DataFrame:
+        # The lake's snapshot is fixed here, before the source is read.
+        lake = _by_key(self.layout.lake_rows(stored, part.lake), self.layout, "t")
+        return self._source_rows(part).join(lake, self.layout.key_names(), "full_outer")
+
+    def _source_rows(self, part: Part) -> DataFrame:
+        query = self.layout.rows_query(buckets=part.buckets)
+        return _by_key(self._bounded(self.source.read(query, part.predicates)), self.layout, "s")
+
+    def _lake_rows_of(self, rows: DataFrame) -> DataFrame:
+        return _by_key(self.layout.lake_rows(self._lake_with_leads(rows)), self.layout, "t")
+
+    def _lake_with_leads(self, rows: DataFrame) -> DataFrame:
+        """Return the lake's rows with the first key column of any of the rows."""
+        leads = F.broadcast(rows.select(F.col("k0").alias("_lead")).distinct())
+        stored = self.stored.live_rows()
+        return stored.join(leads, F.expr(str(self.layout.keys[0].in_lake())) == F.col("_lead"), "left_semi")
+
+    def _bounded(self, rows: DataFrame) -> DataFrame:
+        """Read with no more queries at a time than the settings allow."""
+        return rows.coalesce(self.source.settings.parallel)
+
+
+_STATE: Final = ("s_d", "s_v", "s_n", "t_d", "t_v", "t_n")
+_SAME: Final = "s_d <=> t_d and s_n <=> 1 and t_n <=> 1"
+_SAME_OR_GONE: Final = f"({_SAME}) or (s_n is null and t_n is null)"
+
+
+def _by_key(rows: DataFrame, layout: Layout, side: str) -> DataFrame:
+    """Return one row for each key, with the number of rows that had it."""
+    names = layout.key_names()
+    numbers: list[Column] = [F.max(F.col(name)).alias(f"{side}_{name}") for name in _NUMBERS]
+    return rows.groupBy(*names).agg(*numbers, F.count(F.lit(1)).alias(f"{side}_n"))
+
+
+@contextmanager
+def held(rows: DataFrame) -> Iterator[tuple[DataFrame, int]]:
+    """Keep rows, read once, and give them with their number."""
+    stored = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield stored, stored.count()
+    finally:
+        stored.unpersist()
+
+
+def verdict_is(rows: DataFrame, verdict: str | None) -> DataFrame:
+    """Return the rows of a verdict."""
+    condition = F.col("verdict").isNull() if verdict is None else F.col("verdict") == verdict
+    return rows.where(condition).drop("verdict")

@@ -1,0 +1,124 @@
+"""The source of a topic: by the `source` block of its own events."""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import unquote
+
+import attrs
+import fastavro
+
+from ingest.compile.table import CompiledTable
+from ingest.decode.wire import HEADER_BYTES
+from ingest.errors import SourceRefusedError, UsageError
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.sample import sample
+from ingest.names import Partition
+from ingest.settings import KafkaSettings, SourceSettings
+
+_SAMPLES: Final = 20
+
+
+@attrs.frozen
+class Origin:
+    """The table behind a topic, as its connector names it; `prefix` is the connector's `topic.prefix`."""
+
+    dialect: str
+    prefix: str
+    database: str
+    schema: str
+    table: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the table's name in SQL."""
+        owner = self.database if self.dialect == "mysql" else self.schema
+        return (owner, self.table)
+
+    def __str__(self) -> str:
+        return ".".join(filter(None, (self.database, self.schema, self.table)))
+
+
+def find_origin(
+    kafka: KafkaSettings, compiled: CompiledTable, marks: Mapping[Partition, Watermark]
+) -> Origin:
+    """Read the origin from the newest events of a topic.  Raises `UsageError` where they name none."""
+    table = compiled.table
+    spans = {partition: (max(mark.begin, mark.end - _SAMPLES), mark.end) for partition, mark in marks.items()}
+    records = sample(kafka, table.topic, spans, per_end=_SAMPLES)
+    for record in reversed(records):
+        for block in _source_blocks(compiled, record.value):
+            if block.get("table"):
+                text = {key: str(block.get(key) or "") for key in ("name", "db", "schema", "table")}
+                return Origin(table.dialect, text["name"], text["db"], text["schema"], text["table"])
+    problem = f"table {table.name}: the newest events of topic {table.topic} do not name their source table"
+    raise UsageError(
+        problem, "Verify needs Debezium's whole envelope, and an event that is still in the topic"
+    )
+
+
+def _source_blocks(compiled: CompiledTable, value: bytes | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the `source` block of an event, if it has one."""
+    if not value:
+        return
+    try:
+        event = _decode(compiled, value)
+    except (ValueError, EOFError, IndexError, LookupError):
+        return
+    match event:
+        case {"payload": {"source": dict() as block}} | {"source": dict() as block}:
+            yield block
+        case _:
+            return
+
+
+def _decode(compiled: CompiledTable, value: bytes) -> Any:
+    if compiled.table.format != "avro":
+        return json.loads(value)
+    (schema_id,) = struct.unpack(">I", value[1:HEADER_BYTES])
+    wire = next((w.wire for w in compiled.value.writers if w.schema_id == schema_id and w.wire), "")
+    if not wire:
+        return None
+    schema = fastavro.parse_schema(json.loads(wire))
+    return fastavro.schemaless_reader(BytesIO(value[HEADER_BYTES:]), schema, None)
+
+
+def choose_source(origin: Origin, sources: Mapping[str, SourceSettings], table: str) -> str:
+    """Return the name of the source that holds the origin.  Raises `UsageError` for none and for several."""
+    if not sources:
+        problem = f"table {table}: the settings have no source"
+        raise UsageError(problem, "Add [sources.NAME] with url, user, password and driver")
+    names = [name for name, source in sources.items() if _is_origin(origin, source)]
+    if len(names) == 1:
+        return names[0]
+    listed = "; ".join(f"{name}: {source.url}" for name, source in sources.items())
+    if names:
+        problem = f"table {table}: {origin} may lie in any of the sources {', '.join(names)}"
+        raise UsageError(problem, f'Tell them apart: prefix = "{origin.prefix}" in its [sources.NAME]')
+    problem = f"table {table}: its topic comes from {origin} ({origin.dialect}, prefix {origin.prefix})"
+    raise UsageError(f"{problem}, which is not in a source of the settings", f"Those are {listed}")
+
+
+def _is_origin(origin: Origin, source: SourceSettings) -> bool:
+    if source.database != origin.dialect or (source.prefix and source.prefix != origin.prefix):
+        return False
+    database = database_of(source.url)
+    return not database or origin.dialect in {"mysql", "oracle"} or database == origin.database
+
+
+def database_of(url: str) -> str:
+    """Return the database that a JDBC URL names; empty without one."""
+    if url.startswith("jdbc:sqlserver:"):
+        options = (part.partition("=") for part in url.split(";")[1:])
+        return next((v for k, _, v in options if k.strip().lower() in {"databasename", "database"}), "")
+    path = url.partition("?")[0].rpartition("//")[2]
+    return unquote(path.partition("/")[2])
+
+
+def check_database(origin: Origin, name: str, found: str | None) -> None:
+    """Compare the database that answers with the origin's."""
+    if found is not None and origin.dialect in {"postgres", "sqlserver"} and found != origin.database:
+        problem = f"its database is {found}, and the topic comes from {origin.database}"
+        raise SourceRefusedError(name, problem, "Correct the url in [sources]")

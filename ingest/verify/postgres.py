@@ -1,0 +1,140 @@
+"""PostgreSQL, 10 and later."""
+
+from ingest.typemap.sql import sql
+from ingest.verify.database import Database
+
+_BITS64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint::text")  # -0.0 becomes 0.0
+# The type's own output: a cast to text trims char(n), and writes the mask of an inet without one.
+_OUTPUT = sql("case when {c} is not null then concat({c}) end")
+_IN_YEARS = "case when {c} between '0001-01-01' and '9999-12-31 23:59:59.999999' then {text} end"
+
+POSTGRES = Database(
+    name="postgres",
+    title="PostgreSQL",
+    drivers={"jdbc:postgresql:": "org.postgresql.Driver"},
+    quotes=('"', '"'),
+    joined=sql("{a} || {b}"),
+    octets=sql("octet_length({c})::text"),
+    digest=sql("md5(convert_to({c}, 'UTF8'))"),
+    number=sql("('x' || left({h}, 14))::bit(56)::bigint"),
+    bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),
+    version=sql("xmin::text::bigint"),
+    setup=(
+        sql("set timezone = 'UTC'"),
+        sql("set datestyle = 'ISO'"),
+        sql("set bytea_output = 'hex'"),
+        sql("set lc_monetary = 'C'"),
+    ),
+    position=sql("select pg_current_wal_lsn()::text"),
+    # Debezium confirms a position only behind changes of its own tables: in a quiet database the end of the
+    # log is sent, and never confirmed.
+    delivered=sql(
+        "select case when count(*) <> 1 then null "
+        "when bool_and(s.confirmed_flush_lsn >= {position}::pg_lsn) then 'delivered' "
+        "when bool_and(r.sent_lsn >= {position}::pg_lsn) then 'sent' else 'pending' end "
+        "from pg_replication_slots s left join pg_stat_replication r on r.pid = s.active_pid "
+        "where s.slot_type = 'logical' and s.database = current_database() "
+        "and ({slot} = '' or s.slot_name = {slot})"
+    ),
+    current=sql("select current_database()::text"),
+    replica=sql("select pg_is_in_recovery()::text"),
+    columns=sql(
+        "select a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_attribute a "
+        "join pg_class t on t.oid = a.attrelid join pg_namespace n on n.oid = t.relnamespace "
+        "where n.nspname = {schema} and t.relname = {table} and t.relkind in ('r', 'p', 'f', 'v', 'm') "
+        "and a.attnum > 0 and not a.attisdropped order by a.attnum"
+    ),
+    forms={
+        "boolean": (
+            ("boolean", sql("{c}::text")),
+            (r"bit\(1\)", sql("case when {c} = B'1' then 'true' when {c} = B'0' then 'false' end")),
+        ),
+        "integer": (("smallint|integer|bigint|oid", sql("{c}::text")),),
+        "float": (("real", sql("('x' || encode(float4send({c} + 0::real), 'hex'))::bit(32)::int::text")),),
+        "double": (
+            ("double precision", _BITS64),
+            ("real", _BITS64.of(c=sql("{c}::text::double precision"))),
+        ),
+        "decimal": (
+            (r"numeric\(\d+,SCALE\)", sql("nullif({c}, 'NaN')::text")),
+            (
+                r"numeric.*",
+                sql(
+                    "case when scale({c}) > {scale} then {c}::text "
+                    "else round(nullif({c}, 'NaN'), {scale})::text end"
+                ),
+            ),
+            ("smallint|integer|bigint|money", sql("round({c}::numeric, {scale})::text")),
+        ),
+        "number": (
+            (
+                "numeric.*",
+                sql("case when {c}::text not in ('NaN', 'Infinity', '-Infinity') then {c}::text end"),
+            ),
+        ),
+        "text": (
+            (r"character varying(\(\d+\))?|text", sql("{c}")),
+            (r"(?!.*hstore|.*\[\]).*", _OUTPUT),
+        ),
+        "json": (("json|jsonb", sql("{c}::text")),),
+        "uuid": (("uuid", sql("{c}::text")),),
+        "binary": (("bytea", sql("encode({c}, 'hex')")),),
+        "bits": (
+            (
+                r"bit( varying)?\(([1-9]|[1-5]\d|6[0-4])\)",
+                sql("lpad({c}::text, 64, '0')::bit(64)::bigint::text"),
+            ),
+        ),
+        "date": (("date", sql(_IN_YEARS, text=sql("{c}::text"))),),
+        "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}::text"))),),
+        "instant": (
+            (
+                r"timestamp(\(\d\))? with time zone",
+                sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
+            ),
+        ),
+        "clock3": ((r"time(\(\d\))? without time zone", sql("to_char({c}, 'HH24:MI:SS.MS')")),),
+        "clock6": ((r"time(\(\d\))? without time zone", sql("to_char({c}, 'HH24:MI:SS.US')")),),
+        "clock_micros": (
+            (
+                r"time(\(\d\))? without time zone",
+                sql("(extract(epoch from {c}) * 1000000)::bigint::text"),
+            ),
+        ),
+        "zoned_clock": (
+            (
+                r"time(\(\d\))? with time zone",
+                sql(
+                    "rtrim(rtrim(to_char(({c} at time zone 'UTC')::time, 'HH24:MI:SS.US'), '0'), '.') || 'Z'"
+                ),
+            ),
+        ),
+        "duration_micros": (
+            (
+                "interval.*",
+                sql(
+                    "((extract(year from {c})::numeric * 12 + extract(month from {c})::numeric) "
+                    "* 2629800000000 + extract(day from {c})::numeric * 86400000000 "
+                    "+ extract(hour from {c})::numeric * 3600000000 "
+                    "+ extract(minute from {c})::numeric * 60000000 "
+                    "+ extract(microseconds from {c})::numeric)::bigint::text"
+                ),
+            ),
+        ),
+        "point": (
+            (
+                "point",
+                sql("{x} || '/' || {y}", x=_BITS64.of(c=sql("({c})[0]")), y=_BITS64.of(c=sql("({c})[1]"))),
+            ),
+        ),
+        "array": (
+            (
+                ".*",
+                sql(
+                    "case when {c} is not null then '[' || coalesce((select string_agg({item}, ',' order by "
+                    "e.i) from unnest({c}) with ordinality e(x, i)), '') || ']' end"
+                ),
+            ),
+        ),
+    },
+)

@@ -1,0 +1,142 @@
+"""The answer of a verification, as values and as JSON."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import attrs
+
+from ingest.errors import IngestError, RetryableError
+from ingest.moments import to_iso
+
+Outcome = Literal["equal", "different", "in-flight", "failed", "temporary"]
+Difference = Literal["missing", "extra", "doubled", "different"]
+
+
+@attrs.frozen
+class RowDifference:
+    """One key that differs: the columns in which it does, and their texts on both sides if requested."""
+
+    key: Mapping[str, str]
+    difference: Difference
+    columns: tuple[str, ...] = ()
+    source: Mapping[str, str | None] | None = None
+    table: Mapping[str, str | None] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        values = {"source": dict(self.source), "table": dict(self.table or {})} if self.source else {}
+        return {
+            "key": dict(self.key),
+            "difference": self.difference,
+            "columns": list(self.columns),
+            **values,
+        }
+
+
+@attrs.frozen
+class TableVerification:
+    """The answer for one table.
+
+    `missing` rows are only in the source, `extra` rows only in the table, `doubled` rows several times in the
+    table.  Rows `in_flight` still changed when they were looked at for the last time, or the connector had
+    not delivered their changes.
+    """
+
+    table: str
+    source: str = ""
+    mode: str = "checksums"
+    position: str | None = None
+    source_rows: int = 0
+    table_rows: int = 0
+    counts: Mapping[Difference, int] = attrs.Factory(dict)
+    in_flight: int = 0
+    columns: Mapping[str, int] = attrs.Factory(dict)
+    """Different values by column."""
+    compared: tuple[str, ...] = ()
+    uncompared: Mapping[str, str] = attrs.Factory(dict)
+    rows: tuple[RowDifference, ...] = ()
+    looks: int = 1
+    note: str = ""
+    repair: tuple[str, ...] = ()
+    """Statements that ask the connector for the rows that differ."""
+    deleted: int = 0
+    seconds: float = 0.0
+    error: IngestError | None = None
+
+    @property
+    def differing(self) -> int:
+        """Keys that differ."""
+        return sum(self.counts.values())
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict."""
+        if self.error is not None:
+            return "temporary" if isinstance(self.error, RetryableError) else "failed"
+        if self.differing or (self.mode == "counts" and self.source_rows != self.table_rows):
+            return "different"
+        return "in-flight" if self.in_flight else "equal"
+
+    @property
+    def exit_code(self) -> int:
+        """0 equal, 1 different or failed, 2 wrong usage, 75 undecided."""
+        if self.error is not None:
+            return self.error.exit_code
+        return {"equal": 0, "different": 1}.get(self.outcome, RetryableError.exit_code)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        counts = {name: self.counts.get(name, 0) for name in ("missing", "extra", "doubled", "different")}
+        return {
+            "table": self.table,
+            "outcome": self.outcome,
+            "source": self.source or None,
+            "mode": self.mode,
+            "position": self.position,
+            "rows": {
+                "source": self.source_rows,
+                "table": self.table_rows,
+                **counts,
+                "in_flight": self.in_flight,
+            },
+            "columns": dict(self.columns),
+            "compared": list(self.compared),
+            "uncompared": dict(self.uncompared),
+            "keys": [row.to_json() for row in self.rows],
+            "looks": self.looks,
+            "note": self.note or None,
+            "repair": list(self.repair),
+            "deleted": self.deleted,
+            "seconds": round(self.seconds, 3),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+@attrs.frozen
+class Verification:
+    """The answers for all tables."""
+
+    started_at: datetime
+    finished_at: datetime
+    tables: tuple[TableVerification, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """The worst of the tables': 2, then 1, then 75, then 0."""
+        return worst(table.exit_code for table in self.tables)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        return {
+            "started_at": to_iso(self.started_at),
+            "finished_at": to_iso(self.finished_at),
+            "tables": [table.to_json() for table in self.tables],
+        }
+
+
+def worst(codes: Any) -> int:
+    """Return the exit code of several: a lasting problem counts more than a temporary one."""
+    order: Sequence[int] = (2, 1, RetryableError.exit_code, 0)
+    given = set(codes)
+    return next((code for code in order if code in given), 0)

@@ -1,0 +1,144 @@
+"""Verifies tables, one after the other: finds the source of each, compares, and keeps errors apart."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import attrs
+
+from ingest.compile.row_model import Append
+from ingest.compile.table import CompiledTable
+from ingest.dialects import DIALECTS
+from ingest.errors import IngestError, SourceRefusedError, UsageError
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Partition
+from ingest.run.context import Run
+from ingest.run.report import TableOutcome
+from ingest.run.schemas import compile_written, fetch_written
+from ingest.tables import TableConfig
+from ingest.verify.compare import Comparison, Options
+from ingest.verify.cut import Cut, Following
+from ingest.verify.databases import DATABASES
+from ingest.verify.jdbc import Connection, Source, sources_of
+from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode, SourceTable, make_layout
+from ingest.verify.looks import Looks
+from ingest.verify.origin import Origin, check_database, choose_source, find_origin
+from ingest.verify.result import TableVerification, Verification
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """The comparison to make."""
+
+    mode: Mode = "checksums"
+    columns: tuple[str, ...] = ()
+    where: str = ""
+    sample_percent: float = 100.0
+    following: Following = "run"
+    lake_wait_s: float = 600.0
+    first: int = 10
+    shows_values: bool = False
+
+
+def verify_tables(
+    run: Run, tables: Sequence[TableConfig], bring: Callable[[str], TableOutcome], request: Request
+) -> Verification:
+    """Compare tables with their sources; an error in one does not stop the others."""
+    started = datetime.now(UTC)
+    answers = tuple(_verify(run, table, bring, request) for table in tables)
+    return Verification(started, datetime.now(UTC), answers)
+
+
+def _verify(
+    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: Request
+) -> TableVerification:
+    started, answer = time.monotonic(), TableVerification(table.name, mode=request.mode)
+    try:
+        run.enter(table, "looking for its source")
+        answer = _compare(run, table, lambda: bring(table.name), request, answer)
+    except IngestError as error:
+        answer = attrs.evolve(answer, error=error)
+    run.progress(table.name, answer.outcome)
+    return attrs.evolve(answer, seconds=time.monotonic() - started)
+
+
+def _compare(
+    run: Run,
+    table: TableConfig,
+    bring: Callable[[], TableOutcome],
+    request: Request,
+    answer: TableVerification,
+) -> TableVerification:
+    marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
+    compiled = _compile(run, table, marks)
+    origin = find_origin(run.settings.kafka, compiled, marks)
+    name = choose_source(origin, run.settings.sources, table.name)
+    source = sources_of(run.spark, run.settings.sources, DATABASES)[name]
+    stored = run.lake.table(table)
+    with source.connect() as connection:
+        check_database(origin, name, _current(connection))
+        layout = _layout(compiled, stored.columns(), source, read_table(connection, origin), request)
+        cut = Cut(table, stored, run.settings.kafka, request.following, bring, request.lake_wait_s)
+        cut.check_primary(connection)
+        comparison = Comparison(
+            Looks(layout, source, stored), cut, connection, Options(request.first, request.shows_values),
+            lambda step: run.enter(table, step),
+        )  # fmt: skip
+        return comparison.compare(
+            attrs.evolve(
+                answer,
+                source=f"{name}: {origin}",
+                compared=tuple(column.name for column in layout.columns) if request.mode != "counts" else (),
+                uncompared=layout.uncompared,
+            )
+        )
+
+
+def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) -> CompiledTable:
+    """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
+    if DIALECTS[table.dialect].is_document:
+        problem = f"table {table.name}: documents of {DIALECTS[table.dialect].title} cannot be verified yet"
+        raise UsageError(problem, "Compare counts by hand")
+    spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    compiled = compile_written(table, *fetch_written(run.settings, run.registry, table, spans, spans))
+    if compiled.model == Append():
+        problem = f"table {table.name}: keeps every change, and is not a copy of its source"
+        raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
+    return compiled
+
+
+def _layout(
+    compiled: CompiledTable,
+    stored: Mapping[str, object] | None,
+    source: Source,
+    source_table: SourceTable,
+    request: Request,
+) -> Layout:
+    name = compiled.table.name
+    if stored is None:
+        raise UsageError(f"table {name} does not have a commit yet", "Run it once first")
+    layout = make_layout(
+        compiled, stored, source.database, source_table, mode=request.mode, only=request.columns  # type: ignore[arg-type]
+    )  # fmt: skip
+    parts = max(1, round(SAMPLE_PARTS * request.sample_percent / 100))
+    return attrs.evolve(layout, where=request.where, sample_parts=parts)
+
+
+def read_table(connection: Connection, origin: Origin) -> SourceTable:
+    """Read the columns of a table of the source.  Raises `SourceRefusedError` for a table without any."""
+    database = connection.source.database
+    schema, table = origin.parts
+    query = database.columns.of(schema=database.literal(schema), table=database.literal(table))
+    columns = {str(name): str(column_type) for name, column_type in connection.rows(query, 2)}
+    if not columns:
+        problem = f"does not have the table {origin}, or does not let its user see it"
+        raise SourceRefusedError(
+            connection.source.name, problem, "Check the table, and the rights of the user"
+        )
+    return SourceTable(origin.parts, columns)
+
+
+def _current(connection: Connection) -> str | None:
+    query = connection.source.database.current
+    return None if query is None else connection.value(query)
