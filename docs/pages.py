@@ -168,7 +168,7 @@ def _error(one: type[IngestError]) -> str:
             f"```text\n{message}\n```",
             f"**What to do.** {WORDS['errors'][one.__name__]}",
             f"**On call: {on_call['when']}.** {on_call['means']}",
-            "```sh\n" + "\n".join(on_call["type"]) + "\n```",
+            "```console\n" + "".join(f"$ {command}\n" for command in on_call["type"]) + "```",
         ]
     )
 

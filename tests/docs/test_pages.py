@@ -70,7 +70,7 @@ def test_every_error_has_an_entry() -> None:
     entries = re.split(r"^## Exit code (\d+)$", page, flags=re.MULTILINE)[1:]
     entry = (
         r"(?ms)^### `(\w+)`\n\n[^#]+?```text\n[^#]+?\n```\n\n\*\*What to do\.\*\* \w[^#]+?"
-        r"\*\*On call: (?:now|morning|wait)\.\*\* \w[^#]+?```sh\n"
+        r"\*\*On call: (?:now|morning|wait)\.\*\* \w[^#]+?```console\n\$ "
     )
     by_code = {
         name: int(code)
@@ -113,6 +113,19 @@ def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.Mo
     whole = text if "table" in keys else TABLE + ("" if "subjects" in keys else SUBJECTS) + text
     (tmp_path / "shown.toml").write_text(whole, encoding="utf-8")
     assert len(read_all(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [("ingest", 0), ("a PySpark job written by hand, same day", 1), ("the rows decoded beforehand", 2)],
+)
+def test_figures_are_quoted_as_measured(row: str, column: int) -> None:
+    """docs/why.md rounds the first load of docs/performance.md, which `make bench-peers` prints."""
+    measured = (DOCS / "performance.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^\| 1,000,000 events into an empty COW table \|(.*)$", measured, re.MULTILINE)
+    cpu, wall = (round(float(figure)) for figure in line.split("|")[column].split("/"))
+    quoted = (DOCS / "why.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| {re.escape(row)}[^|]* \| {cpu} \| {wall} \|", quoted, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

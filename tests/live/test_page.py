@@ -1,7 +1,6 @@
-"""docs/your-postgres.md, from top to bottom, on a PostgreSQL and a Debezium of its own."""
+"""docs/start.md and docs/your-postgres.md, from top to bottom, as a person types them."""
 
-import os
-import re
+import json
 import shlex
 import subprocess
 import sys
@@ -15,39 +14,30 @@ import pytest
 from ingest.local.servers import Addresses
 from tests.live.database import Database, serve
 from tests.live.engine import JARS, wait_until_delivered
+from tests.live.typed import DOCS, Shell, read_block, read_blocks, run_ingest
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "your-postgres.md").read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_MEASURED = re.compile(r"\b\d+\\\.\d\b")
+TOUR, POSTGRES = "start.md", "your-postgres.md"
 WAIT_S = 60.0
 
 
-def blocks(heading: str) -> list[tuple[str, str]]:
-    """Return the code blocks below a heading."""
-    (text,) = re.findall(rf"^## \d+\. {heading}\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
-    return _BLOCK.findall(text)
-
-
-def block(heading: str, language: str, number: int = 0) -> str:
-    """Return one code block."""
-    return [text for name, text in blocks(heading) if name == language][number]
-
-
 @contextmanager
-def debezium(folder: Path, database: Database, servers: Addresses) -> Iterator[None]:
-    """Start the page's command with the page's properties, as a person does; end it as Ctrl-D does."""
-    text = block("Debezium", "properties").replace("port=5432", f"port={database.port}")
-    (folder / "postgres.properties").write_text(local(text, servers))
-    command = shlex.split(local(block("Debezium", "sh"), servers))
+def debezium(shell: Shell, database: Database) -> Iterator[None]:
+    """Start the page's command with the page's properties; end it as Ctrl-D does."""
+    text = read_block(POSTGRES, "Debezium", "properties").replace("port=5432", f"port={database.port}")
+    (shell.folder / "postgres.properties").write_text(shell.local(text))
+    command = shlex.split(shell.local(read_block(POSTGRES, "Debezium", "sh")))
     command[2] = command[2].replace("../../jars/live", str(JARS))
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log)
+    log = shell.folder / "log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=shell.folder, stdin=subprocess.PIPE, stdout=output, stderr=output
+        )
     try:
         end = time.monotonic() + WAIT_S
         while database.run("select active from pg_replication_slots") != "t\n":
-            assert process.poll() is None, (folder / "log").read_text()[-3000:]
+            assert process.poll() is None, log.read_text()[-3000:]
             assert time.monotonic() < end
             time.sleep(0.2)
         yield
@@ -55,58 +45,51 @@ def debezium(folder: Path, database: Database, servers: Addresses) -> Iterator[N
         process.communicate()
 
 
-def local(text: str, servers: Addresses) -> str:
-    """Put the test's addresses in place of the page's."""
-    registry = "http://127.0.0.1:22533/apis/ccompat/v7"
-    return text.replace(registry, servers.registry_url).replace("127.0.0.1:22002", servers.bootstrap_servers)
+def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    """Its servers, settings, and commands with their output, in their order."""
+    (tmp_path / "registry_fixtures").symlink_to(DOCS.parent / "registry_fixtures")
+    folder = tmp_path / ".ingest" / "tour"
+    folder.mkdir(parents=True)
+    try:
+        addresses = json.loads(run_ingest(folder, "local up --json"))
+        shell = Shell(folder, addresses["registry_url"], addresses["bootstrap_servers"])
+        for language, text in read_blocks(TOUR, "The tour"):
+            if language == "toml":
+                (folder / "ingest.toml").write_text(shell.local(text))
+            elif language == "console":
+                shell.check(text)
+    finally:
+        run_ingest(folder, "local down")
 
 
-def check_console(text: str, folder: Path) -> None:
-    """Run each command; `…` stands for lines left out, seconds differ, and so do their columns' widths."""
-    for part in text.split("$ ingest ")[1:]:
-        command, *expected = part.rstrip("\n").split("\n")
-        done = subprocess.run(
-            [sys.executable, "-m", "ingest", *shlex.split(command)],
-            cwd=folder, capture_output=True, text=True, check=False,
-            env={**os.environ, "COLUMNS": "100"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        pattern = r"\n".join(r"(?s:.*?)" if line == "…" else _line(line) for line in expected)
-        assert re.fullmatch(pattern, _squeezed(done.stdout)), f"{command}\n{done.stdout}"
-
-
-def _line(text: str) -> str:
-    return _MEASURED.sub(r"[0-9.]+", re.escape(_squeezed(text)))
-
-
-def _squeezed(text: str) -> str:
-    lines = [re.sub(r"─+", "─", re.sub(r" +", " ", line)).strip() for line in text.split("\n")]
-    return "\n".join(lines).strip("\n")
-
-
-def test_the_page_runs_from_top_to_bottom(binaries: Path, servers: Addresses, tmp_path: Path) -> None:
+def test_the_page_on_postgres_runs_from_top_to_bottom(
+    binaries: Path, servers: Addresses, tmp_path: Path
+) -> None:
     """Its SQL, properties, settings, commands with their output, and its Python, in their order."""
-    (tmp_path / "ingest.toml").write_text(local(block("Broker and registry", "toml"), servers))
+    shell = Shell(tmp_path, servers.registry_url, servers.bootstrap_servers)
+    settings = read_block(POSTGRES, "Broker and registry", "toml")
+    (tmp_path / "ingest.toml").write_text(shell.local(settings))
     with serve(binaries) as database:
-        database.run(block("The database", "sql"))
-        with debezium(tmp_path, database, servers):
+        database.run(read_block(POSTGRES, "The database", "sql"))
+        with debezium(shell, database):
             wait_until_delivered(database)
-            onboard, run = (text for name, text in blocks("Tables") if name == "console")
-            check_console(onboard, tmp_path)
+            shell.check(read_block(POSTGRES, "Tables", "console", 0))
             with (tmp_path / "tables" / "orders.toml").open("a") as table_file:
-                table_file.write(block("Tables", "toml"))
-            check_console(run, tmp_path)
-
-            database.run(block("Changes", "sql"))
+                table_file.write(read_block(POSTGRES, "Tables", "toml"))
+            shell.check(read_block(POSTGRES, "Tables", "console", 1))
+            database.run(read_block(POSTGRES, "Changes", "sql"))
             wait_until_delivered(database)
-            check_console(block("Changes", "console"), tmp_path)
-            total = database.rows("select round(sum(total), 4)::text as total from shop.orders")
-        code = block("Changes", "python")
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        assert [["990", total[0][0], "3200"]] == [
-            [cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()[3:4]
-        ]
-        database.run(block("Clean up", "sql"))
+            shell.check(read_block(POSTGRES, "Changes", "console"))
+            ((total,),) = database.rows("select sum(total)::numeric(20,4)::text as total from shop.orders")
+        assert printed_row(tmp_path) == ["990", total, "3200"]
+        database.run(read_block(POSTGRES, "Clean up", "sql"))
         assert database.run("select count(*) from pg_replication_slots") == "0\n"
+
+
+def printed_row(folder: Path) -> list[str]:
+    """Run the page's Python and return the row that it shows."""
+    code = read_block(POSTGRES, "Changes", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return [cell.strip() for cell in done.stdout.splitlines()[3].split("|")[1:-1]]
