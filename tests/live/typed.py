@@ -48,6 +48,7 @@ class Shell:
         for part in self.local(console).split("$ ingest ")[1:]:
             command, *expected = part.rstrip("\n").split("\n")
             output = run_ingest(self.folder, command)
+            sys.stdout.write(f"$ ingest {command}\n{output}")  # to paste into the page: pytest -s
             pattern = r"\n".join(r"(?s:.*?)" if line == "…" else _pattern(line) for line in expected)
             matches = not expected or re.fullmatch(pattern, _squeezed(output))
             assert matches, f"ingest {command}\n{output}"
