@@ -31,4 +31,6 @@ add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 # Type hints are not linked: pyspark, Python and internal modules have no pages here.
-nitpick_ignore_regex = [("py:class", r"(collections\.abc|datetime|pathlib|ingest\.\w+)\..+|[A-Z]\w+|datetime")]
+nitpick_ignore_regex = [
+    ("py:class", r"(collections\.abc|datetime|pathlib|ingest\.\w+)\..+|[A-Z]\w+|datetime")
+]
