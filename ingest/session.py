@@ -1,7 +1,7 @@
 """The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
 
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ingest.hudi import lake, lake_files, local_files
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
+    from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
     from ingest.operations import offsets, versions
     from ingest.operations import plan as planning
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
     from ingest.operations import status as statuses
+    from ingest.operations.doctor import Checkup
     from ingest.operations.history import TableHistory, TableState
     from ingest.operations.offsets import OffsetMove
     from ingest.operations.rejects import Reject, Rejects
@@ -64,7 +66,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
     lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
-    java = LazyModule("ingest.java")
+    java, doctors = LazyModule("ingest.java"), LazyModule("ingest.operations.doctor")
     following = LazyModule("ingest.run.follow")
     verifying = LazyModule("ingest.verify.task")
 
@@ -269,7 +271,7 @@ class Session:
 
         `archived` adds those that Hudi has archived, with Spark.
         """
-        (table,) = self.tables([name])
+        table = self.table(name)
         return histories.read_history(self._run(progress), table, since, archived=archived)
 
     def verify(
@@ -285,8 +287,12 @@ class Session:
 
     def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
         """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""
-        (table,) = self.tables([name])
+        table = self.table(name)
         return histories.read_state(self._run(progress), table, at)
+
+    def doctor(self, *, spark: bool = False, note: "Callable[[str], None]" = lambda _: None) -> "Checkup":
+        """Examine the deployment (see `operations.doctor`); `note` gets the name of each check."""
+        return doctors.examine(self, note, spark=spark)
 
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""

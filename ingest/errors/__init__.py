@@ -5,7 +5,7 @@ usage or settings) and `RetryableError` (75: try again later).  A text names the
 values allowed and the remedy.  Fields are positional, so that errors pickle.
 """
 
-from ingest.errors.base import IngestError, PermanentError, RetryableError, UserError
+from ingest.errors.base import DOCTOR, IngestError, PermanentError, RetryableError, UserError
 from ingest.errors.kafka import (
     BrokerRefusedError,
     BrokerUnreachableError,
@@ -43,6 +43,7 @@ from ingest.errors.source import SourceRefusedError, SourceUnreachableError
 from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError, joined
 
 __all__ = [
+    "DOCTOR",
     "BrokerRefusedError",
     "BrokerUnreachableError",
     "ClockError",

@@ -1,6 +1,6 @@
 """The base classes, which decide the exit code, and the form of a message."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class IngestError(Exception):
@@ -27,6 +27,10 @@ class RetryableError(IngestError):
     """Temporary: broker, registry or storage unreachable, or table locked.  Exit code 75."""
 
     exit_code: ClassVar[int] = 75
+
+
+DOCTOR: Final = "`ingest doctor` examines it"
+"""The last sentence of errors that it can explain."""
 
 
 def sentences(*parts: str) -> str:

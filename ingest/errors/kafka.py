@@ -2,7 +2,7 @@
 
 import attrs
 
-from ingest.errors.base import PermanentError, RetryableError, sentences
+from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 
 @attrs.frozen
@@ -13,7 +13,7 @@ class BrokerUnreachableError(RetryableError):
     problem: str
 
     def __str__(self) -> str:
-        return sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", "Try again when it is up")
+        return sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", "Try again when it is up", DOCTOR)
 
 
 @attrs.frozen
@@ -25,7 +25,7 @@ class BrokerRefusedError(PermanentError):
     todo: str = ""
 
     def __str__(self) -> str:
-        return sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", self.todo)
+        return sentences(f"Kafka {self.bootstrap_servers}: {self.problem}", self.todo, DOCTOR)
 
 
 @attrs.frozen

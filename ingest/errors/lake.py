@@ -2,7 +2,7 @@
 
 import attrs
 
-from ingest.errors.base import PermanentError, RetryableError, sentences
+from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 
 @attrs.frozen
@@ -57,6 +57,7 @@ class ClockError(RetryableError):
         return sentences(
             f"table {self.table}: instant {self.instant} (UTC) is {self.ahead_s} s ahead of the clock here",
             "Nothing was committed. Correct the clock, or try again when that time is over",
+            DOCTOR,
         )
 
 
@@ -97,4 +98,4 @@ class LakeUnreachableError(RetryableError):
     problem: str
 
     def __str__(self) -> str:
-        return sentences(f"lake {self.path}: {self.problem}")
+        return sentences(f"lake {self.path}: {self.problem}", DOCTOR)

@@ -2,7 +2,7 @@
 
 import attrs
 
-from ingest.errors.base import PermanentError, RetryableError, sentences
+from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 
 @attrs.frozen
@@ -53,6 +53,7 @@ class JvmEndedError(RetryableError):
             f"{where}the JVM ended{cause}{step}",
             'Run again. If it ran out of memory, raise [spark.conf] "spark.driver.memory", '
             "or read less at a time (--max-offsets)",
+            DOCTOR,
         )
 
 
@@ -68,6 +69,7 @@ class JvmMemoryError(RetryableError):
             f"table {self.table}: the JVM ran out of memory: {self.problem}",
             'Raise [spark.conf] "spark.driver.memory" (on a cluster also "spark.executor.memory"), '
             "or read less at a time (--max-offsets)",
+            DOCTOR,
         )
 
 

@@ -2,7 +2,7 @@
 
 import attrs
 
-from ingest.errors.base import PermanentError, RetryableError, sentences
+from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 
 @attrs.frozen
@@ -13,7 +13,7 @@ class RegistryUnreachableError(RetryableError):
     problem: str
 
     def __str__(self) -> str:
-        return sentences(f"registry {self.url}: {self.problem}", "Try again when it is up")
+        return sentences(f"registry {self.url}: {self.problem}", "Try again when it is up", DOCTOR)
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class NoRegistryError(PermanentError):
     todo: str = ""
 
     def __str__(self) -> str:
-        return sentences(f"registry {self.url}: {self.request}: {self.problem}", self.todo)
+        return sentences(f"registry {self.url}: {self.request}: {self.problem}", self.todo, DOCTOR)
 
 
 @attrs.frozen

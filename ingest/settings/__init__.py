@@ -17,7 +17,7 @@ from ingest.settings.deployment import (
 )
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
 from ingest.settings.source import SourceSettings
-from ingest.settings.sources import read, tables_folder
+from ingest.settings.sources import exposed_files, read, tables_folder
 
 __all__ = [
     "MASK",
@@ -29,6 +29,7 @@ __all__ = [
     "Settings",
     "SourceSettings",
     "SparkSettings",
+    "exposed_files",
     "load",
     "looks_secret",
     "mask_url",

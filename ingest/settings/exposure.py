@@ -2,8 +2,13 @@
 
 import logging
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+
+def readable_by_all(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the files that every user of this machine can read; missing ones are left out."""
+    return tuple(path for path in paths if path.is_file() and path.stat().st_mode & stat.S_IROTH)
 
 
 def warn_if_readable(file: Path, secret_keys: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from ingest.config.rules import WrongValueError, wrong_value
 from ingest.errors import SettingsError, joined
 from ingest.settings.check import registry_problems
 from ingest.settings.deployment import LakeSettings, RegistrySettings, Settings
-from ingest.settings.exposure import warn_if_readable
+from ingest.settings.exposure import readable_by_all, warn_if_readable
 from ingest.settings.keys import (
     FIELDS,
     NAMED,
@@ -38,6 +38,7 @@ FILE_VARIABLE: Final = "INGEST_SETTINGS"
 MAX_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 64
 
+_KEY_FILES: Final = ("ssl.key.location", "ssl.keystore.location")
 _LOCATIONS: Final = ("lake.path", "run.metrics")
 _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -151,6 +152,22 @@ def _line_of(file: Path, key: str) -> int:
         return 0
 
 
+def exposed_files(settings: Settings, file: Path | None) -> tuple[Path, ...]:
+    """Return the files with secrets that every user can read: `file`, those that it names, private keys."""
+    in_file = _assignments(file) if file else []
+    paths = {settings.registry.key, file if any(map(_holds_secret, in_file)) else None}
+    paths |= {
+        Path(settings.kafka.properties[name]) for name in _KEY_FILES if name in settings.kafka.properties
+    }
+    for assignment in (*in_file, *_in_environment()):
+        match assignment.value:
+            case Origin("file", where):
+                paths.add(assignment.folder / Path(where).expanduser())
+            case _:
+                pass
+    return readable_by_all(sorted(path for path in paths if path is not None))
+
+
 # --- the sources -------------------------------------------------------------------------------
 
 
@@ -167,13 +184,17 @@ def _locate(path: Path | None) -> Path | None:
 def _in_file(file: Path | None) -> Iterator[Assignment]:
     if file is None:
         return
+    assignments = _assignments(file)
+    warn_if_readable(file, [assignment.key for assignment in assignments if _holds_secret(assignment)])
+    yield from assignments
+
+
+def _assignments(file: Path) -> list[Assignment]:
     try:
         document = read_toml(file, MAX_BYTES, MAX_DEPTH)
     except WrongValueError as error:
         raise SettingsError(str(file), "", error.problem) from None
-    assignments = [Assignment(key, value, str(file), file.parent) for key, value in _leaves(document, "")]
-    warn_if_readable(file, [assignment.key for assignment in assignments if _holds_secret(assignment)])
-    yield from assignments
+    return [Assignment(key, value, str(file), file.parent) for key, value in _leaves(document, "")]
 
 
 def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:

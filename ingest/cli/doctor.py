@@ -1,0 +1,74 @@
+"""`ingest doctor`: examine a deployment."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+
+from ingest.cli.options import Deployment
+from ingest.cli.output import claim_stdout, print_json, print_table, print_text, spin
+from ingest.cli.page import CommandPage, Json
+from ingest.errors import SettingsError
+from ingest.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ingest.operations import doctor as doctors
+    from ingest.operations.doctor import Checkup
+else:
+    doctors = LazyModule("ingest.operations.doctor")
+
+app = CommandPage(name="doctor", help_format="markdown")
+_COUNTED: Final = ("warning", "problem")
+
+
+@app.default
+def doctor(
+    *,
+    spark: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Start Spark, and lock the lake with it.")
+    ] = False,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Examine the deployment: settings, secrets, Java, jars, memory, disk, lake, clock, registry, broker.
+
+    One line for each, with the remedy. Nothing is changed: the lake gets a scratch file, which is deleted.
+    Exit code 0: a run can start, perhaps with warnings; 1: something needs a remedy.
+
+    Example: `ingest doctor --spark`
+    """
+    if spark:
+        claim_stdout()
+    with spin("examining the deployment") as show:
+        checkup = _examine(deployment, lambda name: show(f"examining {name}"), spark=spark)
+    if json:
+        print_json(checkup.to_json())
+    else:
+        show_checkup(checkup)
+    return 0 if checkup.is_healthy else 1
+
+
+def _examine(deployment: Deployment, note: "Callable[[str], None]", *, spark: bool) -> "Checkup":
+    try:
+        session = deployment.open()
+    except SettingsError as error:
+        return doctors.examine_machine(error, note)
+    with session:
+        return session.doctor(spark=spark, note=note)
+
+
+def show_checkup(checkup: "Checkup") -> None:
+    """Print the findings, a line each, and their number."""
+    rows = [
+        (finding.level, finding.check, " -> ".join(filter(None, (finding.text, finding.todo))))
+        for finding in checkup.findings
+    ]
+    print_table(("state", "check", "finding -> remedy"), rows, elastic=("finding -> remedy",))
+    print_text()
+    counts = [
+        f"{count} {level}{'s' if level in _COUNTED and count > 1 else ''}"
+        for level, count in checkup.counts().items()
+        if count
+    ]
+    print_text(f"{len(checkup.findings)} findings: {', '.join(counts)}.")

@@ -1,0 +1,175 @@
+"""Java, packages, jars, memory and disk of this machine; nothing starts a JVM or downloads a jar."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+from ingest.artifacts import STAMP, cache_folder, find_artifacts
+from ingest.jdk import NEWEST, OLDEST, TESTED, find_java
+from ingest.operations.checks.finding import Finding, Level
+from ingest.settings import Settings
+
+SPARK: Final = "3.5"
+DEFAULT_MEMORY: Final = "2g"
+"""Spark's driver, where the settings leave it open (`spark.session.LOCAL_DEFAULTS`)."""
+OFF_HEAP: Final = 512 << 20
+"""Bytes that a JVM needs besides its heap, at least."""
+DISK_MIN: Final = 1 << 30
+DISK_LOW: Final = 5 << 30
+CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+MEMINFO: Final = Path("/proc/meminfo")
+_JARS: Final = ("hudi-spark3.5-bundle", "spark-sql-kafka-0-10", "kafka-clients", "ingest-functions")
+_UNITS: Final[Mapping[str, int]] = {"": 1 << 20, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
+
+
+def check_versions() -> Iterator[Finding]:
+    """Report the versions, and packages that are missing or exclude each other."""
+    ours, python = metadata.version("hudi-cdc-ingest"), ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ingest", "ok", f"{ours}, on Python {python}")
+    install = "pip install 'hudi-cdc-ingest[spark]'"
+    pyspark, client = _version_of("pyspark"), _version_of("pyspark-client")
+    if pyspark is None:
+        yield Finding("pyspark", "problem", "is not installed", install)
+    elif client is not None:
+        text = f"pyspark-client {client} is installed too, and overwrites files of pyspark {pyspark}"
+        todo = "Uninstall both, then install ingest in an environment of its own"
+        yield Finding("pyspark", "problem", text, todo)
+    elif not pyspark.startswith(f"{SPARK}."):
+        yield Finding("pyspark", "problem", f"{pyspark}; the jars are for Spark {SPARK}", install)
+    else:
+        yield Finding("pyspark", "ok", pyspark)
+
+
+def check_java() -> Iterator[Finding]:
+    """Find the Java that would start Spark."""
+    java = find_java()
+    text = f"{java.version}, {java.program}"
+    todo = f"Install Java {TESTED}, or set JAVA_HOME to it"
+    if not OLDEST <= java.version <= NEWEST:
+        yield Finding("java", "problem", f"{text}; Spark runs on Java {OLDEST} to {NEWEST}", todo)
+    elif java.version != TESTED:
+        yield Finding("java", "warning", f"{text}; tested with Java {TESTED}", todo)
+    else:
+        yield Finding("java", "ok", text)
+
+
+def check_jars(settings: Settings) -> Iterator[Finding]:
+    """Look for the jars that a run loads, without a download."""
+    folder = settings.spark.jars
+    if folder is None:
+        yield from _pinned_jars()
+        return
+    names = [path.name for path in folder.glob("*.jar")]
+    missing = [jar for jar in _JARS if not any(name.startswith(jar) for name in names)]
+    if missing:
+        todo = "Copy them there, or remove [spark] jars: ingest then fetches its own"
+        yield Finding("jars", "problem", f"{folder} lacks {', '.join(missing)}", todo)
+    else:
+        yield Finding("jars", "ok", f"{len(names)} in {folder} ([spark] jars)")
+
+
+def _pinned_jars() -> Iterator[Finding]:
+    artifacts = find_artifacts()
+    artifacts.functions()
+    folder = artifacts.root / "lib"
+    if (folder / STAMP).exists():
+        hudi = next((path.stem.rpartition("-")[2] for path in folder.glob("hudi-*.jar")), "unknown")
+        yield Finding("jars", "ok", f"in {folder}, with Hudi {hudi}")
+    elif shutil.which("mvn") is None:
+        todo = "Install Maven, or set [spark] jars to a folder that holds the jars"
+        yield Finding("jars", "problem", "not fetched yet, and `mvn` is not on PATH", todo)
+    else:
+        yield Finding("jars", "warning", f"not fetched yet: the first run fetches them to {folder}")
+
+
+def check_memory(settings: Settings) -> Iterator[Finding]:
+    """Compare the driver's memory with that of the machine, or of its container."""
+    if not settings.spark.master.startswith("local"):
+        yield Finding("memory", "skipped", f"[spark] master is {settings.spark.master}")
+        return
+    heap = parse_size(settings.spark.conf.get("spark.driver.memory", DEFAULT_MEMORY))
+    limit, source = memory_limit()
+    if heap is None or limit is None:
+        yield Finding("memory", "skipped", "the limit is unknown")
+        return
+    text = f"{_size(heap)} for Spark's driver, of {_size(limit)} {source}"
+    if heap + OFF_HEAP > limit:
+        todo = 'Lower [spark.conf] "spark.driver.memory", or give the process more: the kernel may end it'
+        yield Finding("memory", "problem", text, todo)
+    else:
+        yield Finding("memory", "ok", text)
+
+
+def memory_limit() -> tuple[int | None, str]:
+    """Return the smaller of the available memory and the container's limit, in bytes, and its name."""
+    limits = []
+    match = re.search(r"MemAvailable:\s+(\d+) kB", _read(MEMINFO))
+    if match:
+        limits.append((int(match[1]) * 1024, "available"))
+    for path in CGROUPS:
+        text = _read(path).strip()
+        if text.isdigit():
+            limits.append((int(text), "of this container"))
+    return min(limits, default=(None, ""))
+
+
+def check_disk(settings: Settings) -> Iterator[Finding]:
+    """Report the free space of each file system that a run writes to."""
+    local = Path(settings.lake.path.removeprefix("file:")) if _is_local(settings.lake.path) else None
+    folders = {
+        "lake": local,
+        "Spark's scratch folder": Path(os.environ.get("SPARK_LOCAL_DIRS", gettempdir()).split(",")[0]),
+        "cache": cache_folder(),
+    }
+    devices: dict[int, list[str]] = {}
+    for name, folder in folders.items():
+        if folder is not None:
+            path = existing(folder)
+            names = devices.setdefault(path.stat().st_dev, [str(path)])
+            names.append(name)
+    for path_of_device, *names in devices.values():
+        free = shutil.disk_usage(path_of_device).free
+        text = f"{_size(free)} free for {', '.join(names)}"
+        level: Level = "problem" if free < DISK_MIN else "warning" if free < DISK_LOW else "ok"
+        todo = "" if level == "ok" else f"Free some space on the file system of {path_of_device}"
+        yield Finding("disk", level, text, todo)
+
+
+def existing(folder: Path) -> Path:
+    """Return a folder, or its nearest parent that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def parse_size(text: str) -> int | None:
+    """Read a size as Spark does, in MiB without a unit; None for another text."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * _UNITS[match[2].lower()] if match else None
+
+
+def _is_local(path: str) -> bool:
+    return path.startswith(("/", "file:/"))
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
