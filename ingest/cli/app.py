@@ -24,6 +24,7 @@ COMMANDS: Final = (
     ("schema", 4, "Show, compare and check the schemas of a registry."),
     ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),
     ("signal", 5, "Ask a Debezium connector for a snapshot."),
+    ("init", 1, "Write a settings file, and examine it."),
     ("doctor", 1, "Examine the deployment: settings, Java, jars, lake, registry, broker."),
     ("completion", 7, "Print a script that completes commands, options and table names in a shell."),
     ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),

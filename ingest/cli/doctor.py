@@ -11,8 +11,6 @@ from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ingest.operations import doctor as doctors
     from ingest.operations.doctor import Checkup
 else:
@@ -40,8 +38,7 @@ def doctor(
     """
     if spark:
         claim_stdout()
-    with spin("examining the deployment") as show:
-        checkup = _examine(deployment, lambda name: show(f"examining {name}"), spark=spark)
+    checkup = examine(deployment, spark=spark)
     if json:
         print_json(checkup.to_json())
     else:
@@ -49,13 +46,19 @@ def doctor(
     return 0 if checkup.is_healthy else 1
 
 
-def _examine(deployment: Deployment, note: "Callable[[str], None]", *, spark: bool) -> "Checkup":
-    try:
-        session = deployment.open()
-    except SettingsError as error:
-        return doctors.examine_machine(error, note)
-    with session:
-        return session.doctor(spark=spark, note=note)
+def examine(deployment: Deployment, *, spark: bool = False) -> "Checkup":
+    """Examine a deployment, also one with broken settings."""
+    with spin("examining the deployment") as show:
+
+        def note(name: str) -> None:
+            show(f"examining {name}")
+
+        try:
+            session = deployment.open()
+        except SettingsError as error:
+            return doctors.examine_machine(error, note)
+        with session:
+            return session.doctor(spark=spark, note=note)
 
 
 def show_checkup(checkup: "Checkup") -> None:

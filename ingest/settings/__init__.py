@@ -15,6 +15,7 @@ from ingest.settings.deployment import (
     Settings,
     SparkSettings,
 )
+from ingest.settings.new_file import write_settings
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
 from ingest.settings.source import SourceSettings
 from ingest.settings.sources import exposed_files, read, tables_folder
@@ -34,6 +35,7 @@ __all__ = [
     "looks_secret",
     "mask_url",
     "tables_folder",
+    "write_settings",
 ]
 
 

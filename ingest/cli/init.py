@@ -1,0 +1,84 @@
+"""`ingest init`: write a settings file, and examine it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ingest.cli.doctor import examine, show_checkup
+from ingest.cli.options import Deployment
+from ingest.cli.output import print_json, print_text
+from ingest.cli.page import CommandPage, Json
+from ingest.errors import IngestError, UsageError
+from ingest.lazy import LazyModule
+from ingest.settings import write_settings
+
+if TYPE_CHECKING:
+    from ingest.kafka import connection
+    from ingest.local import servers
+    from ingest.local.servers import Addresses
+else:
+    connection, servers = LazyModule("ingest.kafka.connection"), LazyModule("ingest.local.servers")
+
+app = CommandPage(name="init", help_format="markdown")
+LAKE = "lake"
+SETTINGS = Path("ingest.toml")
+
+
+@app.default
+def init(*, json: Json = False, deployment: Deployment = Deployment()) -> int:
+    """Write a settings file, then examine the deployment as `ingest doctor` does.
+
+    On a terminal, asks for each address without a flag; elsewhere `--bootstrap-servers` is required, and an
+    empty registry is one that the topics do not need (JSON). The file holds comments on logins, and only its
+    owner can read it; relative paths start at the file. An existing file is never overwritten. Exit code 1:
+    written, but something needs a remedy.
+
+    Example: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`
+    """
+    path = (deployment.settings or SETTINGS).absolute()
+    if path.exists():
+        raise UsageError(f"{path} exists already", "Edit it, or name another file with --settings")
+    registry, bootstrap_servers, lake = _answers(deployment)
+    connection.check_addresses(bootstrap_servers)
+    write_settings(path, registry, bootstrap_servers, lake)
+    in_file = attrs.evolve(deployment, settings=path, registry=None, bootstrap_servers=None, lake=None)
+    checkup = examine(in_file)
+    if json:
+        print_json({"settings": str(path), "checkup": checkup.to_json()})
+    else:
+        print_text(f"Wrote {path}.")
+        print_text()
+        show_checkup(checkup)
+        print_text()
+        print_text("Next: `ingest onboard 'PATTERN'` makes tables of topics, and `ingest run` fills them.")
+    return 0 if checkup.is_healthy else 1
+
+
+def _answers(deployment: Deployment) -> tuple[str, str, str]:
+    """Return registry, brokers and lake: of the flags, else as answered."""
+    local = _local_servers()
+    suggested = (local.registry_url, local.bootstrap_servers) if local else ("", "")
+    registry = _answer(deployment.registry, "Schema registry: URL, or a folder of schemas", suggested[0])
+    kafka = _answer(deployment.bootstrap_servers, "Kafka brokers: host:port, comma separated", suggested[1])
+    if not kafka:
+        raise UsageError("the Kafka brokers are not given", "Name them with --bootstrap-servers host:port")
+    return registry, kafka, _answer(deployment.lake, "Lake: folder or Hadoop URI of the tables", LAKE)
+
+
+def _answer(given: str | None, question: str, default: str) -> str:
+    """Return a flag's value, else ask on a terminal, else return the default."""
+    if given is not None or not sys.stdin.isatty():
+        return default if given is None else given
+    sys.stderr.write(f"{question} [{default or 'empty'}]: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() or default
+
+
+def _local_servers() -> "Addresses | None":
+    """Return the addresses of `ingest local`, if it runs here."""
+    try:
+        return servers.find_addresses(Path(".ingest/local"))
+    except (IngestError, ImportError):
+        return None
