@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.cli.notify import notify_or_warn
 from ingest.cli.output import print_error
 from ingest.errors import IngestError, UsageError
 from ingest.lazy import LazyModule
 from ingest.session import Session
 from ingest.settings import mask_url
+from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
     from ingest.run import openmetrics, report
@@ -57,16 +59,25 @@ def publish_or_warn(target: str, run_report: "RunReport") -> None:
 
 @contextmanager
 def publish_failure(target: str, session: Session, names: Sequence[str]) -> Iterator[None]:
-    """Publish a failed outcome for each table of a run that raises, and so has no report."""
+    """Publish a failed outcome for each table of a run that raises, and so has no report, and notify."""
     started = datetime.now(UTC)
     try:
         yield
     except IngestError as error:
-        if target:
+        if target or session.settings.run.notify:
             finished = datetime.now(UTC)
             seconds = (finished - started).total_seconds()
-            outcomes = [
-                report.failed(table.name, table.topic, error, seconds) for table in session.tables(names)
-            ]
-            publish_or_warn(target, report.RunReport("", started, finished, tuple(outcomes)))
+            tables = _tables(session, names)
+            outcomes = [report.failed(table.name, table.topic, error, seconds) for table in tables]
+            run_report = report.RunReport("", started, finished, tuple(outcomes))
+            publish_or_warn(target, run_report)
+            notify_or_warn(session.settings, run_report, "" if tables else str(error))
         raise
+
+
+def _tables(session: Session, names: Sequence[str]) -> Sequence[TableConfig]:
+    """Read the tables of a run that failed, perhaps because their files cannot be read."""
+    try:
+        return session.tables(names)
+    except IngestError:
+        return ()

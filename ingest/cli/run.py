@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
+from ingest.cli.notify import notify_or_warn
 from ingest.cli.options import Deployment
 from ingest.cli.output import announce_stop, claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
@@ -82,6 +83,7 @@ def run(
             if report:
                 reports.write_whole(report, dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n")
             publish_or_warn(target, result)
+            notify_or_warn(session.settings, result)
             return result
 
         if follow:

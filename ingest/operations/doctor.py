@@ -131,7 +131,9 @@ def _read_tables(patient: Patient) -> tuple[list[Finding], tuple[TableConfig, ..
     def read() -> Iterator[Finding]:
         folder = patient.settings.tables_dir
         if not any(folder.glob("*.toml")):
-            yield Finding("tables", "warning", f"{folder} has no table file yet", "Run `ingest onboard 'PATTERN'`")
+            yield Finding(
+                "tables", "warning", f"{folder} has no table file yet", "Run `ingest onboard 'PATTERN'`"
+            )
             return
         tables.extend(patient.tables())
         yield Finding("tables", "ok", f"{len(tables):,} in {patient.settings.tables_dir}")

@@ -30,6 +30,11 @@ def _database(_: Any, attribute: "attrs.Attribute[str]", value: str) -> None:
         raise WrongValueError(attribute.name, f"found '{value}'; allowed: letters, digits and _")
 
 
+def _http_url(_: Any, attribute: "attrs.Attribute[Any]", value: Secret | None) -> None:
+    if value is not None and not value.reveal().startswith(("http://", "https://")):
+        raise WrongValueError(attribute.name, "found a text that is not shown; allowed: an http(s) URL")
+
+
 @attrs.frozen
 class RegistrySettings:
     """The schema registry."""
@@ -209,6 +214,21 @@ class RunSettings:
         metadata={
             "help": "Target of a run's metrics: a file, a folder (ending in `/`) for a textfile collector, "
             "or the URL of a Pushgateway's group. Empty: no metrics."
+        },
+    )
+    notify: Secret | None = attrs.field(
+        default=None,
+        validator=_http_url,
+        metadata={
+            "help": "URL of a webhook: gets a POST when a table begins to fail, and when it recovers. "
+            "[Metrics](../metrics.md#webhook) describes the JSON."
+        },
+    )
+    state: Path | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Folder of the state between runs: the failing tables, for `notify`. By default "
+            "`.ingest/state` next to the settings file; share it between hosts that run the same tables."
         },
     )
     log_level: Literal["debug", "info", "warning", "error"] = attrs.field(

@@ -20,9 +20,8 @@ def keep_for(bootstrap_servers: str, topic: str, days: int) -> None:
     """Set the retention of a topic."""
     entry = ConfigEntry("retention.ms", str(days * DAY_S * 1000), incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-    AdminClient({"bootstrap.servers": bootstrap_servers}).incremental_alter_configs([resource])[
-        resource
-    ].result(10)
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.incremental_alter_configs([resource])[resource].result(10)
 
 
 def test_a_healthy_deployment_and_one_that_nears_its_retention(
