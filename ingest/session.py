@@ -14,12 +14,13 @@ from ingest.errors import IngestError, JvmEndedError, SettingsError
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
+from ingest.operations.health import parse_bound
 from ingest.registry import Registered, Registry, open_registry, suggesting
 from ingest.run.schemas import label
 from ingest.settings import Settings, load
 from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_one
+from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_one, read_valid
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
     from ingest.operations import offsets, versions
+    from ingest.operations import overview as overviews
     from ingest.operations import plan as planning
     from ingest.operations import rejects as dead_letters
     from ingest.operations import replay as replaying
@@ -41,12 +43,14 @@ if TYPE_CHECKING:
     from ingest.operations.doctor import Checkup
     from ingest.operations.history import TableHistory, TableState
     from ingest.operations.offsets import OffsetMove
+    from ingest.operations.overview import LakeOverview
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.status import TableStatus
     from ingest.operations.table_plan import TablePlan
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
+    from ingest.page import write as pages
     from ingest.run import context, task
     from ingest.run import follow as following
     from ingest.run.context import Progress
@@ -61,7 +65,8 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
-    histories = LazyModule("ingest.operations.history")
+    histories, overviews = LazyModule("ingest.operations.history"), LazyModule("ingest.operations.overview")
+    pages = LazyModule("ingest.page.write")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
@@ -289,6 +294,28 @@ class Session:
         """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""
         table = self.table(name)
         return histories.read_state(self._run(progress), table, at)
+
+    def report_html(
+        self,
+        folder: "Path | str",
+        names: Sequence[str] = (),
+        *,
+        max_lag: str | None = None,
+        with_spark: bool = False,
+        progress: "Progress" = silent,
+    ) -> "LakeOverview":
+        """Write static pages of tables into a folder: `index.html`, and a page per table.
+
+        Reads files without a JVM; `with_spark` also reads the parts that need one.  A part that cannot be
+        read, and a broken table file, are shown as such.  `max_lag` is the limit of the state `behind`.
+        """
+        bound = None if max_lag is None else parse_bound(max_lag)
+        tables, broken = (self.tables(names), ()) if names else read_valid(self.settings.tables_dir)
+        lake = overviews.read_overview(
+            self._run(progress), tables, broken, lambda: self._driver.process, with_spark=with_spark
+        )
+        pages.write_site(Path(folder), lake, self.settings, bound)
+        return lake
 
     def doctor(self, *, spark: bool = False, note: "Callable[[str], None]" = lambda _: None) -> "Checkup":
         """Examine the deployment (see `operations.doctor`); `note` gets the name of each check."""

@@ -150,10 +150,10 @@ class MadeTable:
 
 @attrs.define
 class MadeDeployment:
-    """Settings, table files and a lake of made tables; broker and registry are elsewhere, or nowhere."""
+    """Settings, table files and a lake of made tables; without further settings there is no broker."""
 
     root: Path
-    settings: str = '[registry]\nurl = "http://127.0.0.1:9"\n[kafka]\nbootstrap_servers = "127.0.0.1:9"\n'
+    settings: str = '[registry]\nurl = "http://127.0.0.1:9"\n'
 
     def __attrs_post_init__(self) -> None:
         (self.root / "tables").mkdir(parents=True)

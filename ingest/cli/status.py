@@ -1,5 +1,6 @@
 """`ingest status`: the state of the tables, and their lag."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -27,6 +28,9 @@ def status(
     max_lag: Annotated[
         str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
     ] = None,
+    html: Annotated[
+        Path | None, Parameter(help="Also write static pages into this folder, as `ingest report`.")
+    ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -43,6 +47,8 @@ def status(
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
     ):
+        if html is not None:  # before an error of the broker or of a table file
+            session.report_html(html, tables, max_lag=max_lag, progress=progress)
         results = session.status(tables, progress=progress)
     if json:
         print_json([{**status.to_json(), "health": health(status, bound)} for status in results])

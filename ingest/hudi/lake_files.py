@@ -19,9 +19,13 @@ class LakeFiles:
         """Return the Hudi table of a table file."""
         return TableFiles(self.settings.table_path(table.name), self.default_fs)
 
+    def rejects(self, table: TableConfig) -> TableFiles:
+        """Return the table of its rejects."""
+        return TableFiles(self.settings.rejects_path(table.name), self.default_fs)
+
     def count_open(self, table: TableConfig) -> int:
         """Count the open rejects of a table.  Raises UnclearFilesError if its rejects table has rows."""
-        rejects = TableFiles(self.settings.rejects_path(table.name), self.default_fs)
+        rejects = self.rejects(table)
         if rejects.checkpoint() is not None and rejects.count_rows():
             raise UnclearFilesError(f"{rejects.path}: some rows may be open")
         return 0

@@ -17,8 +17,8 @@ from ingest.hudi.local_files import UnclearFilesError
 from ingest.hudi.parquet_footer import read_row_count
 from ingest.hudi.timeline_files import ActiveTimeline, committed_files
 
-_BASE: Final = re.compile(r"(.+)_[\d-]+_(\d{17})\.parquet")
-_LOG: Final = re.compile(r"\.(.+)_(\d{17})\.log\.\d+_[\d-]+(\.cdc)?")
+BASE: Final = re.compile(r"(.+)_[\d-]+_(\d{17})\.parquet")
+LOG: Final = re.compile(r"\.(.+)_(\d{17})\.log\.\d+_[\d-]+(\.cdc)?")
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ class FileGroups:
 
     def add(self, file: Path, timeline: ActiveTimeline) -> None:
         """Add a file, unless its commit does not count."""
-        base, log = _BASE.fullmatch(file.name), _LOG.fullmatch(file.name)
+        base, log = BASE.fullmatch(file.name), LOG.fullmatch(file.name)
         if base and is_completed(base[2], timeline):
             version = BaseFile(base[2], file)
             present = self.bases.setdefault(base[1], version)
@@ -59,7 +59,7 @@ def count_rows(folder: Path, timeline: ActiveTimeline) -> int:
     replacing = [commit for commit in timeline.commits if commit.action == "replacecommit"]
     replaced = {group for commit in committed_files(replacing) for group in commit.replaced}
     groups = FileGroups()
-    for file in _data_files(folder):
+    for file in data_files(folder):
         groups.add(file, timeline)
     is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.commits))
     if groups.logs and is_parallel:
@@ -80,7 +80,7 @@ def is_completed(instant: str, timeline: ActiveTimeline) -> bool:
     raise UnclearFilesError(f"instant {instant} is not in the active timeline")
 
 
-def _data_files(folder: Path) -> Iterator[Path]:
+def data_files(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder, but for those in `.hoodie`."""
     for parent, folders, names in os.walk(folder):
         if Path(parent) == folder:

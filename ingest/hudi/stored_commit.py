@@ -1,6 +1,6 @@
 """A completed commit of a table's timeline, with its time, its account and the files that it wrote."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import attrs
@@ -9,7 +9,6 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.moments import to_moment
 from ingest.names import Instant
 
-_FORMAT: Final = "%Y%m%d%H%M%S%f"
 _ZONE_STEP: Final = timedelta(minutes=15)
 """Every zone is a multiple of it away from UTC."""
 
@@ -59,4 +58,9 @@ class StoredCommit:
 
 def _moment(instant: str) -> datetime:
     """Read an instant as if in UTC; some versions of Hudi leave out the milliseconds."""
-    return datetime.strptime(instant[:17].ljust(17, "0"), _FORMAT).replace(tzinfo=UTC)
+    digits = instant[:17].ljust(17, "0")
+    date, time = (
+        f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}",
+        f"{digits[8:10]}:{digits[10:12]}:{digits[12:14]}",
+    )
+    return datetime.fromisoformat(f"{date}T{time}.{digits[14:]}+00:00")  # strptime takes ten times as long

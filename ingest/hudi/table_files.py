@@ -10,6 +10,7 @@ from pathlib import Path
 from ingest.compile.event import DELETED
 from ingest.hudi import fixed
 from ingest.hudi.damage import check_files, live_files
+from ingest.hudi.folder_size import FolderSize, measure
 from ingest.hudi.ledger import TABLE_SERVICES, LedgerEntry, entry_of
 from ingest.hudi.local_files import UnclearFilesError, local_folder
 from ingest.hudi.properties import TableProperties, read_properties
@@ -103,6 +104,10 @@ class TableFiles:
         """Tell whether Hudi has moved older commits out of the active timeline."""
         history = self._home / "timeline" / "history" if self.checkpoint() is not None else None
         return history is not None and any(history.glob("*.parquet"))
+
+    def size(self) -> FolderSize:
+        """Measure the data files."""
+        return measure(self._home.parent)
 
     def _stored_commit(self, commit: CommitFile) -> StoredCommit:
         metadata, instant = commit.read(), Instant(commit.requested)

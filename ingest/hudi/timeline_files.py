@@ -6,6 +6,7 @@ Whatever such files do not settle is left to Hudi: the archived timeline, damage
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -32,12 +33,16 @@ class CommitFile:
     action: str
     file: Path
 
-    def read(self) -> Mapping[str, Any]:
-        """Return the commit's metadata.  Raises UnclearFilesError for a damaged file."""
+    @cached_property
+    def _metadata(self) -> Mapping[str, Any]:
         metadata = _read_action(self.file)
         if not metadata.get("operationType"):
             raise UnclearFilesError(f"{self.file}: is not a commit")
         return metadata
+
+    def read(self) -> Mapping[str, Any]:
+        """Return the commit's metadata, read once.  Raises UnclearFilesError for a damaged file."""
+        return self._metadata
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
 from ingest.config.rules import WrongValueError
 from ingest.tables.evolution import Kind, Policy
-from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one
+from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.table import (
@@ -36,6 +36,7 @@ __all__ = [
     "read",
     "read_all",
     "read_one",
+    "read_valid",
     "render",
     "table_name",
 ]

@@ -91,6 +91,12 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def read_valid(folder: Path) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+    """Read all table files of a folder; return the tables, and the errors of the broken files."""
+    content = _read_files(_list_files(folder), ())
+    return tuple(content.tables.values()), (*content.broken.values(), *content.doubles)
+
+
 def _list_files(folder: Path) -> list[Path]:
     paths = sorted(path for path in folder.glob("*.toml") if not path.name.startswith("."))
     if not paths:
