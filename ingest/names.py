@@ -1,7 +1,11 @@
 """The types of names that travel between rooms in place of bare strings and numbers."""
 
+import hashlib
+import re
 from collections.abc import Sequence
-from typing import NewType, Self
+from typing import Final, NewType, Self
+
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 
 Topic = NewType("Topic", str)
 """A Kafka topic."""
@@ -37,3 +41,10 @@ def first_few(names: Sequence[str], limit: int = 4) -> str:
     """Return names for a person, the first few of many."""
     rest = len(names) - limit
     return ", ".join(names) if rest <= 1 else f"{', '.join(names[:limit])} and {rest} more"
+
+
+def page_name(table: str) -> str:
+    """Return the file name of a table's page; a hash of names that are not plain."""
+    if _FILE_NAME.fullmatch(table):
+        return f"{table}.html"
+    return f"{hashlib.sha256(table.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.html"

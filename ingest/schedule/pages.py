@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote
 
 from airflow.sdk.configuration import conf
 
+from ingest.names import page_name
 from ingest.schedule.report import Report
 
 SECTION: Final = "ingest"
@@ -34,4 +34,4 @@ def pages_url() -> str:
 
 def page_links(tables: Sequence[str], base_url: str) -> tuple[str, ...]:
     """Return the link of each table's page; of the page of all tables if there are no tables."""
-    return tuple(f"{base_url}/{quote(name, safe='')}.html" for name in tables or (INDEX,))
+    return tuple(f"{base_url}/{page_name(name)}" for name in tables or (INDEX,))
