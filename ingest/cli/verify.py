@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
+from ingest.cli.files_check import ByFiles, verify_by_files
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
@@ -108,6 +109,7 @@ def verify(
     *tables: Annotated[str, table_parameter("Tables to compare, by name or glob; all by default.")],
     modes: Modes = Modes(),
     extent: Extent = Extent(),
+    by_files: ByFiles = ByFiles(),
     report: Annotated[Path | None, Parameter(help="File for the answer, as JSON.")] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
@@ -118,12 +120,19 @@ def verify(
     where these differ. A row that differs is looked at again after the connector has delivered its changes,
     and counts only if it is unchanged on both sides and still differs. Nothing is locked or stopped.
 
-    Exit code 0: equal; 1: different, or failed; 75: undecided, try again.
+    With `--files` a table is checked by itself: no file of a commit is missing, no offset is skipped, each
+    key is once.
 
-    Example: `ingest verify server1_dbo_customers --show-values`
+    Exit code 0: equal, or sound; 1: different, damaged, or failed; 75: undecided, try again.
+
+    Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
     """
-    request = _request(modes, extent)
     claim_stdout()
+    by_files.check(is_plain=(modes, extent, report) == (Modes(), Extent(), None))
+    if by_files.files:
+        with deployment.open() as session:
+            return verify_by_files(session, tables, by_files, as_json=json)
+    request = _request(modes, extent)
     with (
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,

@@ -1,20 +1,31 @@
-"""The files of a table's commits, and their sizes, by Hudi's and Hadoop's classes."""
+"""A table's commits, the files that they name, and the sizes in storage, by Hudi's and Hadoop's classes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ingest.hudi.damage import CommittedFiles, WrittenFile, check_files, live_files
+from ingest.errors import LakeError
+from ingest.hudi.damage import RESTORE, CommittedFiles, WrittenFile, check_files, live_files
 from ingest.hudi.ledger import account_of, completed_commits, entry_of
+from ingest.hudi.storage import UnclearFilesError
 from ingest.hudi.stored_commit import StoredCommit
+from ingest.hudi.timeline_files import COMMIT_ACTIONS, read_action
 from ingest.java import hadoop_of, jvm_of
 from ingest.names import Instant
 
 
-def committed_files(client: Any) -> Iterator[CommittedFiles]:
-    """Yield the files of the completed commits, newest first."""
-    commits = client.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+def committed_files(client: Any, *, archived: bool = False) -> Iterator[CommittedFiles]:
+    """Yield the files of the completed commits, newest first; then those of the archived ones, if asked."""
+    yield from _committed_files(client.getActiveTimeline().getCommitsTimeline())
+    if archived:
+        timeline = client.getArchivedTimeline()
+        timeline.loadCompletedInstantDetailsInMemory()
+        yield from _committed_files(timeline.getCommitsTimeline())
+
+
+def _committed_files(timeline: Any) -> Iterator[CommittedFiles]:
+    commits = timeline.filterCompletedInstants()
     instants = commits.getReverseOrderedInstants().iterator()
     while instants.hasNext():
         instant = instants.next()
@@ -55,6 +66,44 @@ def check_stored_files(spark: SparkSession, path: str, client: Any) -> None:
         return storage.getFileStatus(full).getLen() if storage.exists(full) else None
 
     check_files(path, live_files(committed_files(client)), size_of)
+
+
+def stored_sizes(spark: SparkSession, path: str) -> Mapping[str, int]:
+    """Return the bytes of all files of a table by their paths, but for those in `.hoodie`."""
+    jvm = jvm_of(spark)
+    root = jvm.org.apache.hadoop.fs.Path(path)
+    storage = root.getFileSystem(hadoop_of(spark))
+    prefix = f"{storage.getFileStatus(root).getPath().toUri().getPath()}/"
+    sizes: dict[str, int] = {}
+    for child in storage.listStatus(root):
+        if child.getPath().getName() != ".hoodie":
+            sizes |= _sizes_below(storage, child, prefix)
+    return sizes
+
+
+def _sizes_below(storage: Any, status: Any, prefix: str) -> Mapping[str, int]:
+    if status.isFile():
+        return {status.getPath().toUri().getPath().removeprefix(prefix): status.getLen()}
+    files, sizes = storage.listFiles(status.getPath(), True), {}  # noqa: FBT003  Java's: with its folders
+    while files.hasNext():
+        file = files.next()
+        sizes[file.getPath().toUri().getPath().removeprefix(prefix)] = file.getLen()
+    return sizes
+
+
+def read_actions(client: Any) -> None:
+    """Read the other completed actions of the active timeline.  Raises LakeError for a damaged one."""
+    timeline = client.getActiveTimeline()
+    instants = timeline.filterCompletedInstants().getInstants().iterator()
+    while instants.hasNext():
+        instant = instants.next()
+        if instant.getAction() not in COMMIT_ACTIONS:
+            file = f"{instant.requestedTime()}.{instant.getAction()}"
+            content = timeline.getInstantDetails(instant)
+            try:
+                read_action(file, bytes(content.get()) if content.isPresent() else b"")
+            except UnclearFilesError as error:
+                raise LakeError(str(client.getBasePath()), str(error), RESTORE) from error
 
 
 def _files(instant: str, metadata: Any) -> Iterator[WrittenFile]:

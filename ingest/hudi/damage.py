@@ -44,22 +44,27 @@ def check_files(path: str, files: Iterable[WrittenFile], size_of: Callable[[str]
 
     Raises LakeError for the first difference.
     """
+    for problem in damaged_files(files, size_of):
+        raise LakeError(path, problem, RESTORE)
+
+
+def damaged_files(files: Iterable[WrittenFile], size_of: Callable[[str], int | None]) -> Iterator[str]:
+    """Yield the differences between files of commits and storage."""
     for file in files:
         size = size_of(file.path)
         if size is None:
-            raise LakeError(path, f"commit {file.instant} wrote {file.path}, which is missing", RESTORE)
-        if size < file.size:
-            problem = f"commit {file.instant} wrote {file.path} with {file.size:,} bytes, found {size:,}"
-            raise LakeError(path, problem, RESTORE)
+            yield f"commit {file.instant} wrote {file.path}, which is missing"
+        elif size < file.size or (size > file.size and not file.is_log):
+            yield f"commit {file.instant} wrote {file.path} with {file.size:,} bytes, found {size:,}"
 
 
-def live_files(commits: Iterable[CommittedFiles]) -> Iterator[WrittenFile]:
-    """Yield the files of the newest commits that a reader needs; the commits are newest first.
+def live_files(commits: Iterable[CommittedFiles], limit: int | None = COMMITS) -> Iterator[WrittenFile]:
+    """Yield the files of commits that a reader needs; the commits are newest first, `limit` of them count.
 
     Older files of a file group may be cleaned: only its newest base file, and newer log files, have to exist.
     """
-    complete: set[str] = set()  # file groups with their base file; what is older is not read
-    for commit in islice(commits, COMMITS):
+    complete: set[str] = set()  # file groups with their base file; older ones are not read
+    for commit in islice(commits, limit):
         files = [file for file in commit.files if file.file_group not in complete]
         yield from files
         complete.update(file.file_group for file in files if not file.is_log)

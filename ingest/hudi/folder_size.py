@@ -1,12 +1,9 @@
-"""The size of a table on a local disk: its files, and the versions of them that Hudi keeps."""
-
-import os
-from pathlib import Path
+"""The size of a table: its files, and the versions of them that Hudi keeps."""
 
 import attrs
 
-from ingest.hudi.local_files import UnclearFilesError
-from ingest.hudi.row_count import BASE, LOG, data_files
+from ingest.hudi.row_count import BASE, LOG
+from ingest.hudi.storage import TableFolder, UnclearFilesError
 
 
 @attrs.frozen
@@ -26,20 +23,19 @@ class FolderSize:
         return self.base_files / self.file_groups if self.file_groups else 0.0
 
 
-def measure(folder: Path) -> FolderSize:
+def measure(folder: TableFolder) -> FolderSize:
     """Measure the data files below a folder.  Raises UnclearFilesError if the folder cannot be read."""
     newest: dict[str, tuple[str, int]] = {}
     total = base_files = log_files = 0
     try:
-        for file in data_files(folder):
+        for file in folder.data_files():
             base, is_log = BASE.fullmatch(file.name), LOG.fullmatch(file.name) is not None
             if not base and not is_log:
                 continue
-            size = os.stat(file).st_size  # noqa: PTH116  faster for many files
-            total, log_files = total + size, log_files + is_log
+            total, log_files = total + file.size, log_files + is_log
             if base:
                 base_files += 1
-                newest[base[1]] = max(newest.get(base[1], ("", 0)), (base[2], size))
+                newest[base[1]] = max(newest.get(base[1], ("", 0)), (base[2], file.size))
     except OSError as error:
-        raise UnclearFilesError(f"{folder}: {error}") from error
+        raise UnclearFilesError(f"the folder cannot be listed: {error}") from error
     return FolderSize(total, base_files, log_files, len(newest), sum(size for _, size in newest.values()))

@@ -2,7 +2,8 @@
 
 import attrs
 
-from ingest.hudi.local_files import UnclearFilesError
+from ingest.hudi.hadoop_settings import HadoopSettings
+from ingest.hudi.reject_files import count_open_rows
 from ingest.hudi.table_files import TableFiles
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
@@ -10,22 +11,27 @@ from ingest.tables import TableConfig
 
 @attrs.frozen
 class LakeFiles:
-    """Opens tables by their files.  `default_fs` is Hadoop's file system of paths without a scheme."""
+    """Opens tables by their files."""
 
     settings: LakeSettings
-    default_fs: str
+    hadoop: HadoopSettings
 
     def table(self, table: TableConfig) -> TableFiles:
         """Return the Hudi table of a table file."""
-        return TableFiles(self.settings.table_path(table.name), self.default_fs)
+        return TableFiles(self.settings.table_path(table.name), self.hadoop)
+
+    def find(self, path: str) -> TableFiles | None:
+        """Return the table at a path; None where no folder exists."""
+        files = TableFiles(path, self.hadoop)
+        return files if files.exists() else None
 
     def rejects(self, table: TableConfig) -> TableFiles:
         """Return the table of its rejects."""
-        return TableFiles(self.settings.rejects_path(table.name), self.default_fs)
+        return TableFiles(self.settings.rejects_path(table.name), self.hadoop)
 
     def count_open(self, table: TableConfig) -> int:
-        """Count the open rejects of a table.  Raises UnclearFilesError if its rejects table has rows."""
+        """Count the open rejects of a table; reads those of a table that has some by pyarrow."""
         rejects = self.rejects(table)
-        if rejects.checkpoint() is not None and rejects.count_rows():
-            raise UnclearFilesError(f"{rejects.path}: some rows may be open")
-        return 0
+        if rejects.checkpoint() is None or not rejects.count_rows():
+            return 0
+        return count_open_rows(rejects, self.table(table))

@@ -47,6 +47,10 @@ class LedgerEntry:
     """The broker's id of the topic, which changes when the topic is created again; empty if unknown."""
     table_file: Mapping[str, str] = attrs.Factory(dict)
     """The parts of the table file that are fixed at creation; empty in commits of older versions."""
+    start_offsets: Mapping[Partition, int] = attrs.Factory(dict)
+    """The offsets that the commit started from; empty in commits of older versions."""
+    checked_options: str = ""
+    """A digest of the `[hudi]` options whose values Hudi's classes had checked; empty without options."""
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
     """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
@@ -64,9 +68,11 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "topic_id": entry.topic_id,
         "next_offsets": json.dumps(entry.next_offsets, sort_keys=True),
         "high_offsets": json.dumps(entry.high_offsets, sort_keys=True),
+        "start_offsets": json.dumps(entry.start_offsets, sort_keys=True),
         "schema_ids": json.dumps(entry.schema_ids),
         "counters": json.dumps(dict(entry.counters), sort_keys=True),
         "note": entry.note,
+        "checked_options": entry.checked_options,
         "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
         "known_ids": json.dumps(entry.known_ids),
         "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
@@ -149,7 +155,9 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         max_source_ms=_millis(values.get(PREFIX + "max_source_ms")),
         known_ids=_ids(values.get(PREFIX + "known_ids") or "[]"),
         topic_id=values.get(PREFIX + "topic_id", ""),
+        start_offsets=_offsets(values.get(PREFIX + "start_offsets") or "{}"),
         table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
+        checked_options=values.get(PREFIX + "checked_options", ""),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
         started_ms=_millis(values.get(PREFIX + "started_ms")),

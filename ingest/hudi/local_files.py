@@ -1,57 +1,73 @@
-"""Files of a lake on a local disk, read as Hadoop reads them: against the checksums next to them."""
+"""The folder of a table on a local disk, read as Hadoop reads it: against the checksums next to the files."""
 
 import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
-LOCAL: Final = "file:///"
-"""Hadoop's `fs.defaultFS` where nothing sets another."""
+import attrs
+
+from ingest.hudi.hadoop_settings import LOCAL_FS
+from ingest.hudi.storage import StoredFile, UnclearFilesError
+
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _FILE_URL: Final = re.compile(r"file:(//)?/(?!/).*")
-_HADOOP_FS: Final = ("spark.hadoop.fs.default", "spark.hadoop.fs.file.")
-_CONF_FOLDERS: Final[Mapping[str, str]] = {
-    "HADOOP_CONF_DIR": "",
-    "YARN_CONF_DIR": "",
-    "SPARK_CONF_DIR": "",
-    "SPARK_HOME": "conf",
-}
-"""Environment variables that put a folder on the JVM's class path, and the folder below."""
-_CONF_FILES: Final = ("core-site.xml", "spark-defaults.conf")
-_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""Set by spark-submit, whose settings this process does not see."""
 _CHECKSUMS: Final = struct.Struct(">4sI")
 """The head of a checksum file: magic bytes, and the bytes per checksum (ChecksumFileSystem)."""
 _MAGIC: Final = b"crc\0"
 
 
-class UnclearFilesError(Exception):
-    """The files alone do not answer: ask Hudi, which also knows the error if there is one."""
+@attrs.frozen
+class LocalFolder:
+    """A table's folder on a local disk (a `TableFolder`)."""
+
+    root: Path
+
+    def exists(self) -> bool:
+        """Tell whether the folder exists."""
+        return self.root.exists()
+
+    def files(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files directly in a folder."""
+        with os.scandir(self.root / folder) as entries:
+            for entry in entries:
+                if entry.is_file():
+                    yield StoredFile(f"{folder}/{entry.name}" if folder else entry.name, entry.stat().st_size)
+
+    def data_files(self) -> Iterator[StoredFile]:
+        """Yield all files below, but for those in `.hoodie`."""
+        for parent, folders, names in os.walk(self.root):
+            if Path(parent) == self.root and ".hoodie" in folders:
+                folders.remove(".hoodie")
+            for name in names:
+                file = Path(parent, name)
+                yield StoredFile(file.relative_to(self.root).as_posix(), file.stat().st_size)
+
+    def size_of(self, path: str) -> int | None:
+        """Return the bytes of a file; None where it is missing."""
+        file = self.root / path
+        return file.stat().st_size if file.exists() else None
+
+    def read(self, path: str) -> bytes:
+        """Read a file, and compare it with its checksums if it has some."""
+        return read_checked(self.root / path)
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file that is read in parts."""
+        return (self.root / path).open("rb")
 
 
-def default_fs(spark_conf: Mapping[str, str]) -> str:
-    """Return Hadoop's file system of paths without a scheme; empty where a file of Hadoop or Spark may say.
-
-    `spark_conf` are the settings of a Spark session that is not started yet.
-    """
-    if _SUBMITTED in os.environ or any(key.startswith(_HADOOP_FS) for key in spark_conf):
-        return ""
-    folders = [Path(os.environ[name], below) for name, below in _CONF_FOLDERS.items() if os.environ.get(name)]
-    files = (folder / name for folder in folders for name in _CONF_FILES)
-    return "" if any(file.exists() for file in files) else LOCAL
-
-
-def local_folder(path: str, default_fs: str) -> Path:
-    """Return the local folder of a Hadoop path.  Raises UnclearFilesError for other storage."""
+def local_folder(path: str, default_fs: str) -> LocalFolder | None:
+    """Return the local folder of a Hadoop path; None for other storage."""
     scheme = _SCHEME.match(path)
-    if scheme is None and default_fs == LOCAL and path.startswith("/"):
-        return Path(path)
+    if scheme is None and default_fs == LOCAL_FS and path.startswith("/"):
+        return LocalFolder(Path(path))
     if _FILE_URL.fullmatch(path) and "%" not in path:
-        return Path(path.removeprefix("file:").removeprefix("//"))
-    raise UnclearFilesError(f"{path} is not on a local disk")
+        return LocalFolder(Path(path.removeprefix("file:").removeprefix("//")))
+    return None
 
 
 def read_checked(file: Path) -> bytes:

@@ -1,6 +1,10 @@
 """The Hudi options of one write: those that ingest decides, tunes by rule, or takes from the table file."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Final, Literal
 
 from ingest.errors import TableFileError
@@ -19,6 +23,9 @@ TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
 Operation = Literal["load", "upsert", "overwrite"]
 """The first commit of a table; a batch; rows in place of all that the table holds."""
 OPERATION: Final = "hoodie.datasource.write.operation"
+DISTRIBUTION: Final = "hudi-cdc-ingest"
+_DOTTED: Final = re.compile(r"[^\W\d]\w*(\.\w+)+")
+"""A name that may be that of a class."""
 KEYGEN: Final = "org.apache.hudi.keygen"
 SMALL_BUCKETS: Final = 4
 
@@ -92,6 +99,17 @@ def uses_row_writer(table: TableConfig, key_types: Iterable[str]) -> bool:
     """
     is_bulk = table.target.first_load == "bulk_insert" and not table.target.partition_by
     return is_bulk and all(map(is_row_writer_key, key_types))
+
+
+def options_digest(table: TableConfig) -> str:
+    """Return a digest of all options on which the check of the `[hudi]` values depends.
+
+    Empty for names of classes: the jars of the session decide whether these exist.
+    """
+    if any(_DOTTED.fullmatch(value) for value in table.hudi.values()):
+        return ""
+    options = {**tuned(table.target), **table.hudi, **OWNED, "ingest": version(DISTRIBUTION)}
+    return sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()
 
 
 def keeps_deletes(target: Target) -> bool:

@@ -4,12 +4,11 @@ The footer is a `FileMetaData` of parquet.thrift, in front of its length and fou
 """
 
 import struct
-from pathlib import Path
 from typing import Final
 
 import attrs
 
-from ingest.hudi.local_files import UnclearFilesError
+from ingest.hudi.storage import TableFolder, UnclearFilesError
 
 _TAIL: Final = struct.Struct("<I4s")
 _MAGIC: Final = b"PAR1"
@@ -26,9 +25,9 @@ _STRUCT: Final = 12
 _LONG_LIST: Final = 15
 
 
-def read_row_count(file: Path) -> int:
+def read_row_count(folder: TableFolder, file: str) -> int:
     """Return the rows of a Parquet file.  Raises UnclearFilesError for a file that is not a whole one."""
-    with file.open("rb") as content:
+    with folder.open(file) as content:
         size = content.seek(0, 2)
         content.seek(max(0, size - _TAIL.size))
         tail = content.read(_TAIL.size)

@@ -3,13 +3,13 @@
 import re
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, Literal
 
 import attrs
 
-from ingest.hudi.local_files import UnclearFilesError, read_checked
+from ingest.hudi.storage import TableFolder, UnclearFilesError
 
+PROPERTIES: Final = ".hoodie/hoodie.properties"
 TYPES: Final[Mapping[str, Literal["cow", "mor"]]] = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 MEASURED: Final = {
     "hoodie.table.version": "9",
@@ -33,25 +33,23 @@ class TableProperties:
     partitions: tuple[str, ...]
 
 
-def read_properties(home: Path) -> TableProperties:
-    """Read the properties of a table from its `.hoodie` folder.
+def read_properties(folder: TableFolder) -> TableProperties:
+    """Read the properties of a table.
 
     Raises UnclearFilesError for a layout or a file that is not exactly as Hudi 1.2.0 writes it.
     """
-    if (home / "hoodie.properties.backup").exists():
-        raise UnclearFilesError(f"{home}: the properties are being rewritten")
-    values = parse_properties(read_checked(home / "hoodie.properties"))
+    if folder.size_of(f"{PROPERTIES}.backup") is not None:
+        raise UnclearFilesError("the properties are being rewritten")
+    values = parse_properties(folder.read(PROPERTIES))
     qualified = f"{values.get('hoodie.database.name', '')}.{values.get('hoodie.table.name', '')}"
     is_whole = values.get("hoodie.table.checksum") == str(zlib.crc32(qualified.encode()))
     if not is_whole or any(values.get(key) != value for key, value in MEASURED.items()):
-        raise UnclearFilesError(f"{home}: the properties are not those of a table of Hudi 1.2.0")
+        raise UnclearFilesError("the properties are not those of a table of Hudi 1.2.0")
     partitions = _names(values.get("hoodie.table.partition.fields", ""))
     table_type = TYPES.get(values.get("hoodie.table.type", ""))
     keys = _names(values.get("hoodie.table.recordkey.fields", ""))
     if table_type is None or not keys or any(":" in name for name in partitions):
-        raise UnclearFilesError(
-            f"{home}: the properties lack type or key, or have a partition of its own kind"
-        )
+        raise UnclearFilesError("the properties lack type or key, or have a partition of its own kind")
     return TableProperties(table_type, keys, partitions)
 
 

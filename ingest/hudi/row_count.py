@@ -4,17 +4,14 @@ Hudi reads the newest base file of each file group, of the completed commits.  L
 their group in a manner that only a merge shows: such a table is left to Spark.
 """
 
-import os
 import re
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
 import attrs
 
-from ingest.hudi.local_files import UnclearFilesError
 from ingest.hudi.parquet_footer import read_row_count
+from ingest.hudi.storage import StoredFile, TableFolder, UnclearFilesError
 from ingest.hudi.timeline_files import ActiveTimeline, committed_files
 
 BASE: Final = re.compile(r"(.+)_[\d-]+_(\d{17})\.parquet")
@@ -26,7 +23,7 @@ class BaseFile:
     """A Parquet file, written by the commit of an instant."""
 
     instant: str
-    file: Path
+    path: str
 
 
 @attrs.define
@@ -36,17 +33,17 @@ class FileGroups:
     bases: dict[str, BaseFile] = attrs.Factory(dict)
     logs: dict[str, str] = attrs.Factory(dict)
 
-    def add(self, file: Path, timeline: ActiveTimeline) -> None:
+    def add(self, file: StoredFile, timeline: ActiveTimeline) -> None:
         """Add a file, unless its commit does not count."""
         base, log = BASE.fullmatch(file.name), LOG.fullmatch(file.name)
         if base and is_completed(base[2], timeline):
-            version = BaseFile(base[2], file)
+            version = BaseFile(base[2], file.path)
             present = self.bases.setdefault(base[1], version)
             self.bases[base[1]] = max(present, version, key=lambda candidate: candidate.instant)
         elif log and log[3] is None:  # those of change data capture hold no rows
             self.logs[log[1]] = max(log[2], self.logs.get(log[1], ""))
         elif not base and not log and _is_unknown(file.name):
-            raise UnclearFilesError(f"{file}: is not a name that Hudi 1.2.0 gives")
+            raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
 
     def has_newer_log(self, file_group: str) -> bool:
         """Tell whether changes of a group lie in log files."""
@@ -54,19 +51,24 @@ class FileGroups:
         return file_group in self.logs and (base is None or self.logs[file_group] > base.instant)
 
 
-def count_rows(folder: Path, timeline: ActiveTimeline) -> int:
+def count_rows(folder: TableFolder, timeline: ActiveTimeline) -> int:
     """Count the rows of the table in a folder.  Raises UnclearFilesError where only a merge shows them."""
+    return sum(read_row_count(folder, file) for file in row_files(folder, timeline))
+
+
+def row_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
+    """Return the files that hold the rows.  Raises UnclearFilesError where only a merge shows them."""
     replacing = [commit for commit in timeline.commits if commit.action == "replacecommit"]
     replaced = {group for commit in committed_files(replacing) for group in commit.replaced}
     groups = FileGroups()
-    for file in data_files(folder):
+    for file in folder.data_files():
         groups.add(file, timeline)
     is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.commits))
     if groups.logs and is_parallel:
-        raise UnclearFilesError(f"{folder}: its log files may belong to either of two base files")
+        raise UnclearFilesError("the log files may belong to either of two base files")
     if any(groups.has_newer_log(group) for group in groups.logs.keys() - replaced):
-        raise UnclearFilesError(f"{folder}: log files hold changes of rows")
-    return sum(read_row_count(base.file) for group, base in groups.bases.items() if group not in replaced)
+        raise UnclearFilesError("log files hold changes of rows")
+    return [base.path for group, base in groups.bases.items() if group not in replaced]
 
 
 def is_completed(instant: str, timeline: ActiveTimeline) -> bool:
@@ -78,14 +80,6 @@ def is_completed(instant: str, timeline: ActiveTimeline) -> bool:
     if instant < min(timeline.instants, default=""):
         return True
     raise UnclearFilesError(f"instant {instant} is not in the active timeline")
-
-
-def data_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, but for those in `.hoodie`."""
-    for parent, folders, names in os.walk(folder):
-        if Path(parent) == folder:
-            folders.remove(".hoodie")
-        yield from (Path(parent) / name for name in names)
 
 
 def _is_unknown(name: str) -> bool:

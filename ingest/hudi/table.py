@@ -144,6 +144,11 @@ class HudiTable:
         fields = self.fields()
         return None if fields is None else {name: parse_ddl(ddl) for name, ddl, _ in fields}
 
+    def key_columns(self) -> tuple[str, ...]:
+        """Return the columns of the record key; empty before the first commit."""
+        client = self._open()
+        return () if client is None else properties_of(client).keys
+
     def rows(self, as_of: Instant | None = None) -> DataFrame:
         """Read the table, or its state as of an instant, without Hudi's own columns."""
         reader = self.spark.read.format("hudi")
@@ -247,9 +252,8 @@ class HudiTable:
         columns = ", ".join(
             f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in fields
         )
-        keys = client.getTableConfig().getRecordKeyFields().get()
         empty = self.spark.createDataFrame([], columns)
-        return self.commit(empty, table, tuple(keys), "upsert", checkpoint)
+        return self.commit(empty, table, self.key_columns(), "upsert", checkpoint)
 
     def save(
         self, rows: DataFrame, options: Mapping[str, str], name: str, checkpoint: LedgerEntry

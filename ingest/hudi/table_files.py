@@ -1,22 +1,32 @@
-"""One Hudi table on a local disk, read from its files without a JVM: checkpoint, checks and row count.
+"""One Hudi table, read from its files without a JVM: checkpoint, checks and row count.
 
 It answers as `HudiTable` does, or raises UnclearFilesError: then `HudiTable` has to be asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
+from typing import BinaryIO
 
 from ingest.compile.event import DELETED
 from ingest.hudi import fixed
-from ingest.hudi.damage import check_files, live_files
+from ingest.hudi.archive_files import archived_commits, has_archive
+from ingest.hudi.damage import CommittedFiles, check_files, live_files
 from ingest.hudi.folder_size import FolderSize, measure
+from ingest.hudi.folders import open_folder
+from ingest.hudi.hadoop_settings import HadoopSettings
 from ingest.hudi.ledger import TABLE_SERVICES, LedgerEntry, entry_of
-from ingest.hudi.local_files import UnclearFilesError, local_folder
+from ingest.hudi.options import options_digest
 from ingest.hudi.properties import TableProperties, read_properties
-from ingest.hudi.row_count import count_rows
+from ingest.hudi.row_count import count_rows, row_files
+from ingest.hudi.storage import TableFolder, UnclearFilesError
 from ingest.hudi.stored_commit import StoredCommit
-from ingest.hudi.timeline_files import ActiveTimeline, CommitFile, committed_files, files_of, read_timeline
+from ingest.hudi.timeline_files import (
+    ActiveTimeline,
+    CommitFile,
+    committed_files,
+    files_of,
+    read_timeline,
+)
 from ingest.names import Instant
 from ingest.tables import TableConfig
 
@@ -24,35 +34,35 @@ from ingest.tables import TableConfig
 class TableFiles:
     """A handle on the table at a path, which may not exist yet.
 
-    Reads storage at first use.  `default_fs` is Hadoop's file system of paths without a scheme.
+    Reads storage at first use.
     """
 
-    def __init__(self, path: str, default_fs: str) -> None:
+    def __init__(self, path: str, hadoop: HadoopSettings) -> None:
         self.path = path
-        self._default_fs = default_fs
+        self._hadoop = hadoop
 
     @cached_property
-    def _folder(self) -> Path | None:
-        folder = local_folder(self.path, self._default_fs)
+    def _folder(self) -> TableFolder | None:
+        folder = open_folder(self.path, self._hadoop)
         return folder if folder.exists() else None
 
     @cached_property
     def _timeline(self) -> ActiveTimeline:
-        return read_timeline(self._home)
+        return read_timeline(self._present_folder)
 
     @cached_property
     def _properties(self) -> TableProperties:
-        return read_properties(self._home)
+        return read_properties(self._present_folder)
 
     @cached_property
     def _newest(self) -> LedgerEntry:
         return next(self._entries())
 
     @property
-    def _home(self) -> Path:
+    def _present_folder(self) -> TableFolder:
         if self._folder is None:
             raise UnclearFilesError(f"{self.path}: does not exist")
-        return self._folder / ".hoodie"
+        return self._folder
 
     def checkpoint(self) -> LedgerEntry | None:
         """Return the newest commit's account of itself; None where no folder exists."""
@@ -62,9 +72,10 @@ class TableFiles:
         return self._newest
 
     def check_options(self, table: TableConfig) -> None:
-        """Check the values of the `[hudi]` options: only Hudi's classes can."""
-        if table.hudi:
-            raise UnclearFilesError(f"{self.path}: [hudi] has options")
+        """Compare the `[hudi]` options with those of the newest commit: only Hudi's classes check others."""
+        checkpoint = self.checkpoint() if table.hudi else None
+        if table.hudi and (checkpoint is None or checkpoint.checked_options != options_digest(table)):
+            raise UnclearFilesError(f"{self.path}: [hudi] has options that no commit had")
 
     def check_file(self, table: TableConfig) -> None:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
@@ -77,7 +88,9 @@ class TableFiles:
     def check_files(self) -> None:
         """Check that storage has the newest commits' files, in full size.  Raises LakeError."""
         if self.checkpoint() is not None:
-            check_files(self.path, live_files(committed_files(self._timeline.commits)), self._size_of)
+            check_files(
+                self.path, live_files(committed_files(self._timeline.commits)), self._present_folder.size_of
+            )
 
     def count_rows(self, as_of: Instant | None = None) -> int:
         """Count the rows, or those that the table had as of an instant of the active timeline.
@@ -92,7 +105,7 @@ class TableFiles:
         schema = timeline.commits[0].read()["extraMetadata"].get("schema") or ""
         if not schema or f'"{DELETED}"' in schema:
             raise UnclearFilesError(f"{self.path}: rows may be soft-deleted")
-        return count_rows(self._home.parent, timeline)
+        return count_rows(self._present_folder, timeline)
 
     def commits(self) -> tuple[StoredCommit, ...]:
         """Return the commits of the active timeline, newest first; the archived ones only Hudi reads."""
@@ -102,12 +115,11 @@ class TableFiles:
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
-        history = self._home / "timeline" / "history" if self.checkpoint() is not None else None
-        return history is not None and any(history.glob("*.parquet"))
+        return self.checkpoint() is not None and has_archive(self._present_folder)
 
     def size(self) -> FolderSize:
         """Measure the data files."""
-        return measure(self._home.parent)
+        return measure(self._present_folder)
 
     def _stored_commit(self, commit: CommitFile) -> StoredCommit:
         metadata, instant = commit.read(), Instant(commit.requested)
@@ -123,9 +135,49 @@ class TableFiles:
             sum(file.size for file in files),
         )
 
+    def open_row_files(self) -> Iterator[BinaryIO]:
+        """Open each file that holds rows.  Raises UnclearFilesError where only a merge shows them."""
+        for file in row_files(self._present_folder, self._timeline):
+            with self._present_folder.open(file) as content:
+                yield content
+
+    def exists(self) -> bool:
+        """Tell whether the folder exists."""
+        return self._folder is not None
+
+    def accounts(self) -> tuple[LedgerEntry, ...]:
+        """Return all accounts, newest first, archived ones included."""
+        _ = self._properties
+        return tuple(self._accounts(self._all_commits()))
+
+    def committed(self) -> Iterator[CommittedFiles]:
+        """Yield the files of all commits, newest first, archived ones included."""
+        return committed_files(self._all_commits())
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the bytes of all data files by their paths."""
+        return {file.path: file.size for file in self._present_folder.data_files()}
+
+    def check_actions(self) -> None:
+        """Read the other completed actions of the timeline.  Raises UnclearFilesError for damage."""
+        for action in self._timeline.services:
+            action.read()
+
+    def _all_commits(self) -> tuple[CommitFile, ...]:
+        active = self._timeline.commits
+        if not active:
+            raise UnclearFilesError(f"{self.path}: the active timeline has no commit")
+        requested = {commit.requested for commit in active}  # a killed archival leaves an instant in both
+        archived = archived_commits(self._present_folder)
+        return (*active, *(commit for commit in archived if commit.requested not in requested))
+
     def _entries(self) -> Iterator[LedgerEntry]:
         """Yield the accounts of the active timeline, newest first; behind them lies the archived one."""
-        for commit in self._timeline.commits:
+        yield from self._accounts(self._timeline.commits)
+        raise UnclearFilesError(f"{self.path}: the active timeline has no further account")
+
+    def _accounts(self, commits: Iterable[CommitFile]) -> Iterator[LedgerEntry]:
+        for commit in commits:
             metadata = commit.read()
             operation, values = metadata["operationType"], metadata["extraMetadata"] or {}
             entry = entry_of(self.path, Instant(commit.requested), operation, values)
@@ -133,11 +185,6 @@ class TableFiles:
                 yield entry
             elif operation not in TABLE_SERVICES and not values and not metadata["partitionToWriteStats"]:
                 raise UnclearFilesError(f"{commit.file}: is empty")
-        raise UnclearFilesError(f"{self.path}: the active timeline has no further account")
 
     def _columns(self) -> frozenset[str]:
         raise UnclearFilesError(f"{self.path}: a policy of the table file differs")
-
-    def _size_of(self, path: str) -> int | None:
-        file = Path(self.path if self._folder is None else self._folder, path)
-        return file.stat().st_size if file.exists() else None

@@ -1,23 +1,23 @@
-"""The active timeline of a table on a local disk, read from its files: no JVM, under 1 ms a commit.
+"""The active timeline of a table, read from its files: no JVM, under 1 ms a commit on a local disk.
 
 A completed action is a file `<requested>_<completed>.<action>`, in Avro (Hudi 1.2.0, timeline layout 2).
 Whatever such files do not settle is left to Hudi: the archived timeline, damage, instants out of order.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import fastavro
 
 from ingest.hudi.damage import CommittedFiles, WrittenFile
-from ingest.hudi.local_files import UnclearFilesError, read_checked
+from ingest.hudi.storage import TableFolder, UnclearFilesError
 
+TIMELINE: Final = ".hoodie/timeline"
 COMMIT_ACTIONS: Final = frozenset({"commit", "deltacommit", "replacecommit", "clustering"})
 """The actions of Hudi's commits timeline (`getCommitsTimeline`)."""
 _COMPLETED: Final = re.compile(r"(\d{17})_(\d{17})\.([a-z]+)")
@@ -25,17 +25,27 @@ _PENDING: Final = re.compile(r"(\d{17})\.[a-z]+(\.[a-z]+)?")
 
 
 @attrs.frozen
-class CommitFile:
-    """A completed commit in the timeline."""
+class ActionFile:
+    """A completed action in the timeline."""
 
     requested: str
     completed: str
     action: str
-    file: Path
+    file: str
+    content: Callable[[], bytes] = attrs.field(repr=False, eq=False)
+
+    def read(self) -> Mapping[str, Any]:
+        """Return the action's metadata.  Raises UnclearFilesError for a damaged file."""
+        return read_action(self.file, self.content())
+
+
+@attrs.frozen
+class CommitFile(ActionFile):
+    """A completed commit in the timeline."""
 
     @cached_property
     def _metadata(self) -> Mapping[str, Any]:
-        metadata = _read_action(self.file)
+        metadata = read_action(self.file, self.content())
         if not metadata.get("operationType"):
             raise UnclearFilesError(f"{self.file}: is not a commit")
         return metadata
@@ -51,7 +61,8 @@ class ActiveTimeline:
 
     commits: tuple[CommitFile, ...]
     instants: frozenset[str]
-    newest_clean: Path | None = None
+    services: tuple[ActionFile, ...] = ()
+    """The other completed actions: cleans, rollbacks, savepoints."""
 
     def until(self, instant: str) -> "ActiveTimeline":
         """Return the timeline as it counts for a reader as of an instant."""
@@ -65,42 +76,31 @@ class ActiveTimeline:
 
         Hudi refuses time travel to older ones (TimelineUtils.validateTimestampAsOf, Hudi 1.2.0).
         """
-        if self.newest_clean is None:
-            return ""
-        return str(_read_action(self.newest_clean).get("earliestCommitToRetain") or "")
+        cleans = (action for action in self.services if action.action == "clean")
+        newest = max(cleans, key=lambda clean: clean.requested, default=None)
+        return "" if newest is None else str(newest.read().get("earliestCommitToRetain") or "")
 
 
-def read_timeline(home: Path) -> ActiveTimeline:
-    """List the active timeline of the table with the `.hoodie` folder `home`."""
-    commits, instants, cleans = [], set(), []
-    for file in (home / "timeline").iterdir():
+def read_timeline(folder: TableFolder) -> ActiveTimeline:
+    """List the active timeline of a table."""
+    commits, services, instants = [], [], set()
+    for file in folder.files(TIMELINE):
         if not file.name[0].isdigit():
             continue
         completed, pending = _COMPLETED.fullmatch(file.name), _PENDING.fullmatch(file.name)
         match = completed or pending
         if match is None:
-            raise UnclearFilesError(f"{file}: is not a name that Hudi 1.2.0 gives")
+            raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
         instants.add(match[1])
         if completed and completed[3] in COMMIT_ACTIONS:
-            commits.append(CommitFile(completed[1], completed[2], completed[3], file))
-        elif completed and completed[3] == "clean":
-            cleans.append(file)
+            content = partial(folder.read, file.path)
+            commits.append(CommitFile(completed[1], completed[2], completed[3], file.path, content))
+        elif completed:
+            content = partial(folder.read, file.path)
+            services.append(ActionFile(completed[1], completed[2], completed[3], file.path, content))
     commits.sort(key=lambda commit: commit.requested, reverse=True)
     _check_order(commits)
-    newest_clean = max(cleans, key=lambda file: file.name, default=None)
-    return ActiveTimeline(tuple(commits), frozenset(instants), newest_clean)
-
-
-def _read_action(file: Path) -> Mapping[str, Any]:
-    """Return the metadata of a completed action.  Raises UnclearFilesError for a damaged file."""
-    content = read_checked(file)
-    try:
-        metadata: Any = next(iter(fastavro.reader(BytesIO(content))))
-    except Exception as error:
-        raise UnclearFilesError(f"{file}: cannot be read: {error}") from error
-    if not isinstance(metadata, dict):
-        raise UnclearFilesError(f"{file}: is not an action of Hudi 1.2.0")
-    return metadata
+    return ActiveTimeline(tuple(commits), frozenset(instants), tuple(services))
 
 
 def _check_order(commits: Sequence[CommitFile]) -> None:
@@ -110,7 +110,18 @@ def _check_order(commits: Sequence[CommitFile]) -> None:
             raise UnclearFilesError(f"{newer.file}: overlaps with the commit of {older.requested}")
 
 
-def committed_files(commits: Sequence[CommitFile]) -> Iterator[CommittedFiles]:
+def read_action(file: str, content: bytes) -> Mapping[str, Any]:
+    """Return the metadata of a completed action: one Avro record.  Raises UnclearFilesError for damage."""
+    try:
+        (metadata,) = list[Any](fastavro.reader(BytesIO(content)))
+    except Exception as error:
+        raise UnclearFilesError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(metadata, dict):
+        raise UnclearFilesError(f"{file}: is not an action")
+    return metadata
+
+
+def committed_files(commits: Iterable[CommitFile]) -> Iterator[CommittedFiles]:
     """Yield the files of commits, as their metadata names them."""
     for commit in commits:
         yield files_of(commit, commit.read())

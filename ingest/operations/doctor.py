@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from ingest.errors import SettingsError
+from ingest.hudi.hadoop_settings import hadoop_settings
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.local_files import default_fs
 from ingest.lazy import LazyModule
 from ingest.operations.checks import machine
 from ingest.operations.checks.finding import LEVELS, Check, Finding, findings_of, problems_of
@@ -71,7 +71,7 @@ def examine(patient: Patient, note: Note, *, spark: bool = False) -> Checkup:
     """Run every check; `note` gets the name of each before it starts."""
     settings = patient.settings
     tables_found, tables = _read_tables(patient)
-    files = LakeFiles(settings.lake, default_fs(settings.spark.conf))
+    files = LakeFiles(settings.lake, hadoop_settings(settings.spark.conf))
     checks: dict[str, Check] = {
         "settings": lambda: _check_settings(settings),
         "tables": lambda: tables_found,

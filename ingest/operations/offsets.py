@@ -102,6 +102,7 @@ def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partitio
     return attrs.evolve(
         last,
         run_id=run.run_id,
+        start_offsets=last.next_offsets,
         next_offsets=offsets,
         high_offsets=high,
         counters={},

@@ -9,7 +9,7 @@ from ingest.compile.payload import WriterSchema
 from ingest.errors import IngestError, LakeUnreachableError, RetryableError, TableFileError
 from ingest.hudi.folder_size import FolderSize
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.local_files import UnclearFilesError
+from ingest.hudi.storage import UnclearFilesError
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.lazy import LazyModule

@@ -134,4 +134,5 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         max_source_ms=max((ms for ms in newest_ms if ms is not None), default=None),
         known_ids=tuple(dict.fromkeys((*known_ids(last), *batch.compiled.value.in_version_order(ids)))),
         topic_id=last.topic_id if last else "",
+        start_offsets=last.next_offsets if last else {},
     )

@@ -12,6 +12,7 @@ import attrs
 
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
+from ingest.hudi.options import options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
 from ingest.run.batch import PreparedBatch
@@ -72,4 +73,11 @@ def _ledger_entry(run: Run, start: Start, batch: PreparedBatch) -> LedgerEntry:
     ends = start.ranges.end_offsets()
     entry = account(run, start.last, batch)
     high = {partition: max(end, entry.high_offsets.get(partition, 0)) for partition, end in ends.items()}
-    return attrs.evolve(entry, next_offsets=ends, high_offsets=high, topic_id=start.ranges.topic_id)
+    return attrs.evolve(
+        entry,
+        checked_options=options_digest(batch.compiled.table) if batch.compiled.table.hudi else "",
+        start_offsets=start.ranges.start_offsets(),
+        next_offsets=ends,
+        high_offsets=high,
+        topic_id=start.ranges.topic_id,
+    )

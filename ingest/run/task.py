@@ -82,6 +82,19 @@ def work_on_tables(
     again, unless the caller looks at the run's `stop` itself.
     """
     task = make_task(fetch_watermarks(run.settings.kafka, [table.topic for table in tables]))
+    return work_on_lake(run, tables, jvm, task, raises_signal=raises_signal)
+
+
+def work_on_lake(
+    run: Run,
+    tables: Sequence[TableConfig],
+    jvm: Callable[[], Jvm],
+    task: TableTask[T],
+    *,
+    raises_signal: bool = True,
+    asks_registry: bool = True,
+) -> tuple[T, ...]:
+    """Work on every table as `work_on_tables` does, by a task that needs no ends of topics."""
     with listening(run.stop):
         results = work_by_files(run, task, tables)
     remaining = [table for table in tables if table.name not in results]
@@ -91,7 +104,7 @@ def work_on_tables(
             for table in remaining
         }
     elif remaining:
-        _ = run.registry, run.spark  # an error of theirs concerns all tables
+        _ = asks_registry and run.registry, run.spark  # an error of theirs concerns all tables
         worked = fleet.Fleet(run, task, jvm()).work(remaining)
         results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
     if raises_signal:

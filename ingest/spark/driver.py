@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ingest.artifacts import cache_folder, spark_jars
+from ingest.hudi.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
 from ingest.jdk import find_java
 from ingest.lazy import LazyModule
 from ingest.settings import Settings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
+    from ingest import java
     from ingest.hudi import catalog
     from ingest.spark import class_archive
     from ingest.spark import process as spark_process
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 else:
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
+    java = LazyModule("ingest.java")
     spark_stages = LazyModule("ingest.spark.stages")
     class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
 
@@ -77,6 +80,15 @@ class Driver:
         """Return the stages at work by table; empty while there is no session."""
         spark = self.__dict__.get("_session")
         return {} if spark is None else spark_stages.read_stages(spark)
+
+    def hadoop_settings(self) -> HadoopSettings:
+        """Return Hadoop's settings; of a session that has started only the default file system is certain."""
+        if not self.is_available:
+            return hadoop_settings(self.settings.spark.conf)
+        try:
+            return HadoopSettings(str(java.hadoop_of(self.session).get("fs.defaultFS")))
+        except Exception:  # noqa: BLE001  a JVM that has ended: the tables report it
+            return UNKNOWN
 
     def close(self) -> None:
         """Stop the session if it was started here."""

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ingest import Session
+from ingest.hudi.hadoop_settings import LOCAL, UNKNOWN, HadoopSettings
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.local_files import LOCAL
 from ingest.operations.plan import PlanTask
 from ingest.operations.status import StatusTask
 from ingest.run.context import Run
@@ -35,15 +35,15 @@ class SparkStartedError(Exception):
     """A table needed Spark, though its files could have answered."""
 
 
-def answers(session: Session, default_fs: str, task: Any, names: list[str]) -> list[dict[str, Any]]:
+def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str]) -> list[dict[str, Any]]:
     """Return a task's results as JSON, without the times; with `LOCAL` nothing may start Spark."""
 
     def start_spark(_: int) -> Any:
-        if default_fs == LOCAL:
+        if hadoop == LOCAL:
             raise SparkStartedError
         return session.spark
 
-    files = LakeFiles(session.settings.lake, default_fs)
+    files = LakeFiles(session.settings.lake, hadoop)
     run = Run("r", session.settings, files, start_spark, lambda: session.registry, None, silent)
     results = work_on_tables(run, session.tables(names), lambda: SparkProcess(session.spark), task)
     return [without_times(result.to_json()) for result in results]
@@ -72,6 +72,7 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     topics = make_topics(deployment.servers, names)
     deployment.onboard()
     topics["idle"].send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(3)))
+    add_text(deployment, "idle", '"hoodie.clean.commits.retained" = "5"')
     assert deployment.run(["idle"]).exit_code == 0
 
     run = ingest_without_java(deployment.root, "run", "--report", "run.json")
@@ -79,7 +80,18 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     plan = ingest_without_java(deployment.root, "plan", "--json")
     offsets = ingest_without_java(deployment.root, "offsets", "show", "idle", "--json")
 
-    for done in (run, status, plan, offsets):
+    verified = ingest_without_java(
+        deployment.root,
+        "verify",
+        "idle",
+        "--files",
+        "--no-keys",
+        "--json",
+        "--bootstrap-servers",
+        "nowhere:1",
+    )
+
+    for done in (run, status, plan, offsets, verified):
         assert done.returncode == 0, done.stderr
     report = json.loads((deployment.root / "run.json").read_text())
     assert [(table["table"], table["outcome"]) for table in report["tables"]] == [
@@ -90,6 +102,8 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     ]  # fmt: skip
     assert [table["verdict"] for table in json.loads(plan.stdout)] == ["idle", "idle"]
     assert json.loads(offsets.stdout)["offsets"] == {"0": 3}
+    (check,) = json.loads(verified.stdout)
+    assert (check["outcome"], check["commits"], check["rows"]) == ("sound", 1, None)
 
     topics["idle"].send(Change("u", {"id": 0, "v": "b"}, at=9))
     waiting = ingest_without_java(deployment.root, "run")
@@ -123,7 +137,7 @@ def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Dep
     with Session.open(settings, overrides=metrics, spark=deployment.spark) as session:
         for task in TASKS:
             chosen = countable if task is StatusTask else tables
-            assert answers(session, LOCAL, task, chosen) == answers(session, "", task, chosen), task
+            assert answers(session, LOCAL, task, chosen) == answers(session, UNKNOWN, task, chosen), task
         (status,) = session.status(["good"])
         assert (status.rows, status.error) == (3, None)
 

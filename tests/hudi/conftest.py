@@ -8,6 +8,7 @@ import attrs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.hudi.hadoop_settings import LOCAL, HadoopSettings
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import Operation
 from ingest.hudi.table import HudiTable
@@ -35,8 +36,10 @@ class Lake:
     """Options with which a few commits are cleaned, archived and compacted."""
 
     spark: SparkSession
-    root: Path
+    root: Path | str
     runs: int = 0
+    hadoop: HadoopSettings = LOCAL
+    """The settings by which the files are read without a JVM."""
 
     def table(self, name: str, **target: Any) -> TableConfig:
         """Make a table file's value."""
@@ -48,7 +51,7 @@ class Lake:
 
     def path(self, table: TableConfig) -> str:
         """Give the table's path."""
-        return str(self.root / table.name)
+        return f"{self.root}/{table.name}"
 
     def commit(self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
         """Write a frame as the next run does."""

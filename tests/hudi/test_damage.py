@@ -9,6 +9,10 @@ import attrs
 import pytest
 
 from ingest.errors import IngestError, LakeError
+from ingest.hudi.key_check import check_keys
+from ingest.hudi.options import hudi_options
+from tests.hudi.checks import check_files
+from tests.hudi.conftest import entry_of
 
 if TYPE_CHECKING:
     from ingest.tables import TableConfig
@@ -87,6 +91,9 @@ def test_damage_is_permanent_and_named(lake: "Lake", damage: str) -> None:
 
     assert isinstance(broken.value, LakeError), broken.value
     assert broken.value.exit_code == 1
+    check = check_files(lake, table)
+    assert (check.outcome, check.exit_code) == ("damaged", 1)
+    assert {finding.check for finding in check.findings} == {"files" if "file" in damage else "timeline"}
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
@@ -97,10 +104,88 @@ def test_a_table_that_is_cleaned_compacted_archived_and_rewritten_is_whole(lake:
         rows = lake.changes(DDL, *(("u", f"{run:02}", key, run) for key in range(run % 3 + 1)))
         lake.commit(table, rows)
         lake.open(table).check_storage(table.name)
+    assert check_files(lake, table).outcome == "sound"
     stored = lake.open(table)
     checkpoint = stored.checkpoint()
     assert checkpoint is not None
     stored.commit(stored.rows(), table, ["id"], "overwrite", attrs.evolve(checkpoint, run_id="rewrite"))
 
     lake.open(table).check_storage(table.name)
+    assert check_files(lake, table).outcome == "sound"
     assert lake.rows(table, "id", "v") == [(0, 8), (1, 8), (2, 8)]
+
+
+def test_an_old_file_that_only_the_archive_names_is_missed(lake: "Lake") -> None:
+    """Its commit is long archived; readers show fewer rows without an error."""
+    table = attrs.evolve(
+        lake.table("old", partition_by=["id"], index="global_simple"), hudi=lake.SHORT_MEMORY
+    )
+    for run in range(1, 7):
+        lake.commit(table, lake.changes(DDL, ("c", f"{run:02}", min(run, 2), run)))
+    assert check_files(lake, table).outcome == "sound"
+    (data,) = (Path(lake.path(table)) / "1").glob("*.parquet")
+    data.unlink()
+
+    check = check_files(lake, table)
+
+    assert lake.rows(table, "id") == [(2,)]
+    assert [data.name in finding.problem for finding in check.findings] == [True]
+
+
+def test_a_commit_removed_from_the_timeline_is_a_hole_in_the_offsets(lake: "Lake") -> None:
+    """Its rows are missing where no later commit rewrote their file."""
+    table = lake.table("hole", buckets=1)
+    instants = []
+    for run in range(1, 4):
+        rows, operation = lake.changes(DDL, ("c", f"{run}", run, run)), lake.operation(table)
+        entry = attrs.evolve(entry_of(run), start_offsets=entry_of(run - 1).next_offsets if run > 1 else {})
+        committed = lake.open(table).commit(rows, table, ["id"], operation, entry)
+        instants.append(str(committed.instant))
+    assert check_files(lake, table).outcome == "sound"
+    for file in (Path(lake.path(table)) / ".hoodie" / "timeline").glob(f"*{instants[1]}*"):
+        file.unlink()
+
+    problems = [str(finding) for finding in check_files(lake, table).findings]
+
+    assert len(problems) == 2
+    assert (
+        f"commit {instants[2]}, partition 0: starts at 20, and commit {instants[0]} ended at 10"
+        in problems[0]
+    )
+    assert "`ingest offsets set hole --to 0=10`" in problems[0]
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_key_of_two_rows_is_found(lake: "Lake", kind: str) -> None:
+    """Another writer inserted rows without looking for their keys."""
+    table = lake.table("doubled", type=kind, buckets=1)
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1), ("c", "1", 2, 2), ("c", "1", 3, 3)))
+    assert check_keys(lake.open(table)) == (3, ())
+    again = lake.changes(DDL, ("c", "2", 1, 1), ("c", "2", 2, 2))
+    options = hudi_options(table, ["id"], "load") | {
+        "hoodie.datasource.write.operation": "bulk_insert",
+        "hoodie.index.type": "SIMPLE",
+    }
+    again.write.format("hudi").options(**options).mode("append").save(lake.path(table))
+
+    rows, findings = check_keys(lake.open(table))
+
+    assert rows == 5
+    (finding,) = findings
+    assert finding.problem.startswith("2 keys have 4 rows: ")
+    assert '{"id":1} (2 rows)' in finding.problem
+
+
+def test_rows_that_cannot_be_read_are_a_finding(lake: "Lake") -> None:
+    """The file has its size, and other bytes."""
+    table = lake.table("scrambled", buckets=1)
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
+    data = newest(Path(lake.path(table)), "*.parquet")
+    data.with_name(f".{data.name}.crc").unlink()
+    data.write_bytes(bytes(data.stat().st_size))
+
+    rows, findings = check_keys(lake.open(table))
+
+    assert rows is None
+    assert "cannot be read" in findings[0].problem
+    assert check_files(lake, table).outcome == "sound"

@@ -6,15 +6,25 @@ import pytest
 from pyspark.sql import functions as F
 
 from ingest.hudi.lake import Lake as Tables
+from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, commit_rejects, count_open, counting_rows, next_entry
 from ingest.names import Partition, Topic
 from ingest.settings import LakeSettings
 
 if TYPE_CHECKING:
+    from ingest.tables import TableConfig
     from tests.hudi.conftest import Lake
 
 pytestmark = pytest.mark.spark
+
+
+def counted(lake: "Lake", table: "TableConfig") -> int:
+    """Count the open rejects, by Spark and from the files."""
+    settings = LakeSettings(str(lake.root))
+    count = count_open(Tables(lake.spark, settings), table)
+    assert LakeFiles(settings, lake.hadoop).count_open(table) == count
+    return count
 
 
 @pytest.mark.parametrize("resolution", ["replayed", "reread"])
@@ -29,12 +39,11 @@ def test_a_rolled_back_resolution_is_open_again(lake: "Lake", resolution: str) -
         *(f"cast({values.get(name, 'null')} as {ddl}) as `{name}`" for name, ddl in COLUMNS.items())
     )
     commit_rejects(rejects, open_rows, table, LedgerEntry("run-1", Topic("s.dbo.t"), offsets, offsets))
-    assert count_open(tables, table) == 1
+    assert counted(lake, table) == 1
     lake.commit(table, lake.changes("id int not null, v int", ("c", "2", 2, 2)))
     done = open_rows.withColumns({"resolved": F.lit(resolution), "resolved_by": F.lit("run-2")})
     commit_rejects(rejects, done, table, next_entry(rejects, "run-2", "replay", ""))
-    tables = Tables(lake.spark, LakeSettings(str(lake.root)))
-    assert count_open(tables, table) == 0
+    assert counted(lake, table) == 0
 
     lake.spark.sql(f"create table orders_rolled using hudi location '{lake.path(table)}'")
     newest = lake.open(table).checkpoint()
@@ -44,7 +53,7 @@ def test_a_rolled_back_resolution_is_open_again(lake: "Lake", resolution: str) -
 
     tables = Tables(lake.spark, LakeSettings(str(lake.root)))
     assert [entry.instant for entry in tables.table(table).history()] == [first]
-    assert count_open(tables, table) == 1
+    assert counted(lake, table) == 1
     rows = counting_rows(tables, table)
     assert rows is not None
     assert rows.select("resolved", "resolved_at", "resolved_by").collect() == [(None, None, None)]

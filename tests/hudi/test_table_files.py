@@ -11,13 +11,16 @@ import attrs
 import pytest
 
 from ingest.errors import IngestError, UsageError
-from ingest.hudi.local_files import LOCAL, UnclearFilesError, default_fs
-from ingest.hudi.options import hudi_options
+from ingest.hudi.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
+from ingest.hudi.options import hudi_options, options_digest
 from ingest.hudi.properties import parse_properties
+from ingest.hudi.storage import UnclearFilesError
 from ingest.hudi.table import HudiTable
 from ingest.hudi.table_files import TableFiles
+from ingest.hudi.table_record import HudiRecord, open_record
 from ingest.names import Partition
 from ingest.tables import TableConfig
+from tests.hudi.checks import check_files
 from tests.hudi.conftest import entry_of
 from tests.hudi.test_damage import DAMAGES
 
@@ -60,7 +63,7 @@ def answers(stored: StoredTable, table: TableConfig, names: Collection[str] | No
 
 def clear_answers(lake: "Lake", table: TableConfig) -> set[str]:
     """Hold both readers to the same answers; return those that the files give."""
-    from_files = answers(TableFiles(lake.path(table), LOCAL), table)
+    from_files = answers(TableFiles(lake.path(table), lake.hadoop), table)
     assert from_files == answers(lake.open(table), table, from_files)
     compare_states(lake, table)
     return set(from_files)
@@ -68,7 +71,7 @@ def clear_answers(lake: "Lake", table: TableConfig) -> set[str]:
 
 def compare_states(lake: "Lake", table: TableConfig) -> None:
     """Hold the row counts of the last states to each other; a state that is cleaned has none."""
-    files, stored = TableFiles(lake.path(table), LOCAL), lake.open(table)
+    files, stored = TableFiles(lake.path(table), lake.hadoop), lake.open(table)
     try:
         instants = [commit.instant for commit in files.commits()[1:3]]
     except (UnclearFilesError, IngestError, OSError):
@@ -83,6 +86,20 @@ def compare_states(lake: "Lake", table: TableConfig) -> None:
         elif "are cleaned" in rows:
             with pytest.raises(UsageError, match=r"cleaned.*hoodie\.clean\.commits\.retained"):
                 stored.count_rows(instant)
+
+
+def records(record: TableFiles | HudiRecord) -> dict[str, Any]:
+    """Return all accounts, all commits with their files, the sizes in storage."""
+    record.check_actions()
+    commits = [
+        attrs.evolve(commit, files=tuple(sorted(commit.files, key=str))) for commit in record.committed()
+    ]
+    return {"accounts": record.accounts(), "commits": commits, "sizes": data_sizes(record)}
+
+
+def data_sizes(record: TableFiles | HudiRecord) -> dict[str, int]:
+    """Return the sizes of the files that hold rows; Hadoop hides checksums."""
+    return {path: size for path, size in record.sizes().items() if not path.endswith(".crc")}
 
 
 @attrs.define
@@ -190,7 +207,11 @@ def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> N
     for happening in happenings:
         happening()
         clear.append(clear_answers(lake, table))
+        assert not check_files(lake, table).findings
 
+    from_hudi = open_record(lake.spark, lake.path(table))
+    assert from_hudi is not None
+    assert records(TableFiles(lake.path(table), LOCAL)) == records(from_hudi)
     assert sum("checkpoint" in names for names in clear) > len(clear) * 0.8
     assert sum("storage" in names for names in clear) > len(clear) * 0.8
     assert sum("rows" in names for names in clear) > len(clear) * (0.8 if kind == "cow" else 0.1)
@@ -247,6 +268,21 @@ def test_a_changed_table_file_is_refused_alike(lake: "Lake") -> None:
     assert clear_answers(lake, table) >= {"checkpoint", "file", "options", "storage", "rows"}
 
 
+def test_options_that_a_run_has_committed_with_are_not_checked_again(lake: "Lake") -> None:
+    """Another value is left to Hudi, which refuses it here; so are names of classes."""
+    table = attrs.evolve(lake.table("checked"), hudi={"hoodie.clean.commits.retained": "3"})
+    entry = attrs.evolve(entry_of(1), checked_options=options_digest(table))
+    lake.open(table).commit(lake.changes(DDL, ("c", "1", 1, 1)), table, ["id"], "load", entry)
+
+    assert "options" in clear_answers(lake, table)
+    wrong = attrs.evolve(table, hudi={"hoodie.clean.commits.retained": "many"})
+    assert "options" not in clear_answers(lake, wrong)
+    with pytest.raises(IngestError, match="a whole number"):
+        lake.open(wrong).check_options(wrong)
+    strategy = attrs.evolve(table, hudi={"hoodie.compaction.strategy": "com.example.Strategy"})
+    assert options_digest(strategy) == ""
+
+
 def test_soft_deleted_rows_are_left_to_spark(lake: "Lake") -> None:
     """A footer does not say how many rows are deleted."""
     table = lake.table("soft", delete="soft")
@@ -294,14 +330,14 @@ def test_a_path_without_a_scheme_may_be_elsewhere(tmp_path: Path, monkeypatch: p
     """Hadoop's and Spark's own files, and the settings, can name another file system."""
     for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert default_fs({}) == LOCAL
-    assert default_fs({"spark.hadoop.fs.defaultFS": "hdfs://host"}) != LOCAL
+    assert hadoop_settings({}).default_fs == LOCAL_FS
+    assert hadoop_settings({"spark.hadoop.fs.defaultFS": "hdfs://host"}).default_fs != LOCAL_FS
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    assert default_fs({}) == LOCAL
+    assert hadoop_settings({}).default_fs == LOCAL_FS
     (tmp_path / "core-site.xml").touch()
-    assert default_fs({}) != LOCAL
+    assert hadoop_settings({}).default_fs != LOCAL_FS
     with pytest.raises(UnclearFilesError):
-        TableFiles(str(tmp_path / "t"), default_fs({})).checkpoint()
+        TableFiles(str(tmp_path / "t"), hadoop_settings({})).checkpoint()
 
 
 def test_reading_a_table_imports_no_pyspark() -> None:

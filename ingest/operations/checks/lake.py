@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ingest.hudi.hadoop_settings import LOCAL_FS
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.local_files import LOCAL, UnclearFilesError, local_folder
+from ingest.hudi.local_files import local_folder
+from ingest.hudi.storage import UnclearFilesError
 from ingest.lazy import LazyModule
 from ingest.operations.checks.finding import Finding
 from ingest.operations.checks.machine import existing
@@ -28,12 +30,11 @@ SKEW_S: Final = 5.0
 def check_lake(settings: Settings, files: LakeFiles) -> Iterator[Finding]:
     """Write, rename, lock and delete a scratch file in a local lake, or in the folder that will hold it."""
     path = settings.lake.path
-    try:
-        folder = local_folder(path, files.default_fs)
-    except UnclearFilesError:
+    local = local_folder(path, files.hadoop.default_fs)
+    if local is None:
         yield Finding("lake", "skipped", f"{path} is not on a local disk: only --spark can write there")
         return
-    parent = existing(folder)
+    folder, parent = local.root, existing(local.root)
     scratch = parent / f".ingest-doctor-{uuid.uuid4().hex}"
     try:
         skew_s = _try_out(scratch)
@@ -74,10 +75,10 @@ def check_clock(settings: Settings, tables: Sequence[TableConfig]) -> Iterator[F
     """Compare this machine's clock with the newest instant of each table on a local disk."""
     newest = ""
     for table in tables:
+        folder = local_folder(settings.lake.table_path(table.name), LOCAL_FS)
         try:
-            home = local_folder(settings.lake.table_path(table.name), LOCAL) / ".hoodie"
-            instants = timeline_files.read_timeline(home).instants if (home / "timeline").is_dir() else ()
-        except UnclearFilesError:
+            instants = timeline_files.read_timeline(folder).instants if folder else frozenset()
+        except (UnclearFilesError, FileNotFoundError):
             continue
         newest = max(newest, *instants, key=str) if instants else newest
     if not newest:

@@ -1,0 +1,86 @@
+"""`ingest verify --files`: the results as text or JSON."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final
+
+import attrs
+from cyclopts import Group, Parameter
+
+from ingest.cli.display import show_progress
+from ingest.cli.output import print_error, print_json, print_table
+from ingest.errors import UsageError
+from ingest.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from ingest.operations import verify_files
+    from ingest.operations.verify_files import FilesCheck
+    from ingest.session import Session
+else:
+    verify_files = LazyModule("ingest.operations.verify_files")
+
+_GROUP: Final = Group("Without a source", sort_key=75)
+FINDINGS: Final = 10
+"""How many findings of a table are printed as text."""
+
+
+def _flag(text: str) -> Parameter:
+    return Parameter(help=text, group=_GROUP, show_default=False, negative=())
+
+
+@Parameter(name="*")
+@attrs.frozen
+class ByFiles:
+    """Whether tables are checked by themselves, and how far."""
+
+    files: Annotated[
+        bool, _flag("Check the table by itself: files, offsets and keys. No source, broker or registry.")
+    ] = False
+    no_keys: Annotated[
+        bool, _flag("With --files: do not read the rows. Starts no JVM where the files answer.")
+    ] = False
+
+    def check(self, *, is_plain: bool) -> None:
+        """Raise `UsageError` for options of the other kind of check; `is_plain` without any."""
+        if self.files and not is_plain:
+            todo = "Leave out the options of a comparison with the source"
+            raise UsageError("--files checks a table by itself", todo)
+        if self.no_keys and not self.files:
+            raise UsageError("--no-keys belongs to --files", "Give both")
+
+
+def verify_by_files(session: "Session", tables: Sequence[str], by_files: ByFiles, *, as_json: bool) -> int:
+    """Check tables by themselves, print the results, and return the exit code."""
+    with show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress:
+        results = session.verify_files(tables, reads_keys=not by_files.no_keys, progress=progress)
+    if as_json:
+        print_json([result.to_json() for result in results])
+    else:
+        numbers = ("commits", "files", "bytes", "rows", "findings")
+        rows = [_row(result) for result in results]
+        print_table(("table", "outcome", "last commit", *numbers), rows, right=numbers)
+    for result in results:
+        _print_findings(result)
+    return verify_files.exit_code(results)
+
+
+def _row(result: "FilesCheck") -> tuple[object, ...]:
+    return (
+        result.table,
+        result.outcome,
+        result.last and result.last.instant,
+        result.commits,
+        result.inventory.files,
+        result.inventory.size,
+        result.rows,
+        len(result.findings) or None,
+    )
+
+
+def _print_findings(result: "FilesCheck") -> None:
+    for finding in result.findings[:FINDINGS]:
+        print_error(f"table {result.table}: {finding}")
+    rest = len(result.findings) - FINDINGS
+    if rest > 0:
+        print_error(f"table {result.table}: {rest:,} further findings, in the output of --json")
+    if result.error:
+        print_error(str(result.error))

@@ -1,0 +1,47 @@
+"""The open rejects of a table, counted from the files by pyarrow: no JVM, the extra `[files]`.
+
+The rules are those of `ingest.hudi.rejects`: a row counts from the commit of the data on that holds its
+offset, and is resolved while the commit of the run that resolved it is in the data's history.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from ingest.hudi.storage import UnclearFilesError
+from ingest.hudi.table_files import TableFiles
+from ingest.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+else:  # an extra
+    parquet = LazyModule("pyarrow.parquet")
+
+MOST_ROWS: Final = 1_000_000
+"""Beyond it Spark counts."""
+_COLUMNS: Final = ["partition", "offset", "resolved", "resolved_by"]
+
+
+def count_open_rows(rejects: TableFiles, data: TableFiles) -> int:
+    """Count the open rejects of a table.  Raises UnclearFilesError where the files do not answer."""
+    last = data.checkpoint()
+    if last is None:
+        return 0
+    if rejects.count_rows() > MOST_ROWS:
+        raise UnclearFilesError(f"{rejects.path}: too many rows")
+    ends = {int(partition): end for partition, end in last.next_offsets.items()}
+    rows = [row for row in _rows(rejects) if row["offset"] < ends.get(row["partition"], 0)]
+    resolved_by = {row["resolved_by"] for row in rows if row["resolved_by"]}
+    runs = {entry.run_id for entry in data.accounts()} if resolved_by else set()
+    lost = resolved_by - runs
+    return sum(row["resolved"] is None or row["resolved_by"] in lost for row in rows)
+
+
+def _rows(rejects: TableFiles) -> Iterator[dict[str, Any]]:
+    for content in rejects.open_row_files():
+        try:
+            rows = parquet.ParquetFile(content).read(columns=_COLUMNS)
+        except Exception as error:
+            raise UnclearFilesError(f"{rejects.path}: {error}") from error
+        if rows.column_names != _COLUMNS:
+            raise UnclearFilesError(f"{rejects.path}: a table of an older version")
+        yield from rows.to_pylist()

@@ -1,0 +1,168 @@
+"""A table checked by itself: its files, its offsets, its keys.  No source, broker or registry is asked.
+
+Takes no lock.  A writer at work may remove files meanwhile, after a commit that makes them needless: a fault
+counts if a second look, at the timeline of that moment, shows it again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from ingest.errors import IngestError, LakeError, RetryableError
+from ingest.hudi.damage import RESTORE, CommittedFiles
+from ingest.hudi.findings import Finding, Inventory, find_holes, take_inventory
+from ingest.hudi.ledger import LedgerEntry
+from ingest.lazy import LazyModule
+from ingest.run.context import Run
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi import key_check, table_record
+else:  # files are checked without Spark where they answer
+    key_check, table_record = LazyModule("ingest.hudi.key_check"), LazyModule("ingest.hudi.table_record")
+
+
+class TableRecord(Protocol):
+    """A table's commits and files: `HudiRecord`, or `TableFiles`, which reads them without a JVM."""
+
+    def accounts(self) -> tuple[LedgerEntry, ...]:
+        """Return all accounts, newest first, archived ones included."""
+
+    def committed(self) -> Iterator[CommittedFiles]:
+        """Yield the files of all commits, newest first, archived ones included."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the bytes of all data files by their paths."""
+
+    def check_actions(self) -> None:
+        """Read the other actions of the timeline: cleans, rollbacks, savepoints."""
+
+
+@attrs.frozen
+class FilesCheck:
+    """The result for one table; `rows` is None where the keys were not read.
+
+    `error` is the reason why the check could not be made.
+    """
+
+    table: str
+    path: str
+    last: LedgerEntry | None = None
+    commits: int = 0
+    inventory: Inventory = Inventory(0, 0, ())
+    rows: int | None = None
+    findings: tuple[Finding, ...] = ()
+    error: IngestError | None = None
+
+    @property
+    def outcome(self) -> str:
+        """`sound`, `damaged`, `not run yet`, or `temporary` or `failed` without a result."""
+        if self.error is not None:
+            return "temporary" if isinstance(self.error, RetryableError) else "failed"
+        if self.findings:
+            return "damaged"
+        return "sound" if self.commits else "not run yet"
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 for a sound table, 1 for a damaged one, that of the error without a result."""
+        return self.error.exit_code if self.error else int(bool(self.findings))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "table": self.table,
+            "path": self.path,
+            "outcome": self.outcome,
+            "instant": self.last.instant if self.last else None,
+            "commits": self.commits,
+            "files": self.inventory.files,
+            "bytes": self.inventory.size,
+            "rows": self.rows,
+            "findings": [attrs.asdict(finding) for finding in self.findings],
+            "error": str(self.error) if self.error else None,
+        }
+
+
+@attrs.frozen
+class VerifyFilesTask:
+    """Checks tables by themselves (a `TableTask`); `reads_keys` also reads the rows, by Spark."""
+
+    reads_keys: bool
+
+    def work_by_files(self, run: Run, table: TableConfig) -> FilesCheck | None:
+        """Check files and offsets without a JVM; None where the keys are read, too."""
+        if self.reads_keys:
+            return None
+        return _with_rejects(run, table, run.files.find)
+
+    def work(self, run: Run, table: TableConfig) -> FilesCheck:
+        """Check files and offsets by Hudi's classes, then the keys."""
+        run.enter(table, "checking its files")
+        result = _with_rejects(run, table, lambda path: table_record.open_record(run.spark, path))
+        if not self.reads_keys or not result.commits:
+            return result
+        run.enter(table, "checking its keys")
+        rows, findings = key_check.check_keys(run.lake.table(table))
+        return attrs.evolve(result, rows=rows, findings=(*result.findings, *findings))
+
+    def finish(self, run: Run, table: TableConfig, result: FilesCheck | IngestError, _: float) -> FilesCheck:
+        """Make a result of an error, too."""
+        run.progress(table.name, "idle")
+        if isinstance(result, IngestError):
+            return FilesCheck(table.name, run.settings.lake.table_path(table.name), error=result)
+        return result
+
+
+def _with_rejects(
+    run: Run, table: TableConfig, open_record: Callable[[str], TableRecord | None]
+) -> FilesCheck:
+    """Check a table, and the files of its rejects table."""
+    lake = run.settings.lake
+    result = check_twice(table, lake.table_path(table.name), open_record)
+    rejects = check_twice(table, lake.rejects_path(table.name), open_record)
+    in_rejects = (
+        attrs.evolve(finding, problem=f"rejects table: {finding.problem}")
+        for finding in rejects.findings
+        if finding.check != "offsets"
+    )
+    return attrs.evolve(result, findings=(*result.findings, *in_rejects))
+
+
+def check_twice(
+    table: TableConfig, path: str, open_record: Callable[[str], TableRecord | None]
+) -> FilesCheck:
+    """Check the table at a path; a fault counts if it shows twice."""
+    first = _check(table, path, open_record)
+    if not first.findings:
+        return first
+    second = _check(table, path, open_record)
+    return attrs.evolve(second, findings=tuple(item for item in second.findings if item in first.findings))
+
+
+def _check(table: TableConfig, path: str, open_record: Callable[[str], TableRecord | None]) -> FilesCheck:
+    """Check the table at a path once."""
+    try:
+        record = open_record(path)
+        if record is None:
+            return FilesCheck(table.name, path)
+        record.check_actions()
+        history, commits = record.accounts(), tuple(record.committed())
+        inventory = take_inventory(commits, record.sizes())
+    except LakeError as error:
+        finding = Finding("timeline", error.problem, error.todo or RESTORE)
+        return FilesCheck(table.name, path, findings=(finding,))
+    return FilesCheck(
+        table.name,
+        path,
+        history[0] if history else None,
+        len(commits),
+        inventory,
+        findings=(*inventory.findings, *find_holes(table.name, history)),
+    )
+
+
+def exit_code(results: Sequence[FilesCheck]) -> int:
+    """Return the exit code of the worst result, 0 if all tables are sound."""
+    return min((result.exit_code for result in results if result.exit_code), default=0)

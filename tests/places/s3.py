@@ -1,0 +1,96 @@
+"""A real S3 server as a process: Adobe's S3Mock, with its state in a folder."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Final
+
+import attrs
+from pyarrow import fs
+
+from ingest.jdk import find_java
+from ingest.local.ports import choose_port
+
+JARS: Final = Path(__file__).parents[2] / "jars" / "places"
+MISSING: Final = "jars/places is missing: run `make test-places`"
+START_S: Final = 60
+_KEY: Final = "places"
+
+
+@attrs.frozen
+class S3:
+    """A running server with one bucket."""
+
+    port: int
+    bucket: str = "lake"
+
+    @property
+    def endpoint(self) -> str:
+        """Return the address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def spark_conf(self) -> dict[str, str]:
+        """Return the settings of a deployment, as a user writes them."""
+        return {
+            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            "spark.hadoop.fs.s3a.access.key": _KEY,
+            "spark.hadoop.fs.s3a.secret.key": _KEY,
+        }
+
+    def client(self) -> fs.S3FileSystem:
+        """Return a client that may do everything."""
+        return fs.S3FileSystem(
+            access_key=_KEY, secret_key=_KEY, region="us-east-1",
+            endpoint_override=self.endpoint, allow_bucket_creation=True,
+        )  # fmt: skip
+
+    @property
+    def lake(self) -> str:
+        """Return the root of the tables."""
+        return f"s3a://{self.bucket}/bronze"
+
+
+@contextmanager
+def running_s3(folder: Path) -> Iterator[S3]:
+    """Start a server on loopback with an empty bucket; it ends with the context."""
+    http = choose_port()
+    https, server = choose_port(frozenset({http})), S3(http)
+    (jar,) = JARS.glob("s3mock-*-exec.jar")
+    options = {
+        "com.adobe.testing.s3mock.http-port": http,
+        "server.port": https,
+        "server.address": "127.0.0.1",
+        "com.adobe.testing.s3mock.store.root": folder,
+        "com.adobe.testing.s3mock.store.retain-files-on-exit": "true",
+    }
+    command = [find_java().program, "-XX:TieredStopAtLevel=1", "-Xmx512m", "-jar", str(jar)]
+    with (folder.with_suffix(".log")).open("wb") as log:
+        arguments = [f"--{key}={value}" for key, value in options.items()]
+        process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log)
+        try:
+            _wait(server, process)
+            server.client().create_dir(server.bucket)
+            yield server
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait(server: S3, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + START_S
+    while process.poll() is None and time.monotonic() < end:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+        try:
+            connection.request("GET", "/")
+            connection.getresponse()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+        finally:
+            connection.close()
+    raise AssertionError("the S3 server does not answer")
