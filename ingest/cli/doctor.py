@@ -1,5 +1,6 @@
 """`ingest doctor`: examine a deployment."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
@@ -9,6 +10,7 @@ from ingest.cli.output import claim_stdout, print_json, print_table, print_text,
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
+from ingest.settings import tables_folder
 
 if TYPE_CHECKING:
     from ingest.operations import doctor as doctors
@@ -56,9 +58,16 @@ def examine(deployment: Deployment, *, spark: bool = False) -> "Checkup":
         try:
             session = deployment.open()
         except SettingsError as error:
-            return doctors.examine_machine(error, note)
+            return doctors.examine_machine(error, _tables_of(deployment), note)
         with session:
             return session.doctor(spark=spark, note=note)
+
+
+def _tables_of(deployment: Deployment) -> Path:
+    try:
+        return tables_folder(deployment.settings, deployment.tables)
+    except SettingsError:  # the settings file does not exist
+        return (deployment.tables or Path("tables")).absolute()
 
 
 def show_checkup(checkup: "Checkup") -> None:

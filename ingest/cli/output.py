@@ -85,17 +85,20 @@ def _print(text: str) -> None:
 
 
 def announce_stop(signal_name: str, grace_s: float) -> None:
-    """Say what a first signal does, and what a second one will do; safe in a signal handler.
+    """Say what a first signal does, and what a second one will do; called in a signal handler.
 
-    On a terminal the text replaces the line of a spinner, which draws itself again below.
+    On a terminal rich, whose locks a thread may take twice, moves the line above its own.  Elsewhere the text
+    goes past Python's buffer, which a handler must not enter while the thread is in it.
     """
     again = "Ctrl-C again" if signal_name == "SIGINT" else "a second signal"
     text = (
         f"{signal_name}: tables in their commit finish it, within {grace_s:g} s; all others stop at their "
         f"last commit; {again} ends at once"
     )
-    erase = "\r\x1b[K" if os.isatty(2) else ""
-    os.write(2, f"{erase}ingest: {text}\n".encode())
+    if sys.stderr.isatty():
+        print_error(text)
+    else:
+        os.write(2, f"ingest: {text}\n".encode())
 
 
 # --- JSON, paragraphs, errors ------------------------------------------------------------------

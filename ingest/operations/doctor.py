@@ -1,6 +1,6 @@
 """Examine a deployment: settings, machine, registry, broker and lake, without starting a JVM unless asked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +15,7 @@ from ingest.operations.checks.finding import LEVELS, Check, Finding, findings_of
 from ingest.operations.checks.lake import check_clock, check_lake
 from ingest.registry import Registry
 from ingest.settings import Settings, exposed_files
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, read_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,10 +86,11 @@ def examine(patient: Patient, note: Note, *, spark: bool = False) -> Checkup:
     return _run(checks, note)
 
 
-def examine_machine(error: SettingsError, note: Note) -> Checkup:
+def examine_machine(error: SettingsError, tables_dir: Path, note: Note) -> Checkup:
     """Run the checks that are possible without settings, because these have errors."""
     checks: dict[str, Check] = {
         "settings": lambda: problems_of("settings", error),
+        "tables": lambda: _check_tables(tables_dir, lambda: read_all(tables_dir)),
         **_machine_checks(Settings()),
     }
     return _run(checks, note)
@@ -128,17 +129,20 @@ def _check_settings(settings: Settings) -> Iterator[Finding]:
 def _read_tables(patient: Patient) -> tuple[list[Finding], tuple[TableConfig, ...]]:
     tables: list[TableConfig] = []
 
-    def read() -> Iterator[Finding]:
-        folder = patient.settings.tables_dir
-        if not any(folder.glob("*.toml")):
-            yield Finding(
-                "tables", "warning", f"{folder} has no table file yet", "Run `ingest onboard 'PATTERN'`"
-            )
-            return
+    def read() -> Sequence[TableConfig]:
         tables.extend(patient.tables())
-        yield Finding("tables", "ok", f"{len(tables):,} in {patient.settings.tables_dir}")
+        return tables
 
-    return list(findings_of("tables", read)), tuple(tables)
+    folder = patient.settings.tables_dir
+    return list(findings_of("tables", lambda: _check_tables(folder, read))), tuple(tables)
+
+
+def _check_tables(folder: Path, read: Callable[[], Sequence[TableConfig]]) -> Iterator[Finding]:
+    if any(folder.glob("*.toml")):
+        yield Finding("tables", "ok", f"{len(read()):,} in {folder}")
+    else:
+        text, todo = f"{folder} has no table file yet", "Run `ingest onboard 'PATTERN'`"
+        yield Finding("tables", "warning", text, todo)
 
 
 def _check_spark(patient: Patient) -> Iterator[Finding]:

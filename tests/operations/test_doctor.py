@@ -114,9 +114,11 @@ def test_jars_subjects_and_memory_that_do_not_suffice_are_problems(tmp_path: Pat
 def test_settings_with_errors_are_examined_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every problem is a finding, and the machine is examined."""
+    """Every problem is a finding, of the table files too, and the machine is examined."""
     (tmp_path / "ingest.toml").write_text("[registry]\nulr = 1\nretries = 'x'\n")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "broken.toml").write_text("half a fi")
 
     assert call(["doctor", "--json"]) == 1
 
@@ -124,6 +126,8 @@ def test_settings_with_errors_are_examined_too(
     assert result["outcome"] == "problems"
     settings = [check["text"] for check in result["checks"] if check["check"] == "settings"]
     assert [text.partition(": ")[0] for text in settings] == [f"{tmp_path}/ingest.toml:{n}" for n in (2, 3)]
+    tables = [check["text"] for check in result["checks"] if check["check"] == "tables"]
+    assert [text.partition(": ")[0] for text in tables] == [f"{tmp_path}/tables/broken.toml"]
     assert {check["check"] for check in result["checks"]} >= {"java", "pyspark", "jars", "memory", "disk"}
 
 
