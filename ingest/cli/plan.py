@@ -28,9 +28,6 @@ _VERDICTS: "Final[dict[PlanOutcome, str]]" = {
     "temporary": "cannot be planned now",
 }
 
-WOULD_COMMIT: Final = 3
-"""The exit code of `--exit-code` for pending work; 2, which Terraform has for it, means wrong usage here."""
-
 app = CommandPage(name="plan", help_format="markdown")
 
 
@@ -69,9 +66,7 @@ def plan(
         verdicts = Counter(table_plan.verdict for table_plan in plans)
         counts = [f"{verdicts[verdict]} {_VERDICTS[verdict]}" for verdict in _VERDICTS if verdicts[verdict]]
         print_text(f"Plan: {', '.join(counts)}.")
-    code = planning.exit_code(plans)
-    would_commit = any(table_plan.verdict == "commit" for table_plan in plans)
-    return WOULD_COMMIT if exit_code and would_commit and not code else code
+    return planning.exit_code(plans, detailed=exit_code)
 
 
 def show_plan(table_plan: "TablePlan") -> None:

@@ -4,6 +4,7 @@ The pending range is read, decoded and fitted by the steps of a run.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import attrs
 
@@ -133,9 +134,18 @@ def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
     )
 
 
-def exit_code(plans: Sequence[TablePlan]) -> int:
-    """Return the exit code of a run of these tables: that of the worst error, 0 without any."""
-    return min((plan.error.exit_code for plan in plans if plan.error), default=0)
+WOULD_COMMIT: Final = 3
+"""The detailed exit code of pending work; 2, which Terraform has for it, means wrong usage here."""
+
+
+def exit_code(plans: Sequence[TablePlan], *, detailed: bool = False) -> int:
+    """Return the exit code of a run of these tables: that of the worst error, 0 without any.
+
+    With `detailed`, 0 means nothing to do, and `WOULD_COMMIT` that a run would pass and commit.
+    """
+    code = min((plan.error.exit_code for plan in plans if plan.error), default=0)
+    would_commit = any(plan.verdict == "commit" for plan in plans)
+    return WOULD_COMMIT if detailed and would_commit and not code else code
 
 
 # --- versions ------------------------------------------------------------------------------------

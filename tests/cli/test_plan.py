@@ -14,7 +14,7 @@ from ingest.errors import (
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
 from ingest.operations.plan import exit_code
-from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan
+from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan
 from ingest.operations.versions import planned
 from ingest.order.batch_counts import BatchCounts
 from ingest.tables import Subjects, TableConfig
@@ -103,3 +103,23 @@ def test_a_plan_of_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_exit_code_is_that_of_a_permanent_failure(errors: list[IngestError | None], code: int) -> None:
     """As for a run: a temporary error decides only without permanent ones."""
     assert exit_code([TablePlan("t", TOPIC, "fail", error=error) for error in errors]) == code
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ((), 0),
+        (("idle",), 0),
+        (("idle", "commit"), 3),
+        (("commit", "fail"), 1),
+        (("commit", "temporary"), 75),
+    ],
+)
+def test_the_detailed_exit_code_tells_work_from_none(verdicts: tuple[PlanOutcome, ...], code: int) -> None:
+    """3, unless a table would fail: 2 means wrong usage."""
+    errors: dict[str, IngestError] = {
+        "fail": UnexpectedError("t", "x"), "temporary": BrokerUnreachableError("b:1", "x")
+    }  # fmt: skip
+    plans = [TablePlan("t", TOPIC, verdict, error=errors.get(verdict)) for verdict in verdicts]
+    assert exit_code(plans, detailed=True) == code
+    assert exit_code(plans) == (0 if code == 3 else code)
