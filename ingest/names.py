@@ -36,6 +36,10 @@ class Reading(str):
         step.total = total
         return step
 
+    def __getnewargs__(self) -> tuple[int]:  # type: ignore[override]  # str's own is its text
+        """Return the arguments of a copy: an error that names its step pickles."""
+        return (self.total,)
+
 
 def first_few(names: Sequence[str], limit: int = 4) -> str:
     """Return names for a person, the first few of many."""

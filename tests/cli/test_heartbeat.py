@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import time
 from collections.abc import Mapping, Sequence
 
@@ -54,6 +55,12 @@ def test_every_interval_names_each_table_with_its_step_and_time() -> None:
         "orders reading 61,200 offsets, for 0 s", "lines writing 7 rows (5 of 8 tasks), for 0 s",
     ]  # fmt: skip
     assert "hint" not in lines[0]
+
+
+def test_a_step_that_reads_survives_pickle() -> None:
+    """The error of a table that took too long names its step, and goes to other processes."""
+    step = pickle.loads(pickle.dumps(Reading(61_200)))  # noqa: S301  our own bytes
+    assert (step, step.total) == ("reading 61,200 offsets", 61_200)
 
 
 def test_nothing_is_logged_without_tables_at_work_or_without_an_interval() -> None:

@@ -1,0 +1,61 @@
+"""`ingest doctor` on real servers, a real lake and Spark."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from ingest.testing import nullable
+from tests.e2e.deployment import Deployment
+from tests.e2e.events import Change, make_topics
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+DAY_S = 86_400
+
+
+def keep_for(bootstrap_servers: str, topic: str, days: int) -> None:
+    """Set the retention of a topic."""
+    entry = ConfigEntry("retention.ms", str(days * DAY_S * 1000), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.incremental_alter_configs([resource])[resource].result(10)
+
+
+def test_a_healthy_deployment_and_one_that_nears_its_retention(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """An unread message that is older than half the retention is a warning, a missing topic a problem."""
+    deployment = make_deployment()
+    names = {f"{deployment.prefix}.testDB.dbo.orders": {"id": "int", "v": nullable("string")}}
+    (topic,) = make_topics(deployment.servers, names).values()
+    deployment.onboard()
+    topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
+    deployment.run()
+
+    healthy = deployment.session.doctor(spark=True)
+
+    assert [finding for finding in healthy.findings if finding.level == "problem"] == []
+    checks = {finding.check: finding for finding in healthy.findings}
+    assert checks["broker"].text.endswith("1 of 1 topics can be read")
+    assert {checks[name].level for name in ("registry", "clock", "spark", "lock", "retention")} == {"ok"}
+
+    keep_for(deployment.servers.bootstrap_servers, topic.name, days=10)
+    producer = Producer({"bootstrap.servers": deployment.servers.bootstrap_servers})
+    producer.produce(topic.name, b"x", timestamp=int((time.time() - 8 * DAY_S) * 1000))
+    assert producer.flush(10) == 0
+    path = deployment.tables / "orders.toml"
+    (deployment.tables / "other.toml").write_text(
+        path.read_text().replace('"orders"', '"other"').replace(topic.name, f"{topic.name}2", 1)
+    )
+    result = deployment.session.doctor()
+
+    (warning,) = (finding for finding in result.findings if finding.check == "retention")
+    assert warning.level == "warning"
+    assert "table orders: its oldest unread message is 8.0 d old" in warning.text
+    assert "keeps messages for 10.0 d" in warning.text
+    problems = [finding for finding in result.findings if finding.level == "problem"]
+    assert [finding.check for finding in problems] == ["broker"]
+    assert f"topic {topic.name}2 does not exist" in problems[0].text
