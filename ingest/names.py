@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NewType, Self
 
+TABLE_PAGES: Final = "table"
+"""The folder of the tables' pages, next to the page of all tables."""
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 
 Topic = NewType("Topic", str)

@@ -1,7 +1,5 @@
 """The pages as text: values of `ingest.operations` in the templates of this package."""
 
-import hashlib
-import re
 from collections.abc import Collection
 from datetime import datetime
 from functools import cache, partial
@@ -10,6 +8,7 @@ from typing import Any, Final
 import attrs
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ingest.names import TABLE_PAGES, page_name
 from ingest.operations.health import Bound
 from ingest.operations.overview import LakeOverview, TableOverview
 from ingest.operations.remedies import STATES, State, by_trouble, remedies, state_of
@@ -22,7 +21,6 @@ SECTIONS: Final = ("commits", "schema", "columns", "offsets", "rejects", "storag
 To add one, add its template and its name here, and the value that it shows to `TableOverview`.
 """
 GENERATOR: Final = "hudi-cdc-ingest"
-_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 
 
 @attrs.frozen
@@ -36,13 +34,6 @@ class Site:
     secrets: Collection[str]
     """Texts that no page may show."""
     bound: Bound | None = None
-
-
-def page_name(table: str) -> str:
-    """Return the file name of a table's page; a hash of names that are not plain."""
-    if _FILE_NAME.fullmatch(table):
-        return f"{table}.html"
-    return f"{hashlib.sha256(table.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.html"
 
 
 class Renderer:
@@ -59,7 +50,7 @@ class Renderer:
             {
                 "overview": overview,
                 "state": self.state(overview),
-                "page": f"table/{page_name(overview.status.table)}" if overview.table else "",
+                "page": f"{TABLE_PAGES}/{page_name(overview.status.table)}" if overview.table else "",
                 "bars": bars(overview.commits, SPARKS),
             }
             for overview in tables

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from ingest.errors import UsageError
+from ingest.names import TABLE_PAGES, page_name
 from ingest.operations.health import Bound
 from ingest.operations.overview import LakeOverview
-from ingest.page.render import GENERATOR, Renderer, Site, page_name
+from ingest.page.render import GENERATOR, Renderer, Site
 from ingest.run.report import write_whole
 from ingest.settings import Settings
 
@@ -29,8 +30,8 @@ def write_pages(folder: Path, lake: LakeOverview, site: Site) -> Path:
     index = folder / "index.html"
     try:
         for name, overview in pages.items():
-            write_whole(folder / "table" / name, renderer.table(overview))
-        for stale in _pages_of_ours(folder / "table"):
+            write_whole(folder / TABLE_PAGES / name, renderer.table(overview))
+        for stale in _pages_of_ours(folder / TABLE_PAGES):
             if stale.name not in pages:
                 stale.unlink()
         write_whole(index, renderer.index(lake))

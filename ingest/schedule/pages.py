@@ -5,12 +5,12 @@ from typing import Final
 
 from airflow.sdk.configuration import conf
 
-from ingest.names import page_name
+from ingest.names import TABLE_PAGES, page_name
 from ingest.schedule.report import Report
 
 SECTION: Final = "ingest"
 OPTION: Final = "pages_url"
-INDEX: Final = "index"
+INDEX: Final = "index.html"
 """The page of all tables."""
 
 
@@ -34,4 +34,4 @@ def pages_url() -> str:
 
 def page_links(tables: Sequence[str], base_url: str) -> tuple[str, ...]:
     """Return the link of each table's page; of the page of all tables if there are no tables."""
-    return tuple(f"{base_url}/{page_name(name)}" for name in tables or (INDEX,))
+    return tuple(f"{base_url}/{TABLE_PAGES}/{page_name(name)}" for name in tables) or (f"{base_url}/{INDEX}",)

@@ -28,7 +28,7 @@ def get_provider_info() -> dict[str, Any]:
                 "options": {
                     "pages_url": {
                         "description": "Address of that folder. The log of a failed task then ends with "
-                        "the link of each failed table's page: <pages_url>/<table>.html.",
+                        "the link of each failed table's page: <pages_url>/table/<table>.html.",
                         "version_added": "0.2.0",
                         "type": "string",
                         "example": "https://lake.example.com/ingest",

@@ -20,7 +20,7 @@ from ingest.errors import LakeError, UsageError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.stored_commit import StoredCommit
 from ingest.kafka.breaks import Watermark
-from ingest.names import Instant, Partition, SchemaId, Subject, Topic
+from ingest.names import Instant, Partition, SchemaId, Subject, Topic, page_name
 from ingest.operations.history import Commit
 from ingest.operations.overview import Gap, LakeOverview, TableOverview
 from ingest.operations.rejects import Reject
@@ -28,7 +28,7 @@ from ingest.operations.rejects_view import StoredRejects
 from ingest.operations.remedies import STATES
 from ingest.operations.schema_history import ColumnFacts, TableChange, VersionChange
 from ingest.operations.status import TableStatus
-from ingest.page.render import Renderer, Site, page_name
+from ingest.page.render import Renderer, Site
 from ingest.tables import Subjects, TableConfig
 from tests.lakes import MadeDeployment
 from tests.page.html import Parsed

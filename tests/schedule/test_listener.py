@@ -49,10 +49,10 @@ def test_the_log_links_to_the_tables_that_failed(
         task.execute(context)
     caplog.clear()
     notify(task)
-    assert links(caplog) == [f"{URL}{sha256(b'or ders').hexdigest()[:32]}.html"]
+    assert links(caplog) == [f"{URL}table/{sha256(b'or ders').hexdigest()[:32]}.html"]
 
 
-@pytest.mark.parametrize(("tables", "pages"), [(["a", "b"], ["a", "b"]), ([], ["index"])])
+@pytest.mark.parametrize(("tables", "pages"), [(["a", "b"], ["table/a", "table/b"]), ([], ["index"])])
 def test_a_task_without_a_report_links_to_all_its_tables(
     tables: list[str], pages: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -90,7 +90,7 @@ def test_airflow_loads_the_listener(caplog: pytest.LogCaptureFixture) -> None:
     manager.hook.on_task_instance_failed(
         previous_state=None, task_instance=SimpleNamespace(task=task), error=None
     )
-    assert links(caplog) == [f"{URL}a.html"]
+    assert links(caplog) == [f"{URL}table/a.html"]
 
 
 def test_airflow_knows_the_option() -> None:
