@@ -312,3 +312,48 @@ def test_settings_and_table_files_import_without_clients_and_logging() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+SOURCES = """
+[sources.shop]
+url = "jdbc:postgresql://db/shop"
+user = "reader"
+password = { file = "secret" }
+driver = "drivers/pg.jar"
+parallel = 3
+"""
+
+
+def test_a_source_has_a_name_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its keys are those of any section: secrets elsewhere, paths from the file, variables, masks."""
+    (tmp_path / "ingest.toml").write_text(SOURCES)
+    (tmp_path / "secret").write_text("geheim\n")
+    monkeypatch.setenv("INGEST_SOURCES_SHOP_CHUNK_ROWS", "500")
+    monkeypatch.setenv("INGEST_SOURCES_CRM_URL", "jdbc:mysql://db/crm")
+    settings = load(tmp_path / "ingest.toml")
+    shop = settings.sources["shop"]
+    assert (shop.user, shop.parallel, shop.chunk_rows, shop.database) == ("reader", 3, 500, "postgres")
+    assert shop.driver == tmp_path / "drivers" / "pg.jar"
+    assert settings.sources["crm"].database == "mysql"
+    assert "geheim" in settings.secrets()
+    assert "geheim" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ('urll = "jdbc:postgresql://db/shop"', "Did you mean 'url'?"),
+        ('user = "x"', "sources.shop.url: is missing"),
+        ('url = "postgres://db/shop"', "allowed: jdbc:postgresql:"),
+        ('url = "jdbc:postgresql://db/shop?user=a&password=geheim"', "holds a password"),
+        ('url = "jdbc:mysql://a:geheim@db/shop"', "holds a password"),
+        ('url = "jdbc:mysql://db/shop"\nparallel = 0', "allowed: 1 or more"),
+    ],
+)
+def test_a_wrong_source_is_refused(lines: str, text: str, tmp_path: Path) -> None:
+    """By its dotted key; a password in a URL never shows."""
+    (tmp_path / "ingest.toml").write_text(f"[sources.shop]\n{lines}\n")
+    with pytest.raises(SettingsError) as error:
+        load(tmp_path / "ingest.toml")
+    assert text in str(error.value)
+    assert "geheim" not in str(error.value)

@@ -13,7 +13,7 @@ from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.files_check import ByFiles, verify_by_files
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.lazy import LazyModule
@@ -22,6 +22,7 @@ from ingest.names import first_few
 if TYPE_CHECKING:
     from ingest.run import report as reports
     from ingest.verify import task as verifying
+    from ingest.verify.repair import Repair
     from ingest.verify.result import RowDifference, TableVerification, Verification
     from ingest.verify.task import Request
 else:
@@ -31,6 +32,7 @@ app = CommandPage(name="verify", help_format="markdown")
 
 _MODE = Group("Mode", sort_key=70)
 _ROWS = Group("Rows and columns", sort_key=75)
+_REPAIR = Group("Repair", sort_key=80)
 
 
 def _flag(group: Group, text: str) -> Parameter:
@@ -104,12 +106,35 @@ class Extent:
         return percent
 
 
+@Parameter(name="*")
+@attrs.frozen
+class Repairing:
+    """Repair rows that differ."""
+
+    repair: Annotated[
+        bool, _flag(_REPAIR, "Print statements that ask the connector for the missing and different rows.")
+    ] = False
+    execute: Annotated[
+        bool, _flag(_REPAIR, "Run these statements in the source, wait for the rows, and compare again.")
+    ] = False
+    delete_extra: Annotated[
+        bool, _flag(_REPAIR, "Delete rows that the source does not have, in a commit of their own.")
+    ] = False
+
+    def kind(self) -> "Repair | None":
+        """Return the kind of repair.  Raises `UsageError` for one that is not whole."""
+        if self.execute and not self.repair:
+            raise UsageError("--execute needs --repair", "Give both")
+        return "execute" if self.execute else "print" if self.repair else None
+
+
 @app.default
 def verify(
     *tables: Annotated[str, table_parameter("Tables to compare, by name or glob; all by default.")],
     modes: Modes = Modes(),
     extent: Extent = Extent(),
     by_files: ByFiles = ByFiles(),
+    repairing: Repairing = Repairing(),
     report: Annotated[Path | None, Parameter(help="File for the answer, as JSON.")] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
@@ -128,11 +153,12 @@ def verify(
     Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
     """
     claim_stdout()
-    by_files.check(is_plain=(modes, extent, report) == (Modes(), Extent(), None))
+    plain = (Modes(), Extent(), Repairing(), None)
+    by_files.check(is_plain=(modes, extent, repairing, report) == plain)
     if by_files.files:
         with deployment.open() as session:
             return verify_by_files(session, tables, by_files, as_json=json)
-    request = _request(modes, extent)
+    request = _request(modes, extent, repairing)
     with (
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
@@ -151,7 +177,7 @@ def verify(
     return result.exit_code
 
 
-def _request(modes: Modes, extent: Extent) -> "Request":
+def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "Request":
     columns = [name.strip() for name in (extent.columns or "").split(",")]
     return verifying.Request(
         mode=modes.mode(),
@@ -162,6 +188,8 @@ def _request(modes: Modes, extent: Extent) -> "Request":
         lake_wait_s=600.0 if modes.wait is None else modes.wait,
         first=extent.first,
         shows_values=extent.show_values,
+        repair=repairing.kind(),
+        delete_extra=repairing.delete_extra,
     )
 
 
@@ -205,6 +233,10 @@ def _show_table(table: "TableVerification") -> None:
         print_text()
         for name, reason in table.uncompared.items():
             print_text(f"{table.table}.{name} is not compared: {reason}", hanging=2)
+    for statement in table.repair:
+        print_page(statement)
+    if table.deleted:
+        print_text(f"{table.table}: deleted {table.deleted:,} rows that the source does not have")
     if table.note:
         print_text(f"{table.table}: {table.note}", hanging=2)
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from ingest.schedule.operator import IngestOperator
     from ingest.schedule.submit import IngestSparkSubmitOperator
     from ingest.schedule.tablefiles import list_tables
+    from ingest.schedule.verify import IngestVerifyOperator
 
 __all__ = [
     "IngestOperator",
     "IngestSparkSubmitOperator",
+    "IngestVerifyOperator",
     "ingest_dag",
     "ingest_task_group",
     "lake_alias",
@@ -31,6 +33,7 @@ __all__ = [
 _MODULES = {
     "IngestOperator": "operator",
     "IngestSparkSubmitOperator": "submit",
+    "IngestVerifyOperator": "verify",
     "ingest_dag": "dag",
     "ingest_task_group": "group",
     "lake_alias": "assets",

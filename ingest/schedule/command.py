@@ -21,6 +21,7 @@ class RunCommand:
     tables_dir: str | None = None
     max_offsets: str | None = None
     run_args: tuple[str, ...] = ()
+    verb: str = "run"
 
     def line(self, report: str) -> tuple[str, ...]:
         """Return the program and its arguments, with the run report going to the file `report`."""
@@ -36,7 +37,7 @@ class RunCommand:
             "--report": report,
         }
         arguments = [part for flag, value in flags.items() if value for part in (flag, value)]
-        return ("run", *self.tables, *arguments, *self.run_args)
+        return (self.verb, *self.tables, *arguments, *self.run_args)
 
 
 def check_arguments(application: str | None, submit_args: Sequence[str]) -> None:

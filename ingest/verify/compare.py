@@ -32,6 +32,8 @@ class Options:
     first: int = 10
     """Keys to show."""
     shows_values: bool = False
+    handle: "Callable[[DataFrame, TableVerification], TableVerification]" = lambda _, answer: answer
+    """Takes the rows that differ, with their keys, versions and kind, while they are at hand."""
 
 
 @attrs.frozen
@@ -162,14 +164,14 @@ class Comparison:
             return answer
         self.note(f"comparing the columns of {sum(counts.values()):,} rows")
         with held(self.looks.columns_of(rows.withColumn("kind", F.expr(_DIFFERENCE)))) as (detailed, _):
-            return attrs.evolve(
+            options = self.options
+            answer = attrs.evolve(
                 answer,
                 counts=counts,
                 columns=count_columns(self.layout, detailed),
-                rows=first_rows(
-                    self.layout, detailed, self.options.first, shows_values=self.options.shows_values
-                ),
+                rows=first_rows(self.layout, detailed, options.first, shows_values=options.shows_values),
             )
+            return options.handle(detailed, answer)
 
 
 _MOVING: Final = "rows came and went while they were counted"

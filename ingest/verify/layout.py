@@ -21,7 +21,8 @@ HALF: Final = 1 << 28
 """Splits a digest's number of 56 bits, so that a billion of either half fit a bigint's sum."""
 _SPARK_NUMBER: Final = sql("cast(conv(left(md5({c}), 14), 16, 10) as bigint)")
 _SPARK_BUCKET: Final = sql("cast(conv(left(md5({c}), 7), 16, 10) as int) % {n}")
-_CHANGE: Final = sql("_cdc_offset * 100000L + _cdc_partition")
+CHANGE: Final = sql("_cdc_offset * 100000L + _cdc_partition")
+"""The version of a stored row: the coordinates of its change, as one number."""
 _RESERVED: Final = "_cdc_"
 
 
@@ -190,7 +191,7 @@ class Layout:
         if condition is not None:
             chosen = chosen.where(str(condition))
         columns = [key.in_lake().alias(f"k{i}") for i, key in enumerate(self.keys)]
-        columns.append(_CHANGE.alias("v"))
+        columns.append(CHANGE.alias("v"))
         if with_columns:
             columns += [c.in_lake().alias(f"c{i}") for i, c in enumerate(self.columns)]
         else:

@@ -74,9 +74,11 @@ class TableVerification:
         """The verdict."""
         if self.error is not None:
             return "temporary" if isinstance(self.error, RetryableError) else "failed"
-        if self.differing or (self.mode == "counts" and self.source_rows != self.table_rows):
+        if self.differing:
             return "different"
-        return "in-flight" if self.in_flight else "equal"
+        if self.in_flight:
+            return "in-flight"
+        return "different" if self.mode == "counts" and self.source_rows != self.table_rows else "equal"
 
     @property
     def exit_code(self) -> int:

@@ -24,12 +24,13 @@ from ingest.verify.jdbc import Connection, Source, sources_of
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode, SourceTable, make_layout
 from ingest.verify.looks import Looks
 from ingest.verify.origin import Origin, check_database, choose_source, find_origin
+from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """The comparison to make."""
+    """The comparison to make, and the repair of its rows."""
 
     mode: Mode = "checksums"
     columns: tuple[str, ...] = ()
@@ -39,6 +40,9 @@ class Request:
     lake_wait_s: float = 600.0
     first: int = 10
     shows_values: bool = False
+    repair: Repair | None = None
+    """Ask the connector for missing and different rows: `print` the statements, or `execute` them."""
+    delete_extra: bool = False
 
 
 def verify_tables(
@@ -81,18 +85,20 @@ def _compare(
         layout = _layout(compiled, stored.columns(), source, read_table(connection, origin), request)
         cut = Cut(table, stored, run.settings.kafka, request.following, bring, request.lake_wait_s)
         cut.check_primary(connection)
+        repairs = Repairs(run, table, source, origin, layout, request.repair, request.delete_extra)
+        repairs.check()
+        options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
-            Looks(layout, source, stored), cut, connection, Options(request.first, request.shows_values),
-            lambda step: run.enter(table, step),
-        )  # fmt: skip
-        return comparison.compare(
-            attrs.evolve(
-                answer,
-                source=f"{name}: {origin}",
-                compared=tuple(column.name for column in layout.columns) if request.mode != "counts" else (),
-                uncompared=layout.uncompared,
-            )
+            Looks(layout, source, stored), cut, connection, options, lambda step: run.enter(table, step)
         )
+        blank = attrs.evolve(
+            answer,
+            source=f"{name}: {origin}",
+            compared=tuple(column.name for column in layout.columns) if request.mode != "counts" else (),
+            uncompared=layout.uncompared,
+        )
+        first = comparison.compare(blank)
+        return repairs.follow_up(first, attrs.evolve(comparison, options=Options(request.first)), blank)
 
 
 def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) -> CompiledTable:

@@ -1,0 +1,59 @@
+"""MySQL 5.7 and later, and MariaDB 10.4 and later."""
+
+from ingest.typemap.sql import sql
+from ingest.verify.database import Database
+
+_BEYOND = "case when {c} >= '0001-01-01' then {text} end"  # zero dates arrive as null
+_FRACTION = sql("trim(trailing '.' from trim(trailing '0' from date_format({c}, '%Y-%m-%d %H:%i:%s.%f')))")
+_UTF8 = sql("convert({c} using utf8mb4)")
+
+MYSQL = Database(
+    name="mysql",
+    title="MySQL or MariaDB",
+    drivers={"jdbc:mysql:": "com.mysql.cj.jdbc.Driver", "jdbc:mariadb:": "org.mariadb.jdbc.Driver"},
+    quotes=("`", "`"),
+    backslashes=True,
+    joined=sql("concat({a}, {b})"),
+    octets=sql("length({c})"),
+    digest=sql("md5({c})"),
+    number=sql("cast(conv(left({h}, 14), 16, 10) as signed)"),
+    bucket=sql("cast(conv(left({h}, 7), 16, 10) as signed) % {n}"),
+    setup=(
+        sql("set session time_zone = '+00:00'"),
+        # Names and literals as they are written here; no error for a zero date that is compared.
+        sql("set session sql_mode = ''"),
+    ),
+    current=None,
+    columns=sql(
+        "select column_name, column_type from information_schema.columns "
+        "where table_schema = {schema} and table_name = {table} order by ordinal_position"
+    ),
+    forms={
+        "boolean": (
+            (
+                r"tinyint\(1\)( unsigned)?",
+                sql("case when {c} <> 0 then 'true' when {c} = 0 then 'false' end"),
+            ),
+            (r"bit\(1\)", sql("case when {c} = b'1' then 'true' when {c} = b'0' then 'false' end")),
+        ),
+        "integer": ((r"(tiny|small|medium|big)?int.*|year.*", sql("cast({c} as char)")),),
+        "decimal": (
+            (r"decimal\(\d+,SCALE\).*", sql("cast({c} as char)")),
+            (
+                r"(decimal|(tiny|small|medium|big)?int).*",
+                sql("cast(cast({c} as decimal(65,{scale})) as char)"),
+            ),
+        ),
+        "number": (("decimal.*", sql("cast({c} as char)")),),
+        "text": (
+            (r"(var)?char.*|(tiny|medium|long)?text.*|enum.*", _UTF8),
+        ),
+        "uuid": ((r"uuid|char\(36\).*", sql("lower({c})")),),
+        "binary": ((r"(var)?binary.*|(tiny|medium|long)?blob.*", sql("lower(hex({c}))")),),
+        "date": (("date", sql(_BEYOND, text=sql("date_format({c}, '%Y-%m-%d')"))),),
+        "timestamp": ((r"datetime.*", sql(_BEYOND, text=_FRACTION)),),
+        "instant": ((r"timestamp.*", sql(_BEYOND, text=_FRACTION)),),
+        "clock6": ((r"time(\(\d\))?", sql("time_format(cast({c} as time(6)), '%T.%f')")),),
+        "clock3": ((r"time(\(\d\))?", sql("left(time_format(cast({c} as time(6)), '%T.%f'), 12)")),),
+    },
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""Repair: signals that ask the connector for the rows that differ, and a commit that deletes extra rows."""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, Literal
+from uuid import uuid4
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.compile.event import DELETED
+from ingest.errors import UsageError
+from ingest.hudi.options import DELETE, OP
+from ingest.operations.signal import COLLECTION_PARTS, SignalRequest, make_signal
+from ingest.operations.statement import statement
+from ingest.run.context import Run
+from ingest.tables import TableConfig
+from ingest.typemap.sql import Sql, sql
+from ingest.verify.chunks import in_list
+from ingest.verify.compare import Comparison
+from ingest.verify.jdbc import Source
+from ingest.verify.layout import CHANGE, Layout
+from ingest.verify.origin import Origin
+from ingest.verify.result import TableVerification
+
+Repair = Literal["print", "execute"]
+MOST_KEYS: Final = 20_000
+"""Values of the first key column that one repair covers."""
+_POLL_S: Final = 5.0
+MOST_CHARS: Final = 700
+"""Characters of a condition: a signal holds it twice, and Debezium's table has 2,048 for a signal."""
+
+
+@attrs.frozen
+class Repairs:
+    """Repairs the rows of one table that differ."""
+
+    run: Run
+    table: TableConfig
+    source: Source
+    origin: Origin
+    layout: Layout
+    repair: Repair | None
+    deletes: bool
+
+    def check(self) -> None:
+        """Refuse a repair without a destination.  Raises `UsageError`."""
+        if self.repair is not None:
+            statements(self.source, self.origin, self.table, [])
+
+    def handle(self, rows: DataFrame, answer: TableVerification) -> TableVerification:
+        """Make the statements, run them if requested, and delete extra rows if requested."""
+        if self.repair is not None:
+            wrong = rows.where("kind in ('missing', 'different')")
+            leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS).collect()]
+            filters = conditions(self.layout, leads)
+            answer = attrs.evolve(answer, repair=statements(self.source, self.origin, self.table, filters))
+        if self.repair == "execute" and answer.repair:
+            with self.source.connect(writes=True) as connection:
+                for text in answer.repair:
+                    connection.execute(Sql((text.removesuffix(";"),)))
+        if self.deletes and answer.counts.get("extra"):
+            extra = rows.where("kind = 'extra'")
+            deleted = delete_extra(self.run, self.table, self.layout, extra, self.origin)
+            answer = attrs.evolve(answer, deleted=deleted)
+        return answer
+
+    def follow_up(
+        self, answer: TableVerification, comparison: Comparison, blank: TableVerification
+    ) -> TableVerification:
+        """Compare again after a repair, until the snapshot has arrived or the time is over."""
+        executed = self.repair == "execute" and bool(answer.repair)
+        if not executed and not answer.deleted:
+            return answer
+        end = time.monotonic() + (comparison.cut.lake_wait_s if executed else 0.0)
+        result = comparison.compare(blank)
+        while result.outcome != "equal" and time.monotonic() < end:
+            time.sleep(_POLL_S)
+            result = comparison.compare(blank)
+        note = f"{answer.differing:,} rows differed before the repair"
+        return attrs.evolve(
+            result,
+            repair=answer.repair,
+            deleted=answer.deleted,
+            note="; ".join(filter(None, (note, result.note))),
+        )
+
+
+def conditions(layout: Layout, leads: Sequence[str]) -> list[str]:
+    """Return conditions for exactly the rows whose first key column has one of the values."""
+    column = layout.source_range_column()
+    if layout.has_ranges:
+        terms = [_range(column, low, high) for low, high in ranges_of(sorted(map(int, leads)))]
+        return _batches(terms, " OR ")
+    values = [layout.database.literal(lead) for lead in sorted(leads)]
+    return [str(in_list(column, batch)) for batch in _split(values, MOST_CHARS - len(str(column)))]
+
+
+def ranges_of(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as closed ranges without gaps."""
+    if not numbers:
+        return []
+    breaks = [(a, b) for a, b in pairwise(numbers) if b > a + 1]
+    starts = [numbers[0], *(b for _, b in breaks)]
+    ends = [*(a for a, _ in breaks), numbers[-1]]
+    return list(zip(starts, ends, strict=True))
+
+
+def statements(source: Source, origin: Origin, table: TableConfig, filters: Sequence[str]) -> tuple[str, ...]:
+    """Return the statements that signal an incremental snapshot of the filtered rows."""
+    signal_table = source.settings.signal_table
+    if not signal_table:
+        problem = f"sources.{source.name}.signal_table is not set, so the connector cannot be signalled"
+        raise UsageError(problem, "Set it to the connector's signal.data.collection")
+    parts = {"database": origin.database, "schema": origin.schema, "table": origin.table}
+    name = ".".join(parts[part] for part in COLLECTION_PARTS[origin.dialect])
+    requests = [
+        SignalRequest(
+            kind="execute-snapshot", tables=(table.name,), condition=condition, collections=(name,),
+            prefix=origin.prefix,
+        )
+        for condition in filters
+    ]  # fmt: skip
+    return tuple(statement(make_signal([table], request, str(uuid4())), signal_table) for request in requests)
+
+
+def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame, origin: Origin) -> int:
+    """Delete rows that the source lacks, in a commit that says so; return their number.
+
+    A row goes only if it is still the version that was compared.  The delete has that version's position,
+    so that every newer change wins against it.
+    """
+    stored = run.lake.table(table)
+    with run.locked(table) as lock:
+        stored.refresh()
+        last = stored.checkpoint()
+        if last is None:
+            return 0
+        names = layout.key_names()
+        rows = stored.live_rows()
+        texts = [key.in_lake().alias(name) for key, name in zip(layout.keys, names, strict=True)]
+        keyed = rows.selectExpr("*", *map(str, texts), str(CHANGE.alias("t_v")))
+        chosen = keyed.join(extra.select(*names, "t_v"), [*names, "t_v"], "left_semi").select(*rows.columns)
+        deletes = chosen.withColumn(OP, F.lit(DELETE))
+        if DELETED in rows.columns:
+            deletes = deletes.withColumn(DELETED, F.lit(True))  # noqa: FBT003  a value
+        deletes = deletes.localCheckpoint()
+        count = deletes.count()
+        note = f"verify deleted {count} rows that its source {origin} does not have"
+        entry = attrs.evolve(
+            last, run_id=run.run_id, kind="repair", note=note, counters={"deleted": count}, schema_ids=(),
+            instant=None,
+        )  # fmt: skip
+        lock.check()
+        stored.commit(deletes, table, [key.name for key in layout.keys], "upsert", entry)
+        return count
+
+
+def _range(column: Sql, low: int, high: int) -> Sql:
+    if low == high:
+        return sql("{c} = {n}", c=column, n=low)
+    return sql("{c} BETWEEN {low} AND {high}", c=column, low=low, high=high)
+
+
+def _batches(terms: Sequence[Sql], separator: str) -> list[str]:
+    return [separator.join(map(str, batch)) for batch in _split(terms, MOST_CHARS)]
+
+
+def _split(terms: Sequence[Sql], chars: int) -> list[list[Sql]]:
+    """Split terms into batches of about as many characters."""
+    batches: list[list[Sql]] = []
+    used = 0
+    for term in terms:
+        used += len(str(term)) + 4
+        if not batches or used > chars:
+            batches.append([])
+            used = len(str(term))
+        batches[-1].append(term)
+    return batches

@@ -1,0 +1,21 @@
+-- One row for each planted fault: all rows are alike.
+create table inv.typed (
+    id int primary key, i2 int2, i4 int, i8 bigint, f4 real, f8 float8, num numeric, num2 numeric(12,2),
+    num10 numeric(38,10), num45 numeric(45,3), mon money, bo boolean, ch char(5), vc varchar(20), tx text,
+    em text, nu text, ci citext, "by" bytea, da date, ti time, ti3 time(3), tz timetz, ts timestamp,
+    ts3 timestamp(3), tstz timestamptz, iv interval, js json, jb jsonb, uu uuid, xm xml, ine inet,
+    b1 bit(1), b8 bit(8), vb varbit(12), r4 int4range, ta text[], la bigint[], na numeric(10,2)[],
+    en inv.mood, pt point, lt ltree, oi oid
+);
+insert into inv.typed select i, 7, 7, 9007199254740993, 1.5, 0.1, 123.456, 1234.50, 0.0000000001, 12.125, '$1.05',
+    true, 'ab', 'Ab', 'tail ', '', null, 'CiText', '\x00ff', '2024-02-29', '12:34:56.789012', '12:34:56.789',
+    '13:51:30.123789+02', '2024-02-29 12:34:56.789012', '2024-02-29 12:34:56.789', '2024-02-29 23:30:00+00',
+    'P1DT1S', '{"a": 1}', '{"a": 1}', '6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab', '<a/>', '192.168.0.1/24',
+    '1', '10101010', '110', '[1,10)', '{a,NULL,"n"}', '{1,2}', '{1.10}', 'ok', '(1.5,-2)', 'a.b', 7
+    from generate_series(1, 60) i;
+create table inv.texts (k text primary key, v int);
+insert into inv.texts values ('a', 1), ('B', 2), ('b', 3), ('ä', 4), ('Z', 5), ('aa', 6), ('a b', 7), (',n', 8), ('🙂', 9);
+create table inv.hidden (id int primary key, v text);
+insert into inv.hidden values (1, 'x');
+create role reader login;
+grant usage on schema inv to reader;

@@ -1,0 +1,87 @@
+"""The queries of a comparison, as text, for each database."""
+
+import attrs
+import pytest
+
+from ingest.typemap.sql import sql
+from ingest.verify.chunks import Ranges, chunk_count
+from ingest.verify.databases import DATABASES
+from ingest.verify.forms import Form
+from ingest.verify.layout import ComparedColumn, Layout, SourceTable
+from ingest.verify.repair import MOST_CHARS, conditions, ranges_of
+
+KEY_TYPES = {"postgres": "bigint", "mysql": "bigint(20)", "sqlserver": "bigint", "oracle": "NUMBER(18,0)"}
+TEXT_TYPES = {"postgres": "text", "mysql": "varchar(20)", "sqlserver": "varchar", "oracle": "VARCHAR2"}
+
+
+def layout(database: str, key_form: str = "integer") -> Layout:
+    """Return a table with a key and a text."""
+    key_type = (KEY_TYPES if key_form == "integer" else TEXT_TYPES)[database]
+    key = ComparedColumn("id", "id", key_type, Form(key_form))
+    value = ComparedColumn("name", "Na me", TEXT_TYPES[database], Form("text"))
+    table = SourceTable(("own", "t"), {"id": key_type, "Na me": TEXT_TYPES[database]})
+    return Layout(DATABASES[database], table, (key,), (value,), {})
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_each_database_has_whole_queries(database: str) -> None:
+    """No hole is left open, and every name is quoted."""
+    whole = attrs.evolve(layout(database), where="x > 1", sample_parts=100)
+    name = str(DATABASES[database].ident("Na me"))
+    for query in (
+        whole.chunk_query(sql("id >= 1")),
+        whole.bucket_query(8),
+        whole.rows_query(buckets=8),
+        whole.rows_query(with_columns=True),
+    ):
+        assert name in str(query)
+        assert "(x > 1)" in str(query)
+    assert str(whole.count_query()).startswith("select count(*) from")
+
+
+def test_the_query_of_a_chunk_sums_the_checksums_of_whole_rows() -> None:
+    """A text counts its octets, so that two columns never read as one."""
+    assert str(layout("postgres").chunk_query(sql('"id" < 5'))) == (
+        "select count(*), sum(q.n) from (select ('x' || left(md5(convert_to("
+        """coalesce("id"::text, 'n') || ',' || """
+        """coalesce(octet_length("Na me")::text || ':' || "Na me", 'n'), 'UTF8')), 14))"""
+        "::bit(56)::bigint as n "
+        """from "own"."t" where ("id" < 5)) q"""
+    )
+
+
+def test_a_number_is_cut_by_ranges_and_a_text_by_a_hash() -> None:
+    """The order of texts depends on the source's collation."""
+    assert layout("postgres").has_ranges
+    assert not layout("postgres", "text").has_ranges
+    assert "md5(convert_to(" in str(layout("postgres", "text").source_bucket(16))
+
+
+def test_ranges_cover_every_number_once() -> None:
+    """The first and the last one are open; a bound is in the upper range."""
+    ranges = Ranges((-5, 10))
+    texts = [str(ranges.condition(chunk, sql("k"))) for chunk in range(ranges.count)]
+    assert texts == ["k < -5", "k >= -5 and k < 10", "k >= 10"]
+    assert [ranges.find(number) for number in (-6, -5, 9, 10)] == [0, 1, 1, 2]
+    assert str(Ranges(()).condition(0, sql("k"))) == "1 = 1"
+    assert str(ranges.chunk_of(sql("k"))) == (
+        "if(k < cast(10 as bigint), if(k < cast(-5 as bigint), 0, 1), 2)"
+    )
+
+
+def test_chunks_follow_the_rows_up_to_a_bound() -> None:
+    """A table without rows has a chunk, too."""
+    assert [chunk_count(rows, 100) for rows in (0, 1, 100, 101, 10**9)] == [1, 1, 1, 2, 256]
+
+
+def test_a_repair_covers_exactly_the_keys() -> None:
+    """Whole numbers as ranges, texts as literals, each condition short enough for a signal."""
+    assert ranges_of([1, 2, 3, 7, 9, 10]) == [(1, 3), (7, 7), (9, 10)]
+    assert conditions(layout("postgres"), ["10", "2", "1", "9"]) == [
+        '"id" BETWEEN 1 AND 2 OR "id" BETWEEN 9 AND 10'
+    ]
+    assert conditions(layout("postgres", "text"), ["it's", "a"]) == ["\"id\" in ('a', 'it''s')"]
+    filters = conditions(layout("postgres"), [str(n) for n in range(0, 1000, 2)])
+    assert len(filters) > 1
+    assert max(map(len, filters)) <= MOST_CHARS + 20
+    assert " OR ".join(filters).count('"id"') == 500
