@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Final
 
 import attrs
@@ -16,7 +15,7 @@ from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
 from ingest.verify.jdbc import Connection
 from ingest.verify.layout import Layout
-from ingest.verify.looks import Looks, Part, held, verdict_is
+from ingest.verify.looks import Looks, Part, read_once, verdict_is
 from ingest.verify.result import Difference, TableVerification
 
 MOST_LOOKS: Final = 6
@@ -131,8 +130,8 @@ class Comparison:
         if self.layout.mode == "full":
             rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
             answer = attrs.evolve(answer, source_rows=self._count(), table_rows=rows)
-        with ExitStack() as stack, self.looks.source.errors():
-            pending, count = stack.enter_context(held(self.looks.differing(part)))
+        with self.looks.source.errors():
+            pending, count = read_once(self.looks.differing(part))
             if not count or self.cut.following == "as-is":
                 return self._answer(answer, pending if count else None, 0)
             confirmed: list[DataFrame] = []
@@ -144,7 +143,7 @@ class Comparison:
                     answer = attrs.evolve(answer, note=passed.problem)
                     break
                 self.looks.stored.refresh()
-                seen, _ = stack.enter_context(held(self.looks.again(pending)))
+                seen, _ = read_once(self.looks.again(pending))
                 confirmed.append(verdict_is(seen, "confirmed"))
                 pending = verdict_is(seen, None)
                 count = pending.count()
@@ -163,15 +162,15 @@ class Comparison:
         if not counts:
             return answer
         self.note(f"comparing the columns of {sum(counts.values()):,} rows")
-        with held(self.looks.columns_of(rows.withColumn("kind", F.expr(_DIFFERENCE)))) as (detailed, _):
-            options = self.options
-            answer = attrs.evolve(
-                answer,
-                counts=counts,
-                columns=count_columns(self.layout, detailed),
-                rows=first_rows(self.layout, detailed, options.first, shows_values=options.shows_values),
-            )
-            return options.handle(detailed, answer)
+        options = self.options
+        detailed, _ = read_once(self.looks.columns_of(rows.withColumn("kind", F.expr(_DIFFERENCE))))
+        answer = attrs.evolve(
+            answer,
+            counts=counts,
+            columns=count_columns(self.layout, detailed),
+            rows=first_rows(self.layout, detailed, options.first, shows_values=options.shows_values),
+        )
+        return options.handle(detailed, answer)
 
 
 _MOVING: Final = "rows came and went while they were counted"

@@ -1,11 +1,8 @@
 """Looks at rows on both sides: those that differ, and whether they still do when nothing changed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import attrs
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -115,14 +112,14 @@ def _by_key(rows: DataFrame, layout: Layout, side: str) -> DataFrame:
     return rows.groupBy(*names).agg(*numbers, F.count(F.lit(1)).alias(f"{side}_n"))
 
 
-@contextmanager
-def held(rows: DataFrame) -> Iterator[tuple[DataFrame, int]]:
-    """Keep rows, read once, and give them with their number."""
-    stored = rows.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield stored, stored.count()
-    finally:
-        stored.unpersist()
+def read_once(rows: DataFrame) -> tuple[DataFrame, int]:
+    """Read rows once, and return them with their number.
+
+    Cut the plan: each look uses the rows of the one before several times, and cached rows keep their plan,
+    which Spark would analyse again, several times larger with every look.
+    """
+    cut = rows.localCheckpoint()
+    return cut, cut.count()
 
 
 def verdict_is(rows: DataFrame, verdict: str | None) -> DataFrame:
