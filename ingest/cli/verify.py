@@ -152,13 +152,14 @@ def verify(
 
     Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
     """
-    claim_stdout()
     plain = (Modes(), Extent(), Repairing(), None)
     by_files.check(is_plain=(modes, extent, repairing, report) == plain)
     if by_files.files:
+        claim_stdout()
         with deployment.open() as session:
             return verify_by_files(session, tables, by_files, as_json=json)
     request = _request(modes, extent, repairing)
+    claim_stdout()
     with (
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
