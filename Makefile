@@ -88,7 +88,7 @@ clean: ## remove build results, but not downloads
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check docs format golden unit test test-live test-places test-release torture
+.PHONY: check docs format golden unit test test-live test-places test-release test-browser torture
 check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -134,6 +134,17 @@ test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium;
 
 test-places: setup jars/places/.stamp ## run against an S3 server; downloads 340 MB of jars
 	$(BIN)/pytest -m places tests/places
+
+# axe-core, only for test-browser: one file of a package of npm, compared with its checksum.
+build/browser/axe.min.js: tests/browser/axe.txt
+	@echo "build/browser: unpacking axe-core $$(cut -d' ' -f1 $<) ..."
+	@rm -rf build/browser && mkdir -p build/browser
+	@cd build/browser && npm pack --silent axe-core@$$(cut -d' ' -f1 ../../$<) >/dev/null
+	@cd build/browser && echo "$$(cut -d' ' -f2 ../../$<)  $$(ls *.tgz)" | sha512sum --check --quiet
+	@cd build/browser && tar xzf *.tgz --strip-components=1 package/axe.min.js && touch axe.min.js
+
+test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report in Chromium; needs Debian's chromium and npm
+	$(BIN)/pytest -m browser tests/browser
 
 test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them
 	@rm -rf dist && mkdir dist

@@ -60,7 +60,8 @@ def remedies(overview: TableOverview, bound: Bound | None = None) -> tuple[Remed
         return (Remedy("The table file cannot be read: correct it.", ("ingest plan",)),)
     if status.error is not None:
         named = tuple(command.replace("TABLE", name) for command in _COMMAND.findall(str(status.error)))
-        steps.append(Remedy(str(status.error), tuple(dict.fromkeys((*named, f"ingest plan {name}")))))
+        check = "ingest doctor" if isinstance(status.error, RetryableError) else f"ingest plan {name}"
+        steps.append(Remedy(str(status.error), tuple(dict.fromkeys((*named, check)))))
     if not overview.is_clear:
         reason = "The files do not tell the state of this table: Hudi's own classes say what is wrong."
         steps.append(Remedy(reason, (f"ingest status {name}",)))

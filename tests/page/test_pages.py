@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest import Session
-from ingest.cli.app import call
+from ingest.cli.app import COMMANDS, call
 from ingest.compile.diff import SchemaChange
 from ingest.errors import LakeError, UsageError
 from ingest.hudi.ledger import LedgerEntry
@@ -140,6 +140,15 @@ def test_a_damaged_table_shows_the_rest_and_its_reason(site: Path) -> None:
     assert "1,002" in text
     assert "cannot be read" in text
     assert "ingest status damaged" in text
+
+
+def test_every_command_on_a_page_is_one_of_ours(site: Path) -> None:
+    """A reader types it as it is."""
+    commands = {
+        code.text for file in pages(site) for code in page(file).all("code") if "ingest " in code.text
+    }
+    assert {command.split()[1] for command in commands} <= {name for name, *_ in COMMANDS}
+    assert "ingest plan changed" in commands
 
 
 def test_hostile_texts_stay_text(site: Path) -> None:

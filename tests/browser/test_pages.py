@@ -1,0 +1,110 @@
+"""The pages of `ingest report` in Chromium: they render, fit, answer to the keyboard and to axe."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ingest import Session
+from ingest.operations.overview import LakeOverview
+from ingest.page.render import Site
+from ingest.page.write import write_pages
+from tests.browser.chromium import Page, chromium
+from tests.page.lake import HOSTILE, make_lake
+from tests.page.test_pages import overview
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / "build" / "browser" / "axe.min.js"
+NAMES = ("index.html", "table/customers.html", "table/hostile.html", "table/damaged.html", "any/index.html",
+         "any/table/t.html")  # fmt: skip
+WIDTHS = (400, 1280)
+FOCUSABLE = "a[href], summary, [tabindex='0']"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the pages of the lake in trouble, and in `any/` pages with markup in every text."""
+    deployment = make_lake(tmp_path_factory.mktemp("site") / "deployment")
+    folder = deployment.root / "pages"
+    with Session.open(deployment.root / "ingest.toml") as session:
+        session.report_html(folder)
+    text = HOSTILE + "y" * 10_000
+    write_pages(
+        folder / "any",
+        LakeOverview((overview(text),), (text,)),
+        Site(text, text, datetime.now(UTC), ()),
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """Open one tab for all tests."""
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser.open()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_fits_and_is_quiet(site: Path, tab: Page, name: str, width: int) -> None:
+    """No console message, no request but the page, nothing beyond the width, nothing run."""
+    tab.show(site / name, width=width)
+
+    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run("[...document.querySelectorAll('h1')].every(h => h.getBoundingClientRect().height > 0)")
+    assert tab.console == []
+    assert tab.requests == [(site / name).as_uri()]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", NAMES)
+def test_axe_finds_nothing_serious(site: Path, tab: Page, name: str, width: int, dark: bool) -> None:  # noqa: FBT001
+    """Contrast, names, roles, headings, tables: in both colour schemes, with all details open."""
+    tab.show(site / name, width=width, dark=dark)
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    tab.run(AXE.read_text())
+    violations, passes = tab.run(
+        "axe.run().then(r => [r.violations.flatMap(v => v.nodes.map(n => "
+        "[v.id, n.target.join(' '), n.failureSummary.slice(0, 300)])), r.passes.map(p => p.id)])"
+    )
+
+    assert violations == []
+    assert {"color-contrast", "document-title", "scrollable-region-focusable"} & set(passes)
+
+
+@pytest.mark.parametrize("name", ["index.html", "table/customers.html"])
+def test_the_keyboard_reaches_everything(site: Path, tab: Page, name: str) -> None:
+    """Tab visits every link, detail and table that scrolls, in their order, and shows where it is."""
+    tab.show(site / name, width=1280)
+    count = tab.run(
+        f"window.all = [...document.querySelectorAll(`{FOCUSABLE}`)].filter(e => e.checkVisibility());"
+        "all.length"
+    )
+    visited = []
+    for _ in range(count):
+        tab.press("Tab")
+        visited.append(tab.run("all.indexOf(document.activeElement)"))
+        assert tab.run("getComputedStyle(document.activeElement).outlineStyle") != "none"
+
+    assert visited == list(range(count))
+    assert count > 5
+
+
+def test_the_first_tab_skips_to_the_content(site: Path, tab: Page) -> None:
+    """For those who come back to look at the tables."""
+    tab.show(site / "index.html", width=1280)
+    tab.press("Tab")
+    tab.press("Enter")
+    assert tab.run("location.hash") == "#content"
+
+
+def test_both_colour_schemes_are_used(site: Path, tab: Page) -> None:
+    """As the reader's system says."""
+    grounds = []
+    for dark in (False, True):
+        tab.show(site / "index.html", width=1280, dark=dark)
+        grounds.append(tab.run("getComputedStyle(document.body).backgroundColor"))
+    assert grounds == ["rgb(247, 247, 245)", "rgb(16, 18, 21)"]
