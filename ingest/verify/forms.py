@@ -46,6 +46,7 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
         ),
         "date": sql("cast({c} as string)"),
         "timestamp": sql("cast({c} as string)"),
+        "timestamp3": sql("cast({c} as string)"),
         "instant": sql("cast({c} as string)"),
         "clock3": sql("{c}"),
         "clock6": sql("{c}"),
@@ -68,6 +69,14 @@ _BY_SEMANTIC: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
                 ("io.debezium.time", "NanoTime", "clock9"),
             )
             for spark_type, form in (("string", clock), ("bigint", "clock_micros"))
+        },
+        **{
+            (semantic, "timestamp_ntz"): "timestamp3"
+            for semantic in (
+                "io.debezium.time.Timestamp",
+                "org.apache.kafka.connect.data.Timestamp",
+                "timestamp-millis",
+            )
         },
         ("time-millis", "string"): "clock3",
         ("time-millis", "bigint"): "clock_micros",

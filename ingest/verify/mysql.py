@@ -5,6 +5,9 @@ from ingest.verify.database import Database
 
 _BEYOND = "case when {c} >= '0001-01-01' then {text} end"  # zero dates arrive as null
 _FRACTION = sql("trim(trailing '.' from trim(trailing '0' from date_format({c}, '%Y-%m-%d %H:%i:%s.%f')))")
+_MILLIS = sql(
+    "trim(trailing '.' from trim(trailing '0' from left(date_format({c}, '%Y-%m-%d %H:%i:%s.%f'), 23)))"
+)
 _UTF8 = sql("convert({c} using utf8mb4)")
 
 MYSQL = Database(
@@ -52,6 +55,7 @@ MYSQL = Database(
         "binary": ((r"(var)?binary.*|(tiny|medium|long)?blob.*", sql("lower(hex({c}))")),),
         "date": (("date", sql(_BEYOND, text=sql("date_format({c}, '%Y-%m-%d')"))),),
         "timestamp": ((r"datetime.*", sql(_BEYOND, text=_FRACTION)),),
+        "timestamp3": ((r"datetime.*", sql(_BEYOND, text=_MILLIS)),),
         "instant": ((r"timestamp.*", sql(_BEYOND, text=_FRACTION)),),
         "clock6": ((r"time(\(\d\))?", sql("time_format(cast({c} as time(6)), '%T.%f')")),),
         "clock3": ((r"time(\(\d\))?", sql("left(time_format(cast({c} as time(6)), '%T.%f'), 12)")),),

@@ -29,6 +29,13 @@ ORACLE = Database(
         "number": (("NUMBER", _NUMBER),),
         "text": (("N?VARCHAR2|N?CHAR", sql("to_char({c})")),),
         "binary": (("RAW", sql("lower(rawtohex({c}))")),),
+        "timestamp3": (
+            ("DATE", sql("to_char({c}, 'YYYY-MM-DD HH24:MI:SS')")),
+            (
+                r"TIMESTAMP\([0-3]\)",
+                sql("rtrim(rtrim(to_char({c}, 'YYYY-MM-DD HH24:MI:SS.FF3'), '0'), '.')"),
+            ),
+        ),
         "timestamp": (
             ("DATE", sql("to_char({c}, 'YYYY-MM-DD HH24:MI:SS')")),
             (

@@ -87,6 +87,12 @@ POSTGRES = Database(
         ),
         "date": (("date", sql(_IN_YEARS, text=sql("{c}::text"))),),
         "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}::text"))),),
+        "timestamp3": (
+            (
+                r"timestamp(\(\d\))? without time zone",
+                sql(_IN_YEARS, text=sql("date_trunc('milliseconds', {c})::text")),
+            ),
+        ),
         "instant": (
             (
                 r"timestamp(\(\d\))? with time zone",
