@@ -9,7 +9,7 @@ MVN := mvn -q -B -f jars/pom.xml
 MVN_JVM := mvn -q -B -f jvm/pom.xml
 
 ##@ Set-up
-.PHONY: help setup jars functions jvm-check lock clean
+.PHONY: help setup jars functions jvm-check lock pins clean
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -82,6 +82,9 @@ lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
+
+pins: jars/lib/.stamp ## rewrite the checksums of the jars that an installed package fetches
+	$(BIN)/python .ci/pins.py
 
 clean: ## remove build results, but not downloads
 	rm -rf .ingest .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist jars/.target jvm/target

@@ -1,22 +1,21 @@
 """The JVM artifacts: built and fetched by `make setup` in a checkout, fetched at first use once installed.
 
-The jar of our own functions is part of the wheel. Maven fetches all other artifacts that `jars/pom.xml` pins.
+The jar of our own functions is part of the wheel.  The jars of a Spark job come by HTTPS (`ingest.jars`), the
+broker and the registry by Maven.
 """
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import attrs
 
-from ingest.errors import LocalServerError, UsageError
+from ingest.errors import LocalServerError
+from ingest.jars.folder import JarFolder, lock_folder
 
 HERE: Final = Path(__file__).parent
 STAMP: Final = ".stamp"
@@ -39,7 +38,7 @@ class Artifacts:
         """Return a complete folder of artifacts; Maven fills it if it is missing."""
         folder = self.root / name
         if not (folder / STAMP).exists():
-            with self._locked():
+            with lock_folder(self.root):
                 if not (folder / STAMP).exists():
                     _fill(self, name, profile)
         return folder
@@ -57,20 +56,18 @@ class Artifacts:
             raise LocalServerError("jars", f"{self.functions_jar} is older than its sources", todo=_TODO)
         return self.functions_jar
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Let one process at a time write here; raises UsageError if it cannot be written."""
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            lock = (self.root / ".lock").open("w")
-        except OSError as error:
-            raise UsageError(
-                f"the folder for jars, {self.root}, is not writable: {error.strerror}: {error.filename}",
-                "Set XDG_CACHE_HOME to a writable folder, or [spark] jars to a folder that holds the jars",
-            ) from None
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+    def pinned(self) -> JarFolder:
+        """Return the folder of the pinned jars, complete or not."""
+        return JarFolder(self.root / "lib")
+
+    def spark_jars(self, repository: str) -> tuple[Path, ...]:
+        """List the jars of a Spark job; those of a checkout are Maven's, and follow its pom."""
+        if self.sources is not None:
+            pinned = tuple(self.folder("lib", "spark").glob("*.jar"))
+        else:
+            self.pinned().complete(repository)
+            pinned = self.pinned().paths()
+        return tuple(sorted({*pinned, self.functions()}))
 
 
 _TODO: Final = "Run `make functions`"
@@ -93,11 +90,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hudi-cdc-ingest"
 
 
-def spark_jars() -> tuple[Path, ...]:
-    """List the jars that a Spark job needs, including the jar of our own functions."""
-    artifacts = find_artifacts()
-    pinned = artifacts.folder("lib", "spark").glob("*.jar")
-    return tuple(sorted({*pinned, artifacts.functions()}))
+def spark_jars(repository: str = "") -> tuple[Path, ...]:
+    """List the jars that a Spark job needs, including the jar of our own functions.
+
+    Missing jars are fetched from `repository`; by default from `INGEST_SPARK_REPOSITORY`, Maven's mirror or
+    the repository of Spark's own resolver.
+    """
+    return find_artifacts().spark_jars(repository)
 
 
 def broker_classpath() -> Path:

@@ -10,6 +10,9 @@ import pytest
 
 from ingest.artifacts import Artifacts, find_artifacts, spark_jars
 from ingest.errors import LocalServerError, UsageError
+from ingest.jars.pins import read_pins
+from tests.jars.mirror import serve
+from tests.programs import programs_without
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,7 +62,7 @@ def test_an_unwritable_cache_is_named_with_the_remedy(tmp_path: Path) -> None:
 
 @pytest.mark.servers
 def test_maven_fills_a_cache_from_the_pom_only(tmp_path: Path) -> None:
-    """An installed package does so on its first start: the pom in site-packages, the jars in a cache."""
+    """An installed package gets its broker so: the pom in site-packages, the jars in a cache."""
     pom = tmp_path / "site-packages" / "pom.xml"
     pom.parent.mkdir()
     pom.write_text(find_artifacts().pom.read_text())
@@ -115,33 +118,22 @@ def test_an_installed_wheel_needs_neither_a_compiler_nor_maven(tmp_path: Path) -
     assert not [name for name in names if name.endswith(".java")]
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
-    environment = {
-        "PYTHONPATH": str(site),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "PATH": os.environ["PATH"],
-    }
-    fetch = [sys.executable, "-c", "from ingest.artifacts import spark_jars; spark_jars()"]
-    subprocess.run(fetch, env=environment, cwd=tmp_path, check=True)
-
-    environment["PATH"] = str(_programs_without(tmp_path / "bin", {"javac", "mvn"}))
     start = [sys.executable, "-c", STARTED_FROM_A_WHEEL]
-    process = subprocess.run(
-        start, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True
-    )
+    lib = find_artifacts().folder("lib", "spark")
+    with serve({jar.repository_path: lib / jar.file for jar in read_pins()}) as mirror:
+        environment = {
+            "PYTHONPATH": str(site),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "PATH": str(programs_without(tmp_path / "bin", {"javac", "mvn"})),
+            "INGEST_SPARK_REPOSITORY": mirror.url,
+        }
+        process = subprocess.run(
+            start, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True
+        )
 
     assert f"package: {site}" in process.stdout, process.stderr
     assert "key: 1" in process.stdout
-
-
-def _programs_without(folder: Path, unwanted: set[str]) -> Path:
-    """Return a folder that has all programs of PATH except some."""
-    folder.mkdir()
-    for path in reversed(os.environ["PATH"].split(os.pathsep)):
-        for program in Path(path).iterdir() if Path(path).is_dir() else ():
-            if program.name not in unwanted:
-                (folder / program.name).unlink(missing_ok=True)
-                (folder / program.name).symlink_to(program)
-    return folder
+    assert f"ingest: fetching 6 jars, 86.6 MB, from {mirror.url} into {tmp_path}" in process.stderr
 
 
 def _artifacts(folder: Path, root: Path | None = None) -> Artifacts:

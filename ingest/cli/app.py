@@ -28,6 +28,7 @@ COMMANDS: Final = (
     ("init", 1, "Write a settings file, and examine it."),
     ("doctor", 1, "Examine the deployment: settings, Java, jars, lake, registry, broker."),
     ("completion", 7, "Print a script that completes commands, options and table names in a shell."),
+    ("jars", 6, "Fetch or list the pinned jars of a Spark job."),
     ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),
 )
 READER_GONE: Final = 141

@@ -6,6 +6,7 @@ values allowed and the remedy.  Fields are positional, so that errors pickle.
 """
 
 from ingest.errors.base import DOCTOR, IngestError, PermanentError, RetryableError, UserError
+from ingest.errors.jars import JarError, RepositoryUnreachableError
 from ingest.errors.kafka import (
     BrokerRefusedError,
     BrokerUnreachableError,
@@ -51,6 +52,7 @@ __all__ = [
     "EvolutionError",
     "FixtureError",
     "IngestError",
+    "JarError",
     "JvmEndedError",
     "JvmMemoryError",
     "JvmZoneError",
@@ -62,6 +64,7 @@ __all__ = [
     "PermanentError",
     "RegistryRefusedError",
     "RegistryUnreachableError",
+    "RepositoryUnreachableError",
     "RetryableError",
     "SchemaError",
     "SchemaNotFoundError",

@@ -169,6 +169,15 @@ class SparkSettings:
     jars: Path | None = attrs.field(
         default=None, metadata={"help": "Folder of jars that replaces the ones that `ingest` brings."}
     )
+    repository: str = attrs.field(
+        default="",
+        repr=_masked,
+        metadata={
+            "help": "Base address of the Maven repository that `ingest jars fetch`, and the first start, get "
+            "the pinned jars from; `https://USER:PASSWORD@HOST/PATH` to log in. Empty: the mirror of the "
+            "central repository in `~/.m2/settings.xml`, else the repository of Spark's own `--packages`."
+        },
+    )
     class_archive: bool = attrs.field(
         default=True,
         metadata={

@@ -123,7 +123,11 @@ class Driver:
         if spark_session.submitted():
             return ()
         folder = self.settings.spark.jars
-        return spark_jars() if folder is None else tuple(sorted(folder.glob("*.jar")))
+        return (
+            spark_jars(self.settings.spark.repository)
+            if folder is None
+            else tuple(sorted(folder.glob("*.jar")))
+        )
 
     @cached_property
     def _class_archive(self) -> "class_archive.ClassArchive | None":

@@ -27,7 +27,7 @@ COMMANDS = (
     ["rejects", "show"], ["rejects", "replay"], ["rejects", "purge"],
     ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
     ["local", "up"], ["local", "down"], ["local", "status"], ["local", "load"],
-    ["completion"], ["doctor"], ["init"],
+    ["completion"], ["doctor"], ["init"], ["jars", "fetch"], ["jars", "list"],
 )  # fmt: skip
 COLUMNS = {"id": "int", "v": nullable("string")}
 REPORT_KEYS = {"run_id", "started_at", "finished_at", "outcome", "tables"}
