@@ -36,9 +36,9 @@ class JarFolder:
 
     def complete(self, repository: str = "") -> None:
         """Fetch the jars that are missing or have another size, with a line on standard error."""
-        if self._incomplete():
+        if self.incomplete():
             with lock_folder(self.path):
-                if jars := self._incomplete():
+                if jars := self.incomplete():
                     self._fetch(jars, find_repository(repository), lambda _: None)
 
     def fetch(self, repository: str, show: Show) -> tuple[PinnedJar, ...]:
@@ -51,7 +51,8 @@ class JarFolder:
                 self._fetch(jars, find_repository(repository), show)
             return jars
 
-    def _incomplete(self) -> tuple[PinnedJar, ...]:
+    def incomplete(self) -> tuple[PinnedJar, ...]:
+        """List the jars that are missing or have another size."""
         return tuple(jar for jar in self.jars if not jar.has_size_of(self.path / jar.file))
 
     def _different(self) -> tuple[PinnedJar, ...]:

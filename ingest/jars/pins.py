@@ -25,6 +25,11 @@ class PinnedJar:
         return f"{name}-{version}.jar"
 
     @property
+    def version(self) -> str:
+        """The version of the artifact."""
+        return self.coordinate.rpartition(":")[2]
+
+    @property
     def repository_path(self) -> str:
         """The path in a Maven repository."""
         group, name, version = self.coordinate.split(":")

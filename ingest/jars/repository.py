@@ -87,6 +87,7 @@ def _mirrors(settings: Path) -> Iterator[str]:
 
 def _ivy_jars() -> Iterator[Path]:
     spec = find_spec("pyspark")
-    homes = [os.environ.get("SPARK_HOME"), spec and spec.origin and str(Path(spec.origin).parent)]
-    for home in filter(None, homes):
-        yield from sorted(Path(home, "jars").glob("ivy-*.jar"))
+    homes = [Path(os.environ["SPARK_HOME"])] if os.environ.get("SPARK_HOME") else []
+    homes += [Path(spec.origin).parent] if spec and spec.origin else []
+    for home in homes:
+        yield from sorted((home / "jars").glob("ivy-*.jar"))

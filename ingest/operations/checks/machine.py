@@ -10,7 +10,9 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Final
 
-from ingest.artifacts import STAMP, cache_folder, find_artifacts
+from ingest.artifacts import Artifacts, cache_folder, find_artifacts
+from ingest.jars.pins import megabytes
+from ingest.jars.repository import find_repository
 from ingest.jdk import NEWEST, OLDEST, TESTED, find_java
 from ingest.operations.checks.finding import Finding, Level
 from ingest.settings import Settings
@@ -64,29 +66,32 @@ def check_jars(settings: Settings) -> Iterator[Finding]:
     """Look for the jars that a run loads, without a download."""
     folder = settings.spark.jars
     if folder is None:
-        yield from _pinned_jars()
+        yield from check_pinned_jars(find_artifacts(), settings.spark.repository)
         return
     names = [path.name for path in folder.glob("*.jar")]
     missing = [jar for jar in _JARS if not any(name.startswith(jar) for name in names)]
     if missing:
-        todo = "Copy them there, or remove [spark] jars: ingest then fetches its own"
+        todo = f"Run `ingest jars fetch --to {folder}`, or remove [spark] jars"
         yield Finding("jars", "problem", f"{folder} lacks {', '.join(missing)}", todo)
     else:
         yield Finding("jars", "ok", f"{len(names)} in {folder} ([spark] jars)")
 
 
-def _pinned_jars() -> Iterator[Finding]:
-    artifacts = find_artifacts()
+def check_pinned_jars(artifacts: Artifacts, repository: str) -> Iterator[Finding]:
+    """Look for the jars of a checkout, or those that an installed package has fetched."""
     artifacts.functions()
-    folder = artifacts.root / "lib"
-    if (folder / STAMP).exists():
-        hudi = next((path.stem.rpartition("-")[2] for path in folder.glob("hudi-*.jar")), "unknown")
-        yield Finding("jars", "ok", f"in {folder}, with Hudi {hudi}")
-    elif shutil.which("mvn") is None:
-        todo = "Install Maven, or set [spark] jars to a folder that holds the jars"
-        yield Finding("jars", "problem", "not fetched yet, and `mvn` is not on PATH", todo)
+    folder = artifacts.pinned()
+    missing = folder.incomplete()
+    if not missing:
+        hudi = next(jar.version for jar in folder.jars if jar.file.startswith("hudi-"))
+        yield Finding("jars", "ok", f"in {folder.path}, with Hudi {hudi}")
+    elif artifacts.sources is not None:
+        yield Finding("jars", "problem", f"{folder.path} lacks {missing[0].file}", "Run `make jars`")
     else:
-        yield Finding("jars", "warning", f"not fetched yet: the first run fetches them to {folder}")
+        size = megabytes(sum(jar.size for jar in missing))
+        source = find_repository(repository).shown
+        text = f"{len(missing)} are not fetched yet: the first run gets {size} from {source}"
+        yield Finding("jars", "warning", text, "Run `ingest jars fetch`")
 
 
 def check_memory(settings: Settings) -> Iterator[Finding]:
