@@ -146,8 +146,8 @@ build/browser/axe.min.js: tests/browser/axe.txt
 	@cd build/browser && echo "$$(cut -d' ' -f2 ../../$<)  $$(ls *.tgz)" | sha512sum --check --quiet
 	@cd build/browser && tar xzf *.tgz --strip-components=1 package/axe.min.js && touch axe.min.js
 
-test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report in Chromium; needs Debian's chromium and npm
-	$(BIN)/pytest -m browser tests/browser
+test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report and of docs/ in Chromium; needs Debian's chromium and npm
+	$(BIN)/pytest -m browser tests/browser tests/docs
 
 test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them
 	@rm -rf dist && mkdir dist
