@@ -257,7 +257,7 @@ def structure(text: str) -> list[list[str]]:
 
 
 SHORT_TEXTS = st.text(
-    st.characters() | st.sampled_from("<>&\"'`={}%\x1b\x00\u202e\ud800 "), min_size=1, max_size=60
+    st.characters() | st.sampled_from("<>&\"'`={}%\x1b\x00\u202e\ud800 "), min_size=1, max_size=9
 )
 
 
