@@ -34,7 +34,7 @@ def check_registry(
         yield Finding("registry", "skipped", "is not set, and the tables do not need it")
         return
     present = registry.subjects()
-    yield Finding("registry", "ok", f"{registry.url}: {len(present):,} subjects can be listed")
+    yield Finding("registry", "ok", f"{registry.url}: {counted(len(present), 'subject')} listed")
     missing = [name for name in subjects if name not in present]
     if missing:
         todo = "Register them, or correct [subjects] in the table files: `ingest plan` names each table"
@@ -53,7 +53,9 @@ def _levels(registry: Registry, subjects: Sequence[Subject]) -> Iterator[Finding
             levels.setdefault(registry.compatibility(name), []).append(name)
         except SchemaNotFoundError:
             continue
-    text = ", ".join(f"{level} ({len(names)})" for level, names in sorted(levels.items()))
+    text = ", ".join(
+        f"{level} for {counted(len(names), 'subject')}" for level, names in sorted(levels.items())
+    )
     if "NONE" in levels:
         todo = "Set BACKWARD, or let [evolution] in the table files stop a change that does not fit"
         text = f"{text}: nothing checks new versions of {first_few(levels['NONE'])}"
@@ -90,7 +92,7 @@ class BrokerCheck:
     def _reachable(self) -> Iterator[Finding]:
         kafka = self.settings.kafka
         count = len(list_topics(kafka))
-        yield Finding("broker", "ok", f"{kafka.bootstrap_servers}: {count:,} topics can be listed")
+        yield Finding("broker", "ok", f"{kafka.bootstrap_servers}: {counted(count, 'topic')} listed")
 
     def _retention(self, marks: Watermarks) -> Iterator[Finding]:
         """Compare the age of each table's oldest unread message with the retention of its topic."""
@@ -140,3 +142,8 @@ def _span(seconds: float) -> str:
     return next(
         (f"{seconds / size:.1f} {unit}" for size, unit in sizes if seconds >= size), f"{seconds:.0f} s"
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
