@@ -61,14 +61,14 @@ class Work:
 
     def text(self) -> str:
         """Return the step with its progress: messages of those to read, or tasks of the stages at work."""
-        if isinstance(self.step, Reading) and self._is_reading:
-            if not self.read:
-                return self.step
+        is_reading = isinstance(self.step, Reading) and self._is_reading
+        if isinstance(self.step, Reading) and is_reading and self.read:
             share = min(1.0, self.read / self.step.total)
             return f"reading {self.read:,} of {self.step.total:,} ({share:.0%})".replace("%", " %")
         tasks = sum(stage.tasks for stage in self.stages)
         done = f" ({sum(stage.done for stage in self.stages):,} of {tasks:,} tasks)" if tasks > 1 else ""
-        step = f"ordering {self.read:,} messages" if isinstance(self.step, Reading) else self.step
+        is_ordering = isinstance(self.step, Reading) and not is_reading
+        step = f"ordering {f'{self.read:,}' if self.read else 'the'} messages" if is_ordering else self.step
         return f"{step}{done}"
 
     def seconds_left(self) -> float | None:

@@ -6,6 +6,7 @@ import pickle
 import time
 from collections.abc import Mapping, Sequence
 
+import attrs
 import pytest
 
 from ingest.cli.display import lines_of
@@ -77,6 +78,8 @@ def test_a_table_that_reads_shows_messages_share_time_and_time_left() -> None:
     steps.begin("orders", Reading(314_459))
 
     assert shown(steps, 2) == "orders  reading 314,459 offsets  0:02"
+    unmeasured = attrs.evolve(READING, records=0)
+    assert shown(steps, 3, unmeasured) == "orders  reading 314,459 offsets (1 of 4 tasks)  0:03"
     assert shown(steps, 4, READING) == "orders  reading 120,000 of 314,459 (38 %)  0:04"
     assert shown(steps, 42, READING) == "orders  reading 120,000 of 314,459 (38 %)  0:42, about 1:08 left"
     assert shown(steps, 100, Stage(7, 4, 4, 314_459)) == (

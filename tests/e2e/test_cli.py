@@ -127,8 +127,8 @@ def test_a_usage_error_is_one_line(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[registry]\nurll = 'x'\n", "ingest.toml: registry.urll: "),
-        ("[run]\nparallel_tables = 'x'\n", "ingest.toml: run.parallel_tables: "),
+        ("[registry]\nurll = 'x'\n", "ingest.toml:2: registry.urll: "),
+        ("[run]\nparallel_tables = 'x'\n", "ingest.toml:2: run.parallel_tables: "),
         ("[", "ingest.toml: not TOML"),
     ],
 )
@@ -142,15 +142,16 @@ def test_wrong_settings_are_named_by_file_and_key(
     assert words in capsys.readouterr().err
 
 
-def test_a_wrong_table_file_is_named_with_its_key(ingest: Shell) -> None:
+def test_a_wrong_table_file_is_named_with_its_keys(ingest: Shell) -> None:
     """A run stops before Spark starts: exit code 2."""
     (ingest.folder / "tables").mkdir()
     (ingest.folder / "tables" / "t.toml").write_text('table = "t"\ntopic = "t"\ncolour = 1\n')
 
     done = ingest("run", code=2)
 
-    assert "tables/t.toml: colour: unknown key" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert "tables/t.toml: dialect: is missing" in done.stderr
+    assert "tables/t.toml:3: colour: unknown key" in done.stderr
+    assert done.stderr.count("\n") == 2
 
 
 def test_a_traceback_needs_debug(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
