@@ -10,6 +10,7 @@ from collections.abc import Callable
 import airflow_parse
 import attrs
 import decoding
+import small
 import whole
 import wide
 
@@ -52,6 +53,14 @@ BENCHES = {
     "idle": Bench(
         whole.idle_seconds, "< 3 s", lambda x: x < 3,
         "seconds of a run that finds nothing new in 50 tables, session up",
+    ),
+    "warm": Bench(
+        small.warm_cpu_seconds, "< 1.5 s", lambda x: x < 1.5,
+        "CPU seconds of a commit of 1,000 changes over 10,000 rows, session up",
+    ),
+    "fifty": Bench(
+        small.fifty_seconds, "< 60 s", lambda x: x < 60,
+        "seconds of a run of 50 tables with 1,000 changes each, session up",
     ),
     "million": Bench(
         whole.million_events, "= 1", lambda x: x == 1,

@@ -43,12 +43,12 @@ PARTITIONS = 2
 
 def rows_against_upsert() -> float:
     """Return upsert time / run time for 200,000 events of 31 columns, each a row of its own."""
-    return _run_against_upsert(lambda root: _produce(root, [TOPIC], events=200_000, keys=200_000, columns=31))
+    return _run_against_upsert(lambda root: produce(root, [TOPIC], events=200_000, keys=200_000, columns=31))
 
 
 def changes_against_upsert() -> float:
     """Return the same for changes of 60,000 keys: the upsert's rows are a quarter of the events."""
-    return _run_against_upsert(lambda root: _produce(root, [TOPIC], events=200_000, keys=60_000, columns=31))
+    return _run_against_upsert(lambda root: produce(root, [TOPIC], events=200_000, keys=60_000, columns=31))
 
 
 def postgres_against_upsert() -> float:
@@ -63,7 +63,7 @@ def mongodb_against_upsert() -> float:
 
 def _run_against_upsert(produce: Callable[[Path], None]) -> float:
     """Compare the medians of both."""
-    with _deployment() as root:
+    with deployment() as root:
         produce(root)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
@@ -77,8 +77,8 @@ def _run_against_upsert(produce: Callable[[Path], None]) -> float:
 def idle_seconds() -> float:
     """Return the seconds of a run that finds nothing new in 50 tables."""
     topics = [f"{TOPIC}{number}" for number in range(50)]
-    with _deployment() as root:
-        _produce(root, topics, events=5, keys=5, columns=4)
+    with deployment() as root:
+        produce(root, topics, events=5, keys=5, columns=4)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
             assert session.run().exit_code == 0
@@ -90,8 +90,8 @@ def idle_seconds() -> float:
 
 def million_events() -> float:
     """Return 1 if a run of 1,000,000 events of 11 columns commits in a JVM with a 2 GiB heap."""
-    with _deployment() as root:
-        _produce(root, [TOPIC], events=1_000_000, keys=400_000, columns=11)
+    with deployment() as root:
+        produce(root, [TOPIC], events=1_000_000, keys=400_000, columns=11)
         ingest = [sys.executable, "-m", "ingest"]
         subprocess.run([*ingest, "onboard", "bench.*"], cwd=root, check=True, stdout=subprocess.DEVNULL)
         report = root / "report.json"
@@ -114,7 +114,7 @@ def help_seconds() -> float:
 
 
 @contextmanager
-def _deployment() -> Iterator[Path]:
+def deployment() -> Iterator[Path]:
     """Give a folder with settings for servers that run as long as it is open."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         root = Path(folder)
@@ -137,7 +137,7 @@ def _settings(addresses: Addresses) -> str:
     )
 
 
-def _produce(root: Path, topics: list[str], *, events: int, keys: int, columns: int) -> None:
+def produce(root: Path, topics: list[str], *, events: int, keys: int, columns: int) -> None:
     """Register a key and a value schema for each topic, and produce the same events to all."""
     for topic in topics:
         key_id, value_id = create_topic(root, topic, KEY_SCHEMA, value_schema(columns))

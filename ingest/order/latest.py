@@ -1,4 +1,4 @@
-"""The newest change of each key, in one shuffle, together with everything to count.
+"""The newest change of each key, in one shuffle or in one task, together with everything to count.
 
 The result has the rows to write, the number of messages behind each, the schemas that wrote them, and the
 coordinates of every rejected message.
@@ -27,7 +27,7 @@ _ORDERED: Final = 2
 """How many of these, from the left, order the events of a key; within a partition the sort key suffices."""
 
 
-def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+def latest_by_key(events: DataFrame, compiled: CompiledTable, *, in_one_task: bool = False) -> DataFrame:
     """Keep the newest change of each key.
 
     Columns: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (their
@@ -40,19 +40,23 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     whole; and `base`, the whole row before them, or null if these events contain no such row.
 
     The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
-    shuffle: in measurements that takes half the time of caching the rows.
+    shuffle: in measurements that takes half the time of caching the rows.  With `in_one_task`, for few
+    events, nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.
     """
     groups, counters = _groups(compiled), _counters(compiled)
     values = {name: value for name, (value, _) in counters.items()}
     combine = {name: how for name, (_, how) in counters.items()}
     latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
+    of, with_partial = latest.of, latest.withPartial
+    if in_one_task:
+        of, with_partial = latest.ofFew, latest.withPartialOfFew
     rows = java_rows(
         events.selectExpr(*_named(groups), *_EVENT, *_named(values), *_named(_partial_columns(compiled)))
     )
     if compiled.may_be_partial:
-        reduced = latest.withPartial(rows, len(groups), _ORDERED, len(_EVENT), combine)
+        reduced = with_partial(rows, len(groups), _ORDERED, len(_EVENT), combine)
     else:
-        reduced = latest.of(rows, len(groups), _ORDERED, combine)
+        reduced = of(rows, len(groups), _ORDERED, combine)
     names = [name for name in counters if name != "newest_ms"]
     return DataFrame(reduced, events.sparkSession).selectExpr(
         *groups,

@@ -19,7 +19,7 @@ from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
 from ingest.errors import DecodeError
 from ingest.kafka.ranges import OffsetRange, TopicRanges
-from ingest.kafka.read import count_slices, read
+from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.counts import count_batch
@@ -54,6 +54,8 @@ class Batch:
     again: Callable[[DataFrame], DataFrame]
     is_bounded: bool = True
     """Whether too many rejects stop it."""
+    in_one_task: bool = False
+    """Whether the messages are so few that one task reduces them."""
 
 
 @attrs.frozen
@@ -146,7 +148,8 @@ def read_batch(
         return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
     slices = count_slices(ranges, cores)
-    return Batch(table, state, read(spark, ranges, kafka, min_partitions=slices), again)
+    messages = read(spark, ranges, kafka, min_partitions=slices)
+    return Batch(table, state, messages, again, in_one_task=ranges.span <= OFFSETS_PER_TASK)
 
 
 def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:
@@ -175,7 +178,8 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     """Decode a batch once; its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
-    changes = latest_by_key(decode_events(batch.messages, compiled, assumptions.refused), compiled)
+    events = decode_events(batch.messages, compiled, assumptions.refused)
+    changes = latest_by_key(events, compiled, in_one_task=batch.in_one_task)
     counts = count_batch(changes, compiled)
     with _rejected_messages(batch, changes, counts) as rejects:
         yield Attempt(batch, assumptions, compiled, changes, counts, rejects)

@@ -44,9 +44,11 @@ def _combiner(spark: SparkSession) -> Any:
     return jvm_of(spark).io.hudicdc.ingest.LatestByKey
 
 
-def _newest(rows: DataFrame) -> DataFrame:
+def _newest(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
     spark = rows.sparkSession
-    return DataFrame(_combiner(spark).of(java_rows(rows), 2, 1, COUNTERS), spark)
+    combiner = _combiner(spark)
+    combine = combiner.ofFew if in_one_task else combiner.of
+    return DataFrame(combine(java_rows(rows), 2, 1, COUNTERS), spark)
 
 
 def _referee(rows: DataFrame) -> DataFrame:
@@ -59,7 +61,7 @@ def _counters() -> list[Column]:
     return [counter.alias(name) for counter, name in zip(counters, COUNTERS, strict=True)]
 
 
-def _with_partial(rows: DataFrame) -> DataFrame:
+def _with_partial(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
     spark, event = rows.sparkSession, f"struct({', '.join(EVENT)})"
     given = rows.selectExpr(
         *(column for column in rows.columns if column != "partial"),
@@ -67,8 +69,9 @@ def _with_partial(rows: DataFrame) -> DataFrame:
         f"if(false, {event}, null) as base",
         f"if(false, array({event}), null) as later",
     )
-    combined = _combiner(spark).withPartial(java_rows(given), 2, 1, len(EVENT), COUNTERS)
-    return DataFrame(combined, spark).drop("partial")
+    combiner = _combiner(spark)
+    combine = combiner.withPartialOfFew if in_one_task else combiner.withPartial
+    return DataFrame(combine(java_rows(given), 2, 1, len(EVENT), COUNTERS), spark).drop("partial")
 
 
 def _partial_referee(rows: DataFrame) -> DataFrame:
@@ -96,11 +99,14 @@ def _partial_referee(rows: DataFrame) -> DataFrame:
     )
 
 
+@pytest.mark.parametrize("in_one_task", [False, True])
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_each_group_has_its_newest_row_and_all_counts(spark: SparkSession, key: str) -> None:
+def test_each_group_has_its_newest_row_and_all_counts(
+    spark: SparkSession, key: str, *, in_one_task: bool
+) -> None:
     """However many groups there are and wherever their rows are."""
     rows = _rows(spark, key, "concat('text ', id)")
-    combined, expected = _newest(rows), _referee(rows)
+    combined, expected = _newest(rows, in_one_task=in_one_task), _referee(rows)
 
     assert combined.columns == rows.columns
     assert combined.count() == expected.count()
@@ -109,12 +115,13 @@ def test_each_group_has_its_newest_row_and_all_counts(spark: SparkSession, key: 
 
 @pytest.mark.parametrize("key", [KEYS["few"], KEYS["distant pairs"], KEYS["some null"]])
 @pytest.mark.parametrize("partial", PARTIAL.values(), ids=PARTIAL)
+@pytest.mark.parametrize("in_one_task", [False, True])
 def test_each_group_has_the_partial_rows_after_its_newest_whole_row(
-    spark: SparkSession, key: str, partial: str
+    spark: SparkSession, key: str, partial: str, *, in_one_task: bool
 ) -> None:
     """In order, with the whole row before them; groups that end with a whole row have only that."""
     rows = _rows(spark, key, "concat('text ', id)").withColumn("partial", F.expr(partial))
-    combined, expected = _with_partial(rows), _partial_referee(rows)
+    combined, expected = _with_partial(rows, in_one_task=in_one_task), _partial_referee(rows)
 
     assert combined.count() == expected.count()
     assert combined.exceptAll(expected.select(*combined.columns)).count() == 0
@@ -144,9 +151,21 @@ def test_rows_too_large_for_the_slots_are_combined_after_the_shuffle(spark: Spar
 
 
 def test_a_second_evaluation_does_not_read_the_source_again(spark: SparkSession, tmp_path: Path) -> None:
-    """It reads the files of the shuffle."""
+    """It reads the files of the shuffle, or the rows that one task kept at the first evaluation."""
     source = str(tmp_path / "rows")
     _rows(spark, "cast(id % 10 as string)", "'x'").write.parquet(source)
-    combined = _newest(spark.read.parquet(source))
+    shuffled, reduced = (
+        _newest(spark.read.parquet(source), in_one_task=in_one_task) for in_one_task in (False, True)
+    )
+    assert reduced.count() == 10
     rmtree(source)
-    assert [combined.count(), combined.count()] == [10, 10]
+    assert [shuffled.count(), shuffled.count(), reduced.count()] == [10, 10, 10]
+
+
+def test_few_rows_are_reduced_and_counted_in_one_job_of_one_task(spark: SparkSession) -> None:
+    """Nothing is shuffled: an aggregate of the result runs in the same task."""
+    rows = _rows(spark, KEYS["many"], "'x'").localCheckpoint()
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()  # noqa: SLF001  no public way
+    jobs = scheduler.numTotalJobs()
+    assert _newest(rows, in_one_task=True).groupBy("kind").count().collect()
+    assert scheduler.numTotalJobs() - jobs == 1

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
+import org.apache.spark.storage.StorageLevel;
 import scala.Option;
 
 /**
@@ -23,7 +24,20 @@ import scala.Option;
  * rows holds all of them at once and sorts each group again.
  */
 public final class LatestByKey {
-    private LatestByKey() {}
+    private final Dataset<Row> rows;
+    private final RowLayout layout;
+    private final Column[] order;
+    private final int grouped;
+
+    private LatestByKey(Dataset<Row> rows, RowLayout layout, int grouped, int ordered) {
+        this.rows = rows;
+        this.layout = layout;
+        this.grouped = grouped;
+        order = Arrays.stream(rows.columns())
+                .limit(grouped + ordered)
+                .map(functions::col)
+                .toArray(Column[]::new);
+    }
 
     /**
      * Reduce rows that are all whole.
@@ -37,7 +51,19 @@ public final class LatestByKey {
      * @param counters bigint columns, and how to combine them: {@code SUM}, {@code MAX} or {@code OR} (of bits)
      */
     public static Dataset<Row> of(Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters) {
-        return reduce(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped + ordered, grouped);
+        return new LatestByKey(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped, ordered)
+                .reduceMany();
+    }
+
+    /**
+     * Reduce few rows that are all whole: in one task, without a shuffle.
+     *
+     * <p>Nothing runs before the first evaluation, which keeps the result; later ones read it from there. The result
+     * has one partition, so that an aggregate of it needs no shuffle either.
+     */
+    public static Dataset<Row> ofFew(Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters) {
+        return new LatestByKey(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped, ordered)
+                .reduceFew();
     }
 
     /**
@@ -52,25 +78,49 @@ public final class LatestByKey {
      */
     public static Dataset<Row> withPartial(
             Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
-        RowLayout layout =
-                RowLayout.of(rows.schema(), grouped, ordered, counters).withPartial(event);
-        return reduce(rows, layout, grouped + ordered, grouped);
+        return new LatestByKey(rows, partialLayout(rows, grouped, ordered, event, counters), grouped, ordered)
+                .reduceMany();
     }
 
-    private static Dataset<Row> reduce(Dataset<Row> rows, RowLayout layout, int sorted, int grouped) {
-        Column[] order =
-                Arrays.stream(rows.columns()).limit(sorted).map(functions::col).toArray(Column[]::new);
-        Dataset<Row> fewer = each(rows, messages -> new PartialCombiner(messages, layout));
-        Dataset<Row> shuffled = fewer.repartition(Arrays.copyOf(order, grouped)).sortWithinPartitions(order);
-        return each(shuffled, groups -> new SortedCombiner(groups, layout));
+    /** Reduce few rows of which some are partial: see {@link #ofFew} and {@link #withPartial}. */
+    public static Dataset<Row> withPartialOfFew(
+            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
+        return new LatestByKey(rows, partialLayout(rows, grouped, ordered, event, counters), grouped, ordered)
+                .reduceFew();
+    }
+
+    private static RowLayout partialLayout(
+            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
+        return RowLayout.of(rows.schema(), grouped, ordered, counters).withPartial(event);
+    }
+
+    private Dataset<Row> reduceMany() {
+        RowLayout layout = this.layout;
+        Dataset<Row> fewer = toRows(mapRows(rows, messages -> new PartialCombiner(messages, layout)));
+        Dataset<Row> shuffled =
+                fewer.repartition(Arrays.copyOf(order, grouped)).sortWithinPartitions(order);
+        return toRows(mapRows(shuffled, groups -> new SortedCombiner(groups, layout)));
+    }
+
+    private Dataset<Row> reduceFew() {
+        RowLayout layout = this.layout;
+        Dataset<Row> sorted = rows.coalesce(1).sortWithinPartitions(order);
+        JavaRDD<InternalRow> newest =
+                mapRows(sorted, groups -> new SortedCombiner(groups, layout)).map(InternalRow::copy);
+        // Spark's cleaner removes them with the last reference to the result, as it does with files of a shuffle.
+        return toRows(newest.persist(StorageLevel.MEMORY_AND_DISK())).coalesce(1);
+    }
+
+    private Dataset<Row> toRows(JavaRDD<InternalRow> newest) {
+        return rows.sparkSession().internalCreateDataFrame(newest.rdd(), rows.schema(), false);
     }
 
     /** Put a Java iterator over Spark's internal rows behind a plan, which Spark's UI and event log show. */
-    private static Dataset<Row> each(Dataset<Row> rows, FlatMapFunction<Iterator<InternalRow>, InternalRow> function) {
+    private static JavaRDD<InternalRow> mapRows(
+            Dataset<Row> rows, FlatMapFunction<Iterator<InternalRow>, InternalRow> function) {
         QueryExecution plan = rows.queryExecution();
         JavaRDD<InternalRow> input = SQLExecution.withNewExecutionId(
                 plan, Option.empty(), () -> plan.toRdd().toJavaRDD());
-        return rows.sparkSession()
-                .internalCreateDataFrame(input.mapPartitions(function, true).rdd(), rows.schema(), false);
+        return input.mapPartitions(function, true);
     }
 }
