@@ -16,7 +16,8 @@ OFFSETS_PER_TASK: Final = 10_000
 """Offsets that make a task of its own worth it.
 
 Measured: one more task costs about 50 ms (a consumer connects and seeks); 10,000 records take 100 ms to
-read and some 250 ms to decode.  Below this, cutting a partition costs what it saves.
+read and some 250 ms to decode.  Below this, cutting a partition costs what it saves, and so does a shuffle:
+one task reads, reduces and counts all partitions of a topic.
 """
 
 POLL_TIMEOUT_MS: Final = 60_000

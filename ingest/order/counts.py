@@ -16,19 +16,20 @@ from ingest.order.batch_counts import BatchCounts
 from ingest.order.bookkeeping import position_of
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 from ingest.order.tombstones import bare_sql, has_change_sql
+from ingest.plans import Plans
 from ingest.typemap.sql import Sql, literal, sql
 
 
-def count_batch(latest: DataFrame, compiled: CompiledTable) -> BatchCounts:
-    """Count a batch in one small Spark job.
+def count_batch(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:
+    """Count a batch in one small Spark job; by `plans`, if it was reduced in one task.
 
     Applying a truncate takes two more jobs: its position, and the count of older changes.
     """
-    counts = _count(latest, compiled, None)
+    counts = _count(latest, compiled, None, plans)
     policy = compiled.table.target.truncate
     if TRUNCATE not in counts.ignored or policy != "apply" or compiled.model == Append():
         return counts
-    return _count(latest, compiled, _truncated_at(latest, compiled))
+    return _count(latest, compiled, _truncated_at(latest, compiled), None)
 
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
@@ -52,9 +53,16 @@ def _truncated_at(latest: DataFrame, compiled: CompiledTable) -> str:
     return str(truncate.selectExpr(str(position_of(compiled, sql("newest")).alias("at"))).collect()[0]["at"])
 
 
-def _count(latest: DataFrame, compiled: CompiledTable, truncated_at: str | None) -> BatchCounts:
+def _count(
+    latest: DataFrame, compiled: CompiledTable, truncated_at: str | None, plans: Plans | None
+) -> BatchCounts:
     words = [f"seen_{i}" for i in range(word_count(compiled))]
-    groups = _group(latest, compiled, words, truncated_at)
+
+    def group(rows: DataFrame) -> DataFrame:
+        return _group(rows, compiled, words, truncated_at)
+
+    name = f"counts of {compiled.table.name}"
+    groups = (plans.apply(name, compiled, group, latest) if plans else group(latest)).collect()
     rejected = [group for group in groups if group.kind == REJECTED]
     unrejected = [group for group in groups if group.kind != REJECTED]
     changes = _where(groups, has_change=True)
@@ -86,7 +94,7 @@ def _count(latest: DataFrame, compiled: CompiledTable, truncated_at: str | None)
 
 def _group(
     latest: DataFrame, compiled: CompiledTable, words: Sequence[str], truncated_at: str | None
-) -> list[Row]:
+) -> DataFrame:
     """Add up the rows of each kind, deletes and older ones apart."""
     older = older_sql(compiled, truncated_at)
     is_older = sql("kind = {change} and {older}", change=literal(CHANGE), older=older)
@@ -96,25 +104,21 @@ def _group(
     partial = compiled.may_be_partial
     needing = sql("base is null and later is not null") if partial else sql("false")
     partials = sql("if(later is null, 0L, cast(size(later) as bigint))") if partial else sql("0L")
-    return (
-        latest.groupBy(
-            "kind",
-            F.expr(str(is_deleted)).alias("deletes"),
-            F.expr(str(is_older)).alias("older"),
-            F.expr(str(bare)).alias("bare"),
-            F.expr(str(has_change)).alias("has_change"),
-        )
-        .agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.sum("messages").alias("messages"),
-            F.sum("tombstones" if compiled.keyed_tombstones else F.lit(0)).alias("tombstones"),
-            F.sum("bytes").alias("bytes"),
-            F.max("source_ms").alias("source_ms"),
-            F.expr(str(sql("count_if({c})", c=needing))).alias("rows_needing_stored_values"),
-            F.expr(str(sql("sum({c})", c=partials))).alias("partials"),
-            *(F.bit_or(word).alias(word) for word in words),
-        )
-        .collect()
+    return latest.groupBy(
+        "kind",
+        F.expr(str(is_deleted)).alias("deletes"),
+        F.expr(str(is_older)).alias("older"),
+        F.expr(str(bare)).alias("bare"),
+        F.expr(str(has_change)).alias("has_change"),
+    ).agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.sum("messages").alias("messages"),
+        F.sum("tombstones" if compiled.keyed_tombstones else F.lit(0)).alias("tombstones"),
+        F.sum("bytes").alias("bytes"),
+        F.max("source_ms").alias("source_ms"),
+        F.expr(str(sql("count_if({c})", c=needing))).alias("rows_needing_stored_values"),
+        F.expr(str(sql("sum({c})", c=partials))).alias("partials"),
+        *(F.bit_or(word).alias(word) for word in words),
     )
 
 

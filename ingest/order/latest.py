@@ -43,22 +43,31 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable, *, in_one_task: bo
     shuffle: in measurements that takes half the time of caching the rows.  With `in_one_task`, for few
     events, nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.
     """
+    return reduce_rows(grouped_rows(events, compiled), compiled, in_one_task=in_one_task)
+
+
+def grouped_rows(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Return the events as `reduce_rows` takes them: first the columns of their groups."""
+    values = {name: value for name, (value, _) in _counters(compiled).items()}
+    return events.selectExpr(
+        *_named(_groups(compiled)), *_EVENT, *_named(values), *_named(_partial_columns(compiled))
+    )
+
+
+def reduce_rows(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool = False) -> DataFrame:
+    """Keep the newest row of each group, see `latest_by_key`."""
     groups, counters = _groups(compiled), _counters(compiled)
-    values = {name: value for name, (value, _) in counters.items()}
     combine = {name: how for name, (_, how) in counters.items()}
-    latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
+    latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.LatestByKey
     of, with_partial = latest.of, latest.withPartial
     if in_one_task:
         of, with_partial = latest.ofFew, latest.withPartialOfFew
-    rows = java_rows(
-        events.selectExpr(*_named(groups), *_EVENT, *_named(values), *_named(_partial_columns(compiled)))
-    )
     if compiled.may_be_partial:
-        reduced = with_partial(rows, len(groups), _ORDERED, len(_EVENT), combine)
+        reduced = with_partial(java_rows(rows), len(groups), _ORDERED, len(_EVENT), combine)
     else:
-        reduced = of(rows, len(groups), _ORDERED, combine)
+        reduced = of(java_rows(rows), len(groups), _ORDERED, combine)
     names = [name for name in counters if name != "newest_ms"]
-    return DataFrame(reduced, events.sparkSession).selectExpr(
+    return DataFrame(reduced, rows.sparkSession).selectExpr(
         *groups,
         str(_EVENT_STRUCT.alias("newest")),
         "newest_ms as source_ms",

@@ -23,7 +23,8 @@ from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.counts import count_batch
-from ingest.order.latest import latest_by_key, rejected
+from ingest.order.latest import grouped_rows, reduce_rows, rejected
+from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules
 from ingest.run.messages import written_in
@@ -54,8 +55,8 @@ class Batch:
     again: Callable[[DataFrame], DataFrame]
     is_bounded: bool = True
     """Whether too many rejects stop it."""
-    in_one_task: bool = False
-    """Whether the messages are so few that one task reduces them."""
+    plans: Plans | None = attrs.field(default=None, eq=False)
+    """The session's planned queries, if the messages are so few that one task reduces them."""
 
 
 @attrs.frozen
@@ -117,6 +118,8 @@ class PreparedBatch:
     state: TableState
     refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
     """Schemas with changes that a policy of the table file rejects, and the reasons."""
+    plans: Plans | None = attrs.field(default=None, eq=False)
+    """As those of the `Batch`."""
 
     def explained(self, rejects: DataFrame) -> DataFrame:
         """Add to rejected messages their schema id and the reason."""
@@ -149,7 +152,9 @@ def read_batch(
 
     slices = count_slices(ranges, cores)
     messages = read(spark, ranges, kafka, min_partitions=slices)
-    return Batch(table, state, messages, again, in_one_task=ranges.span <= OFFSETS_PER_TASK)
+    return Batch(
+        table, state, messages, again, plans=plans_of(spark) if ranges.span <= OFFSETS_PER_TASK else None
+    )
 
 
 def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:
@@ -178,11 +183,23 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     """Decode a batch once; its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
-    events = decode_events(batch.messages, compiled, assumptions.refused)
-    changes = latest_by_key(events, compiled, in_one_task=batch.in_one_task)
-    counts = count_batch(changes, compiled)
+    changes = _reduced(batch, compiled, assumptions.refused)
+    counts = count_batch(changes, compiled, batch.plans)
     with _rejected_messages(batch, changes, counts) as rejects:
         yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
+
+
+def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFrame:
+    """Decode messages, and keep the newest change of each key."""
+
+    def grouped(messages: DataFrame) -> DataFrame:
+        return grouped_rows(decode_events(messages, compiled, refused), compiled)
+
+    if batch.plans is None:
+        return reduce_rows(grouped(batch.messages), compiled)
+    inputs = (compiled, dict(refused))
+    rows = batch.plans.apply(f"events of {batch.table.name}", inputs, grouped, batch.messages)
+    return reduce_rows(rows, compiled, in_one_task=True)
 
 
 def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
@@ -213,6 +230,7 @@ def _accepted(attempt: Attempt) -> PreparedBatch:
         attempt.rejects,
         attempt.batch.state,
         attempt.assumptions.refused,
+        attempt.batch.plans,
     )
     if attempt.batch.is_bounded and not batch.evolution.failing:
         _check_bounds(batch)

@@ -80,9 +80,22 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[DataFrame, int]:
     check_class_path(run.spark, table, {**(columns or {}), **types})
     stored = _stored(run, batch) if columns else None
     lost = count_lost(batch.changes, stored, evolution, batch.counts)
-    rows = build_rows(batch.changes, batch.compiled, evolution, batch.counts, stored)
+    rows = _built(batch, stored)
     refuse_folders(rows, table, evolution.keys)
     return rows, lost
+
+
+def _built(batch: PreparedBatch, stored: DataFrame | None) -> DataFrame:
+    """Return the rows to write, by the session's plans if they depend on a small batch only."""
+    compiled, evolution, counts = batch.compiled, batch.evolution, batch.counts
+
+    def build(changes: DataFrame) -> DataFrame:
+        return build_rows(changes, compiled, evolution, counts, stored)
+
+    if batch.plans is None or counts.looks_back:
+        return build(batch.changes)
+    inputs = (compiled, evolution.keys, evolution.columns, bool(counts.partials))
+    return batch.plans.apply(f"rows of {compiled.table.name}", inputs, build, batch.changes)
 
 
 def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:

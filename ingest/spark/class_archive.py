@@ -34,6 +34,9 @@ QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
 """HotSpot writes its warnings to stdout, where a command may print JSON."""
 KEPT_S: Final = 30 * 24 * 3600
 """Archives of other Javas and jars are deleted after a month."""
+_OFF: Final = ("Archive", "FlightRecord", "-javaagent", "-agentlib", "-agentpath")
+"""Java options that leave no room for an archive: the user's own one; flight recordings, with which HotSpot
+crashes (KlassFactory::check_shared_class_file_load_hook, OpenJDK 17.0.15); agents, which hook in too."""
 _FOLDER: Final = "class-data"
 
 
@@ -105,7 +108,8 @@ def class_archive(
     options = " ".join(
         (conf.get("spark.driver.extraJavaOptions", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
     )
-    if java.version < OLDEST or extended or "Archive" in options or any(map(_has_files, folders)):
+    is_off = any(option in options for option in _OFF)
+    if java.version < OLDEST or extended or is_off or any(map(_has_files, folders)):
         return None
     kind_of_master = master.partition("[")[0].partition(":")[0]
     return ClassArchive(cache / _FOLDER / f"{_key(java, jars)}-{kind_of_master}.jsa")

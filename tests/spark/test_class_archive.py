@@ -150,6 +150,8 @@ def test_each_java_and_each_jar_has_an_archive_of_its_own(
     assert archive(Java(java.program, 11)) is None
     assert archive(extraClassPath="/own.jar") is None
     assert archive(extraJavaOptions=f"{MAP}/own.jsa") is None
+    assert archive(extraJavaOptions="-XX:StartFlightRecording=filename=a.jfr") is None
+    assert archive(extraJavaOptions="-javaagent:agent.jar") is None
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     assert archive() is None
 

@@ -97,8 +97,7 @@ public final class LatestByKey {
     private Dataset<Row> reduceMany() {
         RowLayout layout = this.layout;
         Dataset<Row> fewer = toRows(mapRows(rows, messages -> new PartialCombiner(messages, layout)));
-        Dataset<Row> shuffled =
-                fewer.repartition(Arrays.copyOf(order, grouped)).sortWithinPartitions(order);
+        Dataset<Row> shuffled = fewer.repartition(Arrays.copyOf(order, grouped)).sortWithinPartitions(order);
         return toRows(mapRows(shuffled, groups -> new SortedCombiner(groups, layout)));
     }
 
