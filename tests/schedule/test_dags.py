@@ -56,7 +56,7 @@ def test_a_broken_table_file_affects_only_its_task(folder: Path, caplog: pytest.
     assert list_tables(folder) == ("a", "b", "c")
 
     (warning,) = (record.getMessage() for record in caplog.records)
-    assert f"{folder}/c.toml: subjects.colour: unknown key" in warning
+    assert f"{folder}/c.toml:6: subjects.colour: unknown key" in warning
 
 
 def test_a_folder_without_tables_is_an_import_error(tmp_path: Path) -> None:
