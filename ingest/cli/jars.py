@@ -48,7 +48,7 @@ def fetch(
     with spin(f"Fetching into {folder.path}") as show:
         fetched = folder.fetch(settings.repository, show)
     if to is not None:
-        shutil.copy(find_artifacts().functions(), folder.path)
+        _copy_functions(folder.path)
     if json:
         print_json({"folder": str(folder.path), "fetched": [jar.file for jar in fetched]})
         return
@@ -71,6 +71,16 @@ def list_jars(*, json: Json = False, deployment: Deployment = Deployment()) -> N
     titles = ("coordinate", "bytes", "sha256", "path", "state")
     print_table(titles, [[row[title] for title in titles] for row in rows], right=("bytes",))
     _print_advice(folder, [row for row in rows if row["state"] != "present"])
+
+
+def _copy_functions(folder: Path) -> None:
+    source = find_artifacts().functions()
+    try:
+        shutil.copy(source, folder)
+    except OSError as error:
+        raise UsageError(
+            f"{source.name} cannot be written to {folder}: {error.strerror}", "Name a writable folder"
+        ) from None
 
 
 def _rows(folder: JarFolder) -> list[dict[str, Any]]:

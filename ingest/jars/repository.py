@@ -65,8 +65,9 @@ def _candidates(setting: str) -> Iterator[Repository]:
     settings = Path.home() / ".m2" / "settings.xml"
     yield from (Repository(url, str(settings)) for url in _mirrors(settings))
     for jar in _ivy_jars():
-        match = _ROOT.search(zipfile.ZipFile(jar).read(_DEFAULTS).decode())
-        if match:
+        with zipfile.ZipFile(jar) as archive:
+            defaults = archive.read(_DEFAULTS).decode() if _DEFAULTS in archive.namelist() else ""
+        if match := _ROOT.search(defaults):
             yield Repository(match[1], str(jar))
 
 

@@ -37,6 +37,18 @@ def test_a_fetched_folder_has_all_that_a_spark_job_needs(
     assert "6 jars are present and verified, 0 of them new" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_folder_that_cannot_take_our_own_jar_is_named(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All else is there, and a folder has the jar's name: exit code 2."""
+    lib = find_artifacts().root / "lib"
+    (elsewhere / "jars" / "ingest-functions.jar" / "ingest-functions.jar").mkdir(parents=True)
+    for jar in read_pins():
+        (elsewhere / "jars" / jar.file).symlink_to(lib / jar.file)
+    assert call(["jars", "fetch", "--to", "jars"]) == 2
+    assert "ingest-functions.jar cannot be written to" in capsys.readouterr().err
+
+
 def test_the_list_says_where_to_place_each_missing_file(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
