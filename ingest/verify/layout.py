@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import attrs
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -155,7 +156,11 @@ class Layout:
     def lake_filter(self, rows: DataFrame) -> DataFrame:
         """Return the lake's rows to compare."""
         if self.where:
-            rows = rows.where(self.where)
+            try:
+                rows = rows.where(self.where)
+            except AnalysisException as error:
+                problem = f"--where {self.where}: Spark cannot read it: {str(error).splitlines()[0]}"
+                raise UsageError(problem, "Write SQL that the source and Spark both accept") from None
         if self.sample_parts < SAMPLE_PARTS:
             parts = sql("{b} < {n}", b=self.lake_bucket(SAMPLE_PARTS), n=self.sample_parts)
             rows = rows.where(str(parts))

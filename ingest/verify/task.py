@@ -9,9 +9,11 @@ import attrs
 from ingest.compile.row_model import Append
 from ingest.compile.table import CompiledTable
 from ingest.dialects import DIALECTS
-from ingest.errors import IngestError, SourceRefusedError, UsageError
+from ingest.errors import IngestError, SourceRefusedError, UnexpectedError, UsageError
+from ingest.hudi.java_errors import root_cause
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import fetch_watermarks
+from ingest.log import logger
 from ingest.names import Partition
 from ingest.run.context import Run
 from ingest.run.report import TableOutcome
@@ -63,6 +65,9 @@ def _verify(
         answer = _compare(run, table, lambda: bring(table.name), request, answer)
     except IngestError as error:
         answer = attrs.evolve(answer, error=error)
+    except Exception as error:  # noqa: BLE001  the other tables go on
+        logger(__name__).warning("verify failed", table=table.name, exc_info=error)
+        answer = attrs.evolve(answer, error=UnexpectedError(f"table {table.name}", root_cause(error)))
     run.progress(table.name, answer.outcome)
     return attrs.evolve(answer, seconds=time.monotonic() - started)
 
@@ -85,6 +90,7 @@ def _compare(
         layout = _layout(compiled, stored.columns(), source, read_table(connection, origin), request)
         cut = Cut(table, stored, run.settings.kafka, request.following, bring, request.lake_wait_s)
         cut.check_primary(connection)
+        layout.lake_filter(stored.live_rows())  # raises an error of the condition before anything is read
         repairs = Repairs(run, table, source, origin, layout, request.repair, request.delete_extra)
         repairs.check()
         options = Options(request.first, request.shows_values, repairs.handle)

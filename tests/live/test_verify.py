@@ -219,6 +219,12 @@ def test_no_row_is_accused_while_it_is_written(live: Live) -> None:
     assert lines.counts == {}
 
 
+def test_a_condition_that_is_not_sql_is_refused(live: Live) -> None:
+    """By Spark, before the source is asked, or by the source."""
+    assert isinstance(live.verify("scratch", where="id >").error, UsageError)
+    assert "does not exist" in str(live.verify("scratch", where="try_add(id, 1) > 1").error)
+
+
 def test_a_repair_makes_the_table_equal(live: Live) -> None:
     """The connector sends exactly the rows that differ; extra rows go in a commit that says so."""
     live.database.run("insert into inv.scratch select i, 'r ' || i from generate_series(101, 110) i")
