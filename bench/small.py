@@ -25,15 +25,13 @@ def warm_cpu_seconds() -> float:
         produce(root, [TOPIC], events=ROWS + COMMITS * CHANGES, keys=ROWS, columns=12)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
-            commits = session.follow(interval_s=0, max_offsets=CHANGES)
             assert session.run(max_offsets=ROWS).exit_code == 0
             pid = int(jvm_of(session.spark).java.lang.ProcessHandle.current().pid())
             seconds = []
             for _ in range(COMMITS):
                 before = _cpu_seconds(pid)
-                assert next(commits).tables[0].counts.read == CHANGES
+                assert session.run(max_offsets=CHANGES).tables[0].counts.read == CHANGES
                 seconds.append(_cpu_seconds(pid) - before)
-            commits.close()
     print("  " + " ".join(f"{one:.2f}" for one in seconds), flush=True)
     return median(seconds[COMMITS // 2 :])
 
