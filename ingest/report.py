@@ -14,6 +14,8 @@ from ingest.moments import to_iso
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
 RunOutcome = Literal["done", "failed", "temporary"]
+MaintenanceOutcome = Literal["maintained", "idle", "failed", "temporary"]
+Step = Literal["start", "plan", "read", "write", "upkeep"]
 T = TypeVar("T")
 
 
@@ -57,6 +59,22 @@ class TableMetrics:
 
 
 @attrs.frozen
+class StepSeconds:
+    """Where the seconds of a run, or of one of its tables, went."""
+
+    start: float = 0.0
+    """The JVM and its Spark session."""
+    plan: float = 0.0
+    """Questions to table, broker and registry, and the table compiled from its schemas."""
+    read: float = 0.0
+    """Messages fetched, decoded and reduced to one row per key: Spark does these in one pipeline."""
+    write: float = 0.0
+    """Rejects and rows, up to the commit."""
+    upkeep: float = 0.0
+    """Compaction, cleaning and archiving after the commit."""
+
+
+@attrs.frozen
 class TableReport:
     """The result of a run for one table.
 
@@ -78,6 +96,7 @@ class TableReport:
     max_source_ts: datetime | None
     seconds: float
     rows_with_lost_values: int = attrs.field(default=0, metadata={"optional": True})
+    step_seconds: StepSeconds = StepSeconds()
     metrics: TableMetrics = TableMetrics()
     error: str | None = None
 
@@ -91,6 +110,34 @@ class Report:
     finished_at: datetime
     outcome: RunOutcome
     tables: tuple[TableReport, ...]
+    step_seconds: StepSeconds = StepSeconds()
+
+
+@attrs.frozen
+class TableMaintenance:
+    """The result of `ingest maintain` for one table; of a dry run, the work that is to do."""
+
+    table: str
+    outcome: MaintenanceOutcome
+    compacted_log_files: int = 0
+    compacted_bytes: int = 0
+    removed_files: int = 0
+    freed_bytes: int = 0
+    archived_commits: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@attrs.frozen
+class MaintenanceReport:
+    """The result of `ingest maintain`."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: RunOutcome
+    tables: tuple[TableMaintenance, ...]
+    dry_run: bool = False
 
 
 def unstructure(value: Any) -> Any:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ingest.onboard import onboard as onboarding
     from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
+    from ingest.operations import maintain as maintaining
     from ingest.operations import offsets, versions
     from ingest.operations import overview as overviews
     from ingest.operations import plan as planning
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from ingest.operations import verify_files as file_checks
     from ingest.operations.doctor import Checkup
     from ingest.operations.history import TableHistory, TableState
+    from ingest.operations.maintain import Maintenance
     from ingest.operations.offsets import OffsetMove
     from ingest.operations.overview import LakeOverview
     from ingest.operations.rejects import Reject, Rejects
@@ -69,6 +71,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     histories, overviews = LazyModule("ingest.operations.history"), LazyModule("ingest.operations.overview")
     pages, file_checks = LazyModule("ingest.page.write"), LazyModule("ingest.operations.verify_files")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
+    maintaining = LazyModule("ingest.operations.maintain")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
     lake_files = LazyModule("ingest.hudi.lake_files")
@@ -257,6 +260,23 @@ class Session:
 
         self._driver.is_short = False
         return following.follow(run_once, interval_s)
+
+    def maintain(
+        self,
+        names: Sequence[str] = (),
+        *,
+        dry_run: bool = False,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "Maintenance":
+        """Compact, clean and archive tables, all or the named ones; with `dry_run` only say what is to do.
+
+        Signals work as in `run`.
+        """
+        tables, run = self.tables(names), self._run(progress, stop=stop)
+        return maintaining.maintain_tables(
+            run, tables, lambda: self._driver.process, dry_run=dry_run, raises_signal=stop is None
+        )
 
     def status(
         self, names: Sequence[str] = (), *, progress: "Progress" = silent

@@ -12,6 +12,7 @@ from ingest.report import (
     Offsets,
     Report,
     SchemaChangeReport,
+    StepSeconds,
     TableMetrics,
     TableReport,
     structure,
@@ -34,9 +35,10 @@ TABLE = TableReport(
     (SchemaChangeReport("column-added", "phone", "string"),),
     START + timedelta(milliseconds=4),
     1.5,
+    step_seconds=StepSeconds(plan=0.5, read=1),
     metrics=TableMetrics(10, lag_offsets=0),
 )
-REPORT = Report("r1", START, START + timedelta(seconds=2), "done", (TABLE,))
+REPORT = Report("r1", START, START + timedelta(seconds=2), "done", (TABLE,), StepSeconds(start=0.5, read=1))
 
 
 def test_a_report_has_the_contract_s_keys_and_is_read_back() -> None:
@@ -55,7 +57,7 @@ def test_a_report_of_another_version_is_read() -> None:
     """Unknown keys are ignored; metrics may be missing."""
     content = unstructure(REPORT)
     content["tables"][0] |= {"new": 1}
-    del content["tables"][0]["metrics"]
+    del content["tables"][0]["metrics"], content["tables"][0]["step_seconds"], content["step_seconds"]
 
     assert structure(content, Report).tables[0].metrics == TableMetrics()
 

@@ -17,6 +17,7 @@ COMMANDS: Final = (
     ("onboard", 1, "Write table files for the topics that match, from their registry subjects."),
     ("plan", 2, "Preview a run, without writing."),
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
+    ("maintain", 3, "Compact, clean and archive tables."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
     ("verify", 3, "Compare tables with their sources, cell by cell, or check their own files."),

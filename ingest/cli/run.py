@@ -66,7 +66,7 @@ def run(
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
     if report:
-        _make_folder(report)
+        make_folder(report)
     claim_stdout()
     with terminable(), deployment.open({"run.metrics": metrics}) as session:
         target = session.settings.run.metrics
@@ -132,7 +132,7 @@ def _is_interrupted(report: "RunReport") -> bool:
     return any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors)
 
 
-def _make_folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
     """Make the report's folder before the run."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -81,6 +81,7 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
     check_hudi(table)
     return {
         **tuned(table.target),
+        **SERVICES_OFF,
         **table.hudi,
         **OWNED,
         **(KEEPS_DELETES if keeps_deletes(table.target) else {}),
@@ -186,7 +187,6 @@ def tuned(target: Target) -> dict[str, str]:
         "hoodie.clean.trigger.max.commits": "10",  # instead of planning a clean after every commit
         **dict.fromkeys(HOUSEKEEPING, housekeeping),
         **dict.fromkeys(SHUFFLES, wide),
-        **(COMPACTION if target.type == "mor" else {}),
     }
 
 
@@ -203,8 +203,9 @@ SHUFFLES: Final = (
     "hoodie.bulkinsert.shuffle.parallelism",
     "hoodie.global.simple.index.parallelism",
 )
-COMPACTION: Final[Mapping[str, str]] = {
-    # In the writing job: there is no other one that would do it.
-    "hoodie.compact.inline": "true",
-    "hoodie.compact.inline.max.delta.commits": "10",
+SERVICES_OFF: Final[Mapping[str, str]] = {
+    # `ingest.hudi.upkeep` does these, after the commit or on a schedule of their own.
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+    "hoodie.compact.inline": "false",
 }

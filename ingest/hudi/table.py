@@ -12,20 +12,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.event import DELETED
-from ingest.errors import (
-    IngestError,
-    LakeError,
-    LakeUnreachableError,
-    TableLockedError,
-    UsageError,
-    WriteError,
-)
+from ingest.errors import LakeError, UsageError
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
 from ingest.hudi.clock import check_clock
 from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
 from ingest.hudi.damage import live_files
-from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
+from ingest.hudi.failures import write_failure
+from ingest.hudi.java_errors import root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
 from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
@@ -71,6 +65,11 @@ class HudiTable:
     _client: Any = attrs.field(default=None, init=False)
     _is_open: bool = attrs.field(default=False, init=False)
     _newest: tuple[LedgerEntry, ...] | None = attrs.field(default=None, init=False)
+
+    @property
+    def client(self) -> Any | None:
+        """Hudi's own view of the table; None where there is no table yet."""
+        return self._open()
 
     def refresh(self) -> None:
         """Forget the state: another writer may have committed."""
@@ -272,7 +271,7 @@ class HudiTable:
             # Cleaning, archiving and compaction follow the commit, and can fail after it.
             committed = self._find(client, checkpoint)
             if committed is None:
-                raise _failure(name, self.path, error) from error
+                raise write_failure(name, self.path, error) from error
             problem = root_cause(error)
             logger(__name__).warning("commit succeeded; table services failed", table=name, problem=problem)
         else:
@@ -313,15 +312,3 @@ class HudiTable:
         with lake_errors(self.path):
             active = entries(self.path, client, archived=False)
             return next((entry for entry in active if commit_metadata(entry) == account), None)
-
-
-def _failure(name: str, path: str, error: Exception) -> IngestError:
-    """Tell a temporary failure from a permanent one by the classes in its chain."""
-    names, problem = class_names(error), root_cause(error)
-    if names & LOCKED:
-        return TableLockedError(name, problem)
-    if names & UNREACHABLE:
-        return LakeUnreachableError(path, problem)
-    if has_no_room(error):
-        return LakeUnreachableError(path, f"{problem}. Nothing was committed: free some space, and run again")
-    return WriteError(name, problem)

@@ -27,6 +27,7 @@ from ingest.run.commit import (
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.run.start import consumed
+from ingest.run.upkeep import keep_up_inline
 from ingest.tables import TableConfig
 
 
@@ -104,6 +105,7 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
             instant = commit_rows(run, result, rows, entry).instant
+            keep_up_inline(run, table)
         _mark(run, table, chosen, result)
         return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
 

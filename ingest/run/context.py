@@ -9,6 +9,7 @@ from ingest.errors import IngestError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.lazy import LazyModule
 from ingest.registry import Registry
+from ingest.run.steps import StepTimes
 from ingest.settings import Settings
 from ingest.stop import Stop
 from ingest.tables import TableConfig
@@ -66,13 +67,15 @@ class Run:
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
+    steps: StepTimes = attrs.Factory(StepTimes)
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
 
     @cached_property
     def spark(self) -> "SparkSession":
         """The Spark session, started at its first use."""
-        return self.start_spark(sum(self.waiting.values()))
+        with self.steps.during("", "start"):
+            return self.start_spark(sum(self.waiting.values()))
 
     @cached_property
     def registry(self) -> Registry:

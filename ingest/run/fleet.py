@@ -88,7 +88,8 @@ class Fleet(Generic[T]):
         self.restarts += 1
         self.run.progress("", "starting Spark again")
         try:
-            spark = self.jvm.restart()
+            with self.run.steps.during("", "start"):
+                spark = self.jvm.restart()
         except Exception as error:  # noqa: BLE001  pyspark has no class of its own for a failed start
             logger(__name__).error("jvm.not-restarted", cause=cause, problem=str(error))
             return False

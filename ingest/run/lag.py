@@ -16,7 +16,7 @@ class Measures:
     """
 
     commit_s: float | None = None
-    """The time of this run's commit, with its rejects and Hudi's table services."""
+    """The time of this run's commit, with its rejects."""
     lag_offsets: int | None = None
     lag_s: float | None = None
     committed_at: datetime | None = None

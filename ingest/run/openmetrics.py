@@ -31,7 +31,8 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_table_messages": ("", "Messages that the last run read, by result."),
     "ingest_table_read_bytes": ("bytes", "Keys and values that the last run read."),
     "ingest_table_duration_seconds": ("seconds", "How long the table took."),
-    "ingest_table_commit_duration_seconds": ("seconds", "How long its commit took, upkeep included."),
+    "ingest_table_step_duration_seconds": ("seconds", "How long each step of the table took."),
+    "ingest_table_commit_duration_seconds": ("seconds", "How long its commit took, rejects included."),
     "ingest_table_lag_offsets": ("", "Offsets of the topic, at the run's start, that are not in the table."),
     "ingest_table_lag_seconds": ("seconds", "Age of the newest change in the table, 0 if nothing waits."),
     "ingest_table_last_commit_timestamp_seconds": ("seconds", "When the table last had a commit."),
@@ -41,6 +42,7 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
 _RUN: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_run_outcome": ("", "How the last run ended: 1 for that outcome, 0 for others."),
     "ingest_run_duration_seconds": ("seconds", "How long the run took."),
+    "ingest_run_step_duration_seconds": ("seconds", "How long each step took, the tables' included."),
     "ingest_run_finished_timestamp_seconds": ("seconds", "When the run ended."),
 }
 Sample = tuple[str, dict[str, str], float]
@@ -89,6 +91,8 @@ def run_samples(report: RunReport) -> Iterator[Sample]:
         yield "ingest_run_outcome", {"outcome": outcome}, float(report.outcome == outcome)
     seconds = (report.finished_at - report.started_at).total_seconds()
     yield "ingest_run_duration_seconds", {}, seconds
+    for step, step_seconds in attrs.asdict(report.steps).items():
+        yield "ingest_run_step_duration_seconds", {"step": step}, step_seconds
     yield "ingest_run_finished_timestamp_seconds", {}, report.finished_at.timestamp()
 
 
@@ -106,6 +110,8 @@ def table_samples(table: TableOutcome) -> Iterator[Sample]:
     }
     for result, count in results.items():
         yield "ingest_table_messages", {**name, "result": result}, float(count)
+    for step, seconds in attrs.asdict(table.steps).items():
+        yield "ingest_table_step_duration_seconds", {**name, "step": step}, seconds
     values = {
         "ingest_table_read_bytes": counts.read_bytes,
         "ingest_table_duration_seconds": table.seconds,

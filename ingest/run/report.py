@@ -20,6 +20,7 @@ from ingest.report import (
     Report,
     RunOutcome,
     SchemaChangeReport,
+    StepSeconds,
     TableReport,
     unstructure,
 )
@@ -42,6 +43,7 @@ class TableOutcome:
     lost: int = 0
     """Rows with a null for a value that neither the source nor an older row gave."""
     measures: Measures = Measures()
+    steps: StepSeconds = StepSeconds()
 
     def report(self) -> TableReport:
         """Return the outcome as the report has it."""
@@ -65,6 +67,7 @@ class TableOutcome:
             max_source_ts=counts.max_source_ts,
             seconds=round(self.seconds, 3),
             rows_with_lost_values=self.lost,
+            step_seconds=self.steps,
             metrics=self.measures.report(counts.read_bytes),
             error=str(self.error) if self.error else None,
         )
@@ -83,6 +86,7 @@ class RunReport:
     started_at: datetime
     finished_at: datetime
     tables: tuple[TableOutcome, ...]
+    steps: StepSeconds = StepSeconds()
 
     @property
     def outcome(self) -> RunOutcome:
@@ -99,7 +103,7 @@ class RunReport:
     def report(self) -> Report:
         """Return the run as the report has it."""
         tables = tuple(table.report() for table in self.tables)
-        return Report(self.run_id, self.started_at, self.finished_at, self.outcome, tables)
+        return Report(self.run_id, self.started_at, self.finished_at, self.outcome, tables, self.steps)
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""

@@ -22,6 +22,7 @@ from ingest.run.lag import Measures
 from ingest.run.rejects import write_rejects
 from ingest.run.report import TableOutcome
 from ingest.run.start import Start, find_start
+from ingest.run.upkeep import keep_up_inline
 from ingest.tables import TableConfig
 
 
@@ -31,16 +32,20 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
     Checks for new messages before it takes the lock: an idle table does not pay for one.
     """
     started = time.monotonic()
+    with run.steps.during(table.name, "plan"):
+        outcome = _run(run, table, watermarks)
+    return attrs.evolve(outcome, seconds=time.monotonic() - started)
+
+
+def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     start = _find_start(run, table, watermarks)
     if not start.ranges.is_empty:
         with run.locked(table) as lock:
             run.lake.table(table).refresh()  # another run may have committed
             start = _find_start(run, table, watermarks)
             if not start.ranges.is_empty:
-                outcome = _run_locked(run, table, start, lock)
-                return attrs.evolve(outcome, seconds=time.monotonic() - started)
-    seconds = time.monotonic() - started
-    return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
+                return _run_locked(run, table, start, lock)
+    return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges)
 
 
 def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
@@ -51,8 +56,10 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
     """Read, decode, reject and commit."""
     started_ms = time.time_ns() // 1_000_000
     schemas = fetch_known(run, table, start.ranges, start.watermarks)
+    run.steps.begin(table.name, "read")
     with prepared(run, table, start.last, start.ranges, schemas) as batch:
         rows, lost = rows_to_write(run, batch)
+        run.steps.begin(table.name, "write")
         run.enter(table, f"writing {batch.counts.upserted + batch.counts.deleted:,} rows")
         with run.stop.committing(table.name):
             committing = time.monotonic()
@@ -62,6 +69,7 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             entry = attrs.evolve(_ledger_entry(run, start, batch), started_ms=started_ms)
             committed = commit_rows(run, batch, rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
+            keep_up_inline(run, table)
         return TableOutcome(
             table.name, table.topic, "committed", committed.instant, start.ranges, batch.counts,
             batch.evolution.changes, lost=lost, measures=measures,

@@ -44,6 +44,7 @@ class RunTask:
         if not start.ranges.is_empty:
             run.waiting[table.name] = start.ranges.span
             return None
+        run.steps.add(table.name, "plan", started)
         seconds = time.monotonic() - started
         return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
 
@@ -61,6 +62,7 @@ class RunTask:
         if isinstance(result, IngestError):
             result = failed(table.name, table.topic, result, seconds)
         ends = self.watermarks.found.get(table.topic)
+        result = attrs.evolve(result, steps=run.steps.of_table(table.name))
         outcome = measured(table, result, ends, self.aftermaths.get(table.name))
         run.progress(table.name, outcome.outcome)
         log_table(run.run_id, outcome)
@@ -81,7 +83,8 @@ def work_on_tables(
     tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in order; then the signal is raised
     again, unless the caller looks at the run's `stop` itself.
     """
-    task = make_task(fetch_watermarks(run.settings.kafka, [table.topic for table in tables]))
+    with run.steps.during("", "plan"):
+        task = make_task(fetch_watermarks(run.settings.kafka, [table.topic for table in tables]))
     return work_on_lake(run, tables, jvm, task, raises_signal=raises_signal)
 
 
@@ -95,7 +98,7 @@ def work_on_lake(
     asks_registry: bool = True,
 ) -> tuple[T, ...]:
     """Work on every table as `work_on_tables` does, by a task that needs no ends of topics."""
-    with listening(run.stop):
+    with run.steps.during("", "plan"), listening(run.stop):
         results = work_by_files(run, task, tables)
     remaining = [table for table in tables if table.name not in results]
     if run.stop.signal:
@@ -118,6 +121,6 @@ def run_tables(
     """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
     started = datetime.now(UTC)
     outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
-    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes)
+    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes, run.steps.of_run())
     log_run(report)
     return report

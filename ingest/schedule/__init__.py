@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from ingest.schedule.assets import lake_alias, table_asset
     from ingest.schedule.dag import ingest_dag
     from ingest.schedule.group import ingest_task_group
+    from ingest.schedule.maintain import IngestMaintainOperator
     from ingest.schedule.operator import IngestOperator
     from ingest.schedule.submit import IngestSparkSubmitOperator
     from ingest.schedule.tablefiles import list_tables
     from ingest.schedule.verify import IngestVerifyOperator
 
 __all__ = [
+    "IngestMaintainOperator",
     "IngestOperator",
     "IngestSparkSubmitOperator",
     "IngestVerifyOperator",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "IngestMaintainOperator": "maintain",
     "IngestOperator": "operator",
     "IngestSparkSubmitOperator": "submit",
     "IngestVerifyOperator": "verify",

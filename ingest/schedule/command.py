@@ -1,4 +1,4 @@
-"""The command line of a run: `ingest run …`, or `spark-submit … ingest/__main__.py run …`."""
+"""The command line of a job: `ingest run …`, or `spark-submit … ingest/__main__.py run …`."""
 
 import shlex
 from collections.abc import Sequence

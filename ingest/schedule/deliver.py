@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ingest.schedule.assets import announce
 from ingest.schedule.job_result import Ended, JobResult, judge
-from ingest.schedule.report import Json, Report
+from ingest.schedule.report import AnyReport, Json, Report, ReportError
 from ingest.schedule.states import AirflowException, AirflowFailException
 
 REPORT_KEY: Final = "report"
@@ -14,17 +14,18 @@ REPORT_KEY: Final = "report"
 
 def push_report(report: object, context: Mapping[str, Any]) -> None:
     """Push the run report if the job wrote it."""
-    if isinstance(report, Report):
+    if isinstance(report, AnyReport):
         context["ti"].xcom_push(key=REPORT_KEY, value=report.content)
 
 
 def deliver(ended: Ended, lake: str, outlets: Sequence[object], context: Mapping[str, Any]) -> Json:
-    """Announce the tables of a successful job and return its run report; raise if the job failed."""
+    """Announce the tables of a successful run and return the job's report; raise if the job failed."""
     result = judge(ended)
     _check(result)
-    if not isinstance(ended.report, Report):
+    if isinstance(ended.report, ReportError):
         raise TypeError("a job is only successful with its report")
-    announce(ended.report, lake, outlets, context["outlet_events"])
+    if isinstance(ended.report, Report):
+        announce(ended.report, lake, outlets, context["outlet_events"])
     return ended.report.content
 
 

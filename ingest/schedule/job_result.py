@@ -7,7 +7,7 @@ from typing import Final, Literal
 import attrs
 
 from ingest.errors import PermanentError, RetryableError, UserError
-from ingest.schedule.report import Report, ReportError
+from ingest.schedule.report import AnyReport, ReportError
 
 CANNOT_START: Final = (126, 127)
 SIGNALLED: Final = 128
@@ -36,7 +36,7 @@ class Ended:
 
     code: int
     program: str
-    report: Report | ReportError
+    report: AnyReport | ReportError
     output: tuple[str, ...] = ()
     stopped: str = ""
     is_own: bool = False
@@ -98,19 +98,22 @@ def _own_hint(ended: Ended) -> str:
 
 def _share(ended: Ended) -> str:
     """Return the outcomes of the tables if there are several."""
-    several = isinstance(ended.report, Report) and len(ended.report.tables) > 1
-    return f": {_count(ended.report)}" if several and isinstance(ended.report, Report) else ""
+    if isinstance(ended.report, ReportError) or len(ended.report.tables) <= 1:
+        return ""
+    return f": {_count(ended.report)}"
 
 
-def _count(report: Report) -> str:
+def _count(report: AnyReport) -> str:
     outcomes = [table.outcome for table in report.tables]
-    present = [name for name in ("committed", "idle", "failed", "temporary") if name in outcomes]
+    present = [
+        name for name in ("committed", "maintained", "idle", "failed", "temporary") if name in outcomes
+    ]
     return ", ".join(f"{outcomes.count(name):,} {name}" for name in present) or "no table"
 
 
 def _reasons(ended: Ended) -> str:
     """Return the tables' errors, else the errors that the job printed, else its last lines."""
-    if isinstance(ended.report, Report):
+    if not isinstance(ended.report, ReportError):
         errors = [table.error for table in ended.report.tables if table.error]
         omitted = len(errors) - MAX_ERRORS
         errors = errors[:MAX_ERRORS] + (

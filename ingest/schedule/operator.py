@@ -22,7 +22,7 @@ from ingest.schedule.deliver import deliver, push_report
 from ingest.schedule.job import Job, job_environment
 from ingest.schedule.job_result import Ended
 from ingest.schedule.pages import TableTask
-from ingest.schedule.report import Json, Report, ReportError, read_report
+from ingest.schedule.report import AnyReport, Json, Report, ReportError, read_report
 from ingest.schedule.states import AirflowFailException
 
 LAST_LINES: Final = 20
@@ -60,6 +60,7 @@ class IngestOperator(TableTask, BaseOperator):
     )
     template_fields_renderers = {"env": "json"}  # noqa: RUF012  as Airflow has it
     ui_color = "#d5e8f0"
+    report_type: type[AnyReport] = Report
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class IngestOperator(TableTask, BaseOperator):
             raise
         finally:
             code = job.wait()
-            content = _read(report)
+            content = _read(report, self.report_type)
             if self.do_xcom_push:
                 push_report(content, context)
         return Ended(code, line[0], content, tuple(last), self._stopped, is_own=_is_own(program))
@@ -205,8 +206,8 @@ def _is_own(program: str) -> bool:
     return Path(program).parent == Path(sys.executable).parent
 
 
-def _read(path: Path) -> Report | ReportError:
+def _read(path: Path, kind: type[AnyReport]) -> AnyReport | ReportError:
     try:
-        return read_report(path)
+        return read_report(path, kind)
     except ReportError as error:
         return error

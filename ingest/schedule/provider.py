@@ -19,7 +19,11 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": "Apache Hudi",
-                "python-modules": ["ingest.schedule.operator", "ingest.schedule.submit"],
+                "python-modules": [
+                    "ingest.schedule.operator",
+                    "ingest.schedule.maintain",
+                    "ingest.schedule.submit",
+                ],
             }
         ],
         "config": {

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import cattrs
@@ -23,11 +23,22 @@ class Report(report.Report):
     content: Json = attrs.field(factory=dict, repr=False, eq=False)
 
 
-def read_report(path: Path) -> Report:
-    """Read a report.  Raises `ReportError`."""
+@attrs.frozen
+class MaintenanceReport(report.MaintenanceReport):
+    """The report of `ingest maintain`; `content` is the whole JSON."""
+
+    content: Json = attrs.field(factory=dict, repr=False, eq=False)
+
+
+AnyReport = Report | MaintenanceReport
+R = TypeVar("R", bound=AnyReport)
+
+
+def read_report(path: Path, kind: type[R]) -> R:
+    """Read a report of a kind.  Raises `ReportError`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        result = report.structure(content, Report)
+        result = report.structure(content, kind)
     except FileNotFoundError:
         raise ReportError("it wrote no run report") from None
     except (OSError, UnicodeDecodeError) as error:

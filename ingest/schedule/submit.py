@@ -96,7 +96,7 @@ class IngestSparkSubmitOperator(TableTask, SparkSubmitOperator):
 def _take(path: Path) -> Report | ReportError:
     """Read a report and remove it."""
     try:
-        report = read_report(path)
+        report = read_report(path, Report)
     except ReportError as error:
         return error
     path.unlink(missing_ok=True)

@@ -217,6 +217,13 @@ class RunSettings:
             "error is not a terminal; 0: no lines."
         },
     )
+    upkeep: Literal["inline", "maintain"] = attrs.field(
+        default="inline",
+        metadata={
+            "help": "Compaction, cleaning and archiving of a table's files. `inline`: after a run's commit, "
+            "where due. `maintain`: only by `ingest maintain`, on a schedule of its own."
+        },
+    )
     metrics: str = attrs.field(
         default="",
         repr=_masked,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from ingest.config.rules import Between, WrongValueError, not_empty
+from ingest.config.rules import AtLeast, Between, WrongValueError, not_empty
 from ingest.names import Subject, Topic
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.rejects import Rejects
@@ -59,7 +59,7 @@ class Key:
 
 @attrs.frozen
 class Target:
-    """The Hudi table: fixed when it is created, except for `delete`, `first_load` and `truncate`.
+    """The Hudi table: fixed when it is created, except for `delete`, `first_load`, `retain_*` and `truncate`.
 
     In mode `append` every change is a row of its own, identified by topic partition and offset.
     """
@@ -110,6 +110,23 @@ class Target:
         metadata={
             "help": "How to write the first commit. `bulk_insert` merges nothing, as the table is empty, and "
             "writes Spark's own rows where the types of the key allow it; `upsert` costs more."
+        },
+    )
+    retain_commits: int = attrs.field(
+        default=3,
+        validator=Between(1, 10_000),
+        metadata={
+            "help": "Commits whose versions of the table's files stay for running readers, savepoints apart; "
+            "older ones are removed after as many commits again. [Maintenance](../maintenance.md) has the "
+            "rule."
+        },
+    )
+    retain_hours: float = attrs.field(
+        default=0.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Keep the versions of the last hours, even if these have more commits than "
+            "`retain_commits`: for readers that run longer, or that read changes later."
         },
     )
     truncate: Literal["apply", "ignore", "fail"] = attrs.field(
@@ -269,8 +286,8 @@ class TableConfig:
     target: Target = attrs.field(
         default=Target(),
         metadata={
-            "help": "The Hudi table. All keys but `delete`, `first_load` and `truncate` are fixed when the "
-            "table is created."
+            "help": "The Hudi table. All keys but `delete`, `first_load`, `retain_commits`, `retain_hours` "
+            "and `truncate` are fixed when the table is created."
         },
     )
     types: Types = attrs.field(

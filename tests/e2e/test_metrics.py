@@ -46,6 +46,7 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
         status = {entry.table: entry for entry in session.status()}
 
     began = check_all_committed(first, sent, before)
+    check_steps(first)
     went_on = metrics_of(second)
     outcomes = {entry.table: entry.outcome for entry in second.tables}
     assert outcomes == {"bounded": "committed", "broken": "failed", "still": "idle"}
@@ -78,6 +79,16 @@ def check_all_committed(first: RunReport, sent: dict[str, int], before: datetime
     for entry in began.values():
         assert before - moment <= datetime.fromisoformat(entry["last_commit_at"]) <= datetime.now(UTC)
     return began
+
+
+def check_steps(report: RunReport) -> None:
+    """Check that the steps of a run and of its tables add up to the time that each took."""
+    content = report.to_json()
+    took = (report.finished_at - report.started_at).total_seconds()
+    for entry, seconds in ((content, took), *((table, table["seconds"]) for table in content["tables"])):
+        steps = entry["step_seconds"]
+        assert min(steps["plan"], steps["read"], steps["write"]) > 0
+        assert 0.8 * seconds - 0.1 <= sum(steps.values()) <= seconds + 0.01
 
 
 def metrics_of(report: RunReport) -> dict[str, Any]:

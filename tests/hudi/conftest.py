@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.hudi.hadoop_settings import LOCAL, HadoopSettings
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.maintain import keep_up
 from ingest.hudi.options import Operation
 from ingest.hudi.table import HudiTable
 from ingest.names import Instant, Partition, Subject, Topic
@@ -34,6 +35,8 @@ class Lake:
         "hoodie.compact.inline.max.delta.commits": "3",
     }
     """Options with which a few commits are cleaned, archived and compacted."""
+    SERVICES: ClassVar = {"hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true"}
+    """Options of a writer that lets Hudi clean and archive inside its writes."""
 
     spark: SparkSession
     root: Path | str
@@ -53,12 +56,16 @@ class Lake:
         """Give the table's path."""
         return f"{self.root}/{table.name}"
 
-    def commit(self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",)) -> Instant:
-        """Write a frame as the next run does."""
+    def commit(
+        self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",), *, keeps_up: bool = True
+    ) -> Instant:
+        """Write a frame as the next run does, with its upkeep."""
         self.runs += 1
         stored = self.open(table)
         instant = stored.commit(frame, table, keys, self.operation(table), entry_of(self.runs)).instant
         assert instant is not None
+        if keeps_up:
+            keep_up(stored, table)
         return instant
 
     def operation(self, table: TableConfig) -> Operation:

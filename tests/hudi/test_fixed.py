@@ -25,7 +25,12 @@ CHANGES = {
     "target.partition_by": ({"partition_by": ("p",)}, "p", "unset"),
     "target.mode": ({"mode": "append"}, "append", "upsert"),
 }
-FREE: list[dict[str, Any]] = [{"delete": "soft"}, {"first_load": "bulk_insert"}, {"truncate": "ignore"}]
+FREE: list[dict[str, Any]] = [
+    {"delete": "soft"},
+    {"retain_commits": 9, "retain_hours": 1.5},
+    {"first_load": "bulk_insert"},
+    {"truncate": "ignore"},
+]
 
 
 @pytest.fixture

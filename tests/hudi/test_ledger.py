@@ -98,7 +98,7 @@ def test_the_ledger_survives_cleaning_compaction_archiving_and_other_writers(lak
     assert list((timeline / "history").glob("*.parquet")), "nothing was archived"
     assert list(timeline.glob("*.clean")), "nothing was cleaned"
     assert bool(list(timeline.glob("*_*.commit"))) if kind == "mor" else True, "nothing was compacted"
-    options = hudi_options(table, ["id"], "upsert")
+    options = hudi_options(table, ["id"], "upsert") | lake.SERVICES
     for number in range(7):
         foreign = lake.changes(DDL, ("u", f"9{number}", 1, number))
         foreign.write.format("hudi").options(**options).mode("append").save(path)

@@ -53,8 +53,9 @@ def test_values_that_hudi_takes_pass(spark: SparkSession) -> None:
 
 
 def test_options_that_exclude_one_of_ours_are_refused(spark: SparkSession) -> None:
-    """Ingest compacts merge-on-read tables in the writing job; Hudi schedules or compacts, not both."""
-    table = attrs.evolve(TABLE, target=Target(type="mor"), hudi={"hoodie.compact.schedule.inline": "true"})
+    """Hudi schedules or compacts inside the write, not both."""
+    options = {"hoodie.compact.inline": "true", "hoodie.compact.schedule.inline": "true"}
+    table = attrs.evolve(TABLE, target=Target(type="mor"), hudi=options)
     with pytest.raises(TableFileError, match="Either of inline compaction"):
         check_values(spark, table)
 

@@ -109,9 +109,10 @@ def test_a_row_that_cannot_be_written_commits_nothing_and_its_cause_is_named(
 def test_a_failure_after_the_commit_counts_as_committed(
     lake: "Lake", entry: Callable[[int], LedgerEntry]
 ) -> None:
-    """Compaction finds a broken file behind the commit: rows and offsets are in, and a warning is given."""
+    """Compaction inside the write finds a broken file: rows and offsets are in, and a warning is given."""
     table = attrs.evolve(
-        lake.table("after", type="mor", buckets=1, first_load="upsert"), hudi=lake.SHORT_MEMORY
+        lake.table("after", type="mor", buckets=1, first_load="upsert"),
+        hudi=lake.SHORT_MEMORY | {"hoodie.compact.inline": "true"},
     )
     path = lake.path(table)
     for run in range(1, 6):

@@ -20,6 +20,7 @@ from ingest.names import Instant, Topic
 from ingest.operations.health import health, parse_bound
 from ingest.operations.status import TableStatus
 from ingest.order.batch_counts import BatchCounts
+from ingest.report import StepSeconds
 from ingest.run.lag import Measures, source_lag_s
 from ingest.run.measure import log_run, log_table
 from ingest.run.openmetrics import parse_gateway, publish
@@ -32,10 +33,12 @@ COUNTS = BatchCounts(
 GOOD = TableOutcome(
     "orders", Topic("s.orders"), "committed", counts=COUNTS, seconds=3.25,
     measures=Measures(1.5, 100, 90.5, START, START - timedelta(seconds=90), 5),
+    steps=StepSeconds(plan=0.25, read=1.5, write=1.25, upkeep=0.25),
 )  # fmt: skip
 BAD = failed("customers", Topic("s.customers"), BrokerUnreachableError("b:9092", "gone"), 0.5)
-REPORT = RunReport("r1", START, START + timedelta(seconds=4), (GOOD, BAD))
+REPORT = RunReport("r1", START, START + timedelta(seconds=4), (GOOD, BAD), StepSeconds(start=0.5, read=3))
 
+STEPS = ("start", "plan", "read", "write", "upkeep")
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
@@ -73,6 +76,11 @@ def test_a_file_tells_of_every_table_and_of_the_run(tmp_path: Path) -> None:
         "open_rejects": 5,
     }
     assert {name: of(result, f"ingest_table_{name}", table="orders") for name in explained} == explained
+    shown = {
+        step: of(result, "ingest_table_step_duration_seconds", table="orders", step=step) for step in STEPS
+    }
+    assert shown == {"start": 0, "plan": 0.25, "read": 1.5, "write": 1.25, "upkeep": 0.25}
+    assert of(result, "ingest_run_step_duration_seconds", step="start") == 0.5
     assert of(result, "ingest_run_outcome", outcome="temporary") == 1
     assert of(result, "ingest_run_duration_seconds") == 4
     assert of(result, "ingest_run_finished_timestamp_seconds") == REPORT.finished_at.timestamp()

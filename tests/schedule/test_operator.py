@@ -13,7 +13,7 @@ from airflow.sdk import DAG, Asset, AssetAlias
 from airflow.sdk.log import redact
 
 from ingest.errors import UsageError
-from ingest.schedule import IngestOperator, table_asset
+from ingest.schedule import IngestMaintainOperator, IngestOperator, table_asset
 from ingest.schedule.command import shown
 from ingest.schedule.operator import log_level
 from ingest.schedule.states import AirflowException, AirflowFailException
@@ -49,6 +49,30 @@ def test_a_successful_run_returns_its_report_and_emits_an_event(
     extra = context["outlet_events"][table_asset("t")].extra
     counts = {"read": 5, "upserted": 3, "deleted": 1, "superseded": 1, "rejected": 0}
     assert extra == {"run_id": RUN_ID, "outcome": "committed", "instant": "20261121120000000", **counts}
+
+
+def test_maintenance_returns_its_report_and_emits_no_event(program: Make, context: dict[str, Any]) -> None:
+    """The command is `ingest maintain`; no row changed, so no DAG that waits for the table starts."""
+    of_table = {"table": "t", "outcome": "maintained", "removed_files": 4, "seconds": 1.5, "error": None}
+    written = {**report(), "tables": [of_table], "dry_run": False}
+    executable = program(script(0, written))
+    task = IngestMaintainOperator(task_id="m", executable=executable, tables="t", run_args=["--debug"])
+
+    assert task.execute(context) == written
+    assert context["ti"].pushed == {"report": written}
+    assert task.outlets == []
+    arguments = called(executable)["argv"]
+    assert (arguments[:2], arguments[-1]) == (["maintain", "t"], "--debug")
+
+
+def test_maintenance_of_a_locked_table_is_retried(program: Make, context: dict[str, Any]) -> None:
+    """A run holds the lock: exit code 75, with the holder in the task's message."""
+    of_table = {"table": "t", "outcome": "temporary", "error": LOCKED}
+    written = {**report(), "outcome": "temporary", "tables": [of_table]}
+    task = IngestMaintainOperator(task_id="m", executable=program(script(75, written)), tables="t")
+
+    with pytest.raises(AirflowException, match="locked by another writer"):
+        task.execute(context)
 
 
 FAILED = table("t", "failed", "srv.db.t-0-7: cannot be read.")

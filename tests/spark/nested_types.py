@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from ingest.artifacts import spark_jars
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.maintain import keep_up
 from ingest.hudi.table import HudiTable
 from ingest.names import Partition, Subject, Topic
 from ingest.spark.session import start_session
@@ -88,6 +89,7 @@ def table_of(name: str, kind: str, index: str, first_load: str) -> TableConfig:
 def commit(stored: HudiTable, table: TableConfig, rows: DataFrame, number: int) -> None:
     """Commit rows whose key cannot be null, and whose other columns can."""
     stored.commit(nullable(rows), table, ["id"], "upsert" if number else "load", entry(table, number))
+    keep_up(stored, table)
 
 
 def nullable(rows: DataFrame) -> DataFrame:

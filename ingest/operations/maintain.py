@@ -1,0 +1,120 @@
+"""Maintenance of tables on a schedule of its own: compaction, cleaning, archiving.  No row changes."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from ingest.errors import IngestError, RetryableError
+from ingest.lazy import LazyModule
+from ingest.report import MaintenanceOutcome, MaintenanceReport, RunOutcome, TableMaintenance, unstructure
+from ingest.run.context import Jvm, Run
+from ingest.run.task import work_on_lake
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi import maintain as services
+    from ingest.hudi.upkeep import Upkeep
+else:  # a table without commits needs no Spark
+    services = LazyModule("ingest.hudi.maintain")
+
+
+@attrs.frozen
+class Maintained:
+    """The maintenance of one table; `error` is the reason where it failed."""
+
+    table: str
+    upkeep: "Upkeep | None" = None
+    error: IngestError | None = None
+    seconds: float = 0.0
+
+    def report(self) -> TableMaintenance:
+        """Return it as the report has it."""
+        seconds = round(self.seconds, 3)
+        if self.error is not None:
+            is_temporary = isinstance(self.error, RetryableError)
+            failure: MaintenanceOutcome = "temporary" if is_temporary else "failed"
+            return TableMaintenance(self.table, failure, seconds=seconds, error=str(self.error))
+        work = attrs.asdict(self.upkeep) if self.upkeep else {}
+        return TableMaintenance(
+            self.table, "maintained" if any(work.values()) else "idle", seconds=seconds, **work
+        )
+
+
+@attrs.frozen
+class Maintenance:
+    """The maintenance of several tables."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    tables: tuple[Maintained, ...]
+    is_dry: bool
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code; that of a permanent error outweighs that of a temporary one."""
+        return min((table.error.exit_code for table in self.tables if table.error), default=0)
+
+    def report(self) -> MaintenanceReport:
+        """Return it as the report has it."""
+        tables = tuple(table.report() for table in self.tables)
+        outcomes = {table.outcome for table in tables}
+        outcome: RunOutcome = (
+            "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
+        )
+        return MaintenanceReport(self.run_id, self.started_at, self.finished_at, outcome, tables, self.is_dry)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        content: dict[str, Any] = unstructure(self.report())
+        return content
+
+
+@attrs.frozen
+class MaintainTask:
+    """Maintains tables (a `TableTask`)."""
+
+    is_dry: bool
+
+    def work_by_files(self, run: Run, table: TableConfig) -> Maintained | None:
+        """Return the result for a table without commits."""
+        return Maintained(table.name) if run.files.table(table).checkpoint() is None else None
+
+    def work(self, run: Run, table: TableConfig) -> Maintained:
+        """Maintain one table as its only writer, or plan it as a reader."""
+        stored = run.lake.table(table)
+        if self.is_dry:
+            run.enter(table, "planning its maintenance")
+            return Maintained(table.name, services.plan_upkeep(stored, table))
+        with run.locked(table) as lock:
+            stored.refresh()
+            run.enter(table, "maintaining")
+            with run.stop.committing(table.name):
+                lock.check()
+                return Maintained(table.name, services.maintain(stored, table))
+
+    def finish(
+        self, run: Run, table: TableConfig, result: Maintained | IngestError, seconds: float
+    ) -> Maintained:
+        """Make a result of an error, too."""
+        if isinstance(result, IngestError):
+            result = Maintained(table.name, error=result)
+        result = attrs.evolve(result, seconds=seconds)
+        run.progress(table.name, "idle")
+        return result
+
+
+def maintain_tables(
+    run: Run,
+    tables: Sequence[TableConfig],
+    jvm: Callable[[], Jvm],
+    *,
+    dry_run: bool,
+    raises_signal: bool = True,
+) -> Maintenance:
+    """Maintain every table; an error of one stops no other."""
+    started, task = datetime.now(UTC), MaintainTask(dry_run)
+    results = work_on_lake(run, tables, jvm, task, asks_registry=False, raises_signal=raises_signal)
+    return Maintenance(run.run_id, started, datetime.now(UTC), results, dry_run)
