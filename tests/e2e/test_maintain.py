@@ -30,7 +30,7 @@ def make_table(deployment: Deployment) -> Topic:
     topic = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})["t"]
     deployment.onboard(type="mor")
     with (deployment.tables / "t.toml").open("a") as table:
-        table.write('[hudi]\n"hoodie.compact.inline.max.delta.commits" = "2"\n')
+        table.write('"hoodie.compact.inline.max.delta.commits" = "2"\n')  # at the end of [hudi]
     return topic
 
 

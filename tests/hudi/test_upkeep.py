@@ -52,7 +52,7 @@ def timeline(lake: "Lake", table: TableConfig) -> set[str]:
 
 def checkpoints(lake: "Lake", table: TableConfig) -> tuple[LedgerEntry | None, ...]:
     """Return the table's checkpoint, by Hudi's classes and by its files."""
-    return lake.open(table).checkpoint(), TableFiles(lake.path(table), "file:///").checkpoint()
+    return lake.open(table).checkpoint(), TableFiles(lake.path(table), lake.hadoop).checkpoint()
 
 
 def total_bytes(files: list[Path]) -> int:
