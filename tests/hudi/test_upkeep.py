@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from ingest.errors import IngestError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.maintain import keep_up, maintain, plan_upkeep
 from ingest.hudi.options import hudi_options
@@ -130,11 +129,10 @@ def test_a_reader_that_began_before_the_last_commits_ends_well(lake: "Lake") -> 
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["cow", "mor"])
-def test_maintenance_changes_files_and_no_row(lake: "Lake", kind: str) -> None:
+def test_maintenance_changes_files_and_no_row(lake: "Lake") -> None:
     """The dry run says what is to do; then rows and checkpoint are the same, and nothing is left to do."""
     archiving = {"hoodie.keep.min.commits": "5", "hoodie.keep.max.commits": "6"}
-    table = attrs.evolve(lake.table(f"whole_{kind}", type=kind, buckets=1), hudi=archiving)
+    table = attrs.evolve(lake.table("whole", buckets=1), hudi=archiving)
     fill(lake, table, 8)
     before = (lake.rows(table, "id", "v"), checkpoints(lake, table), lake.open(table).fields())
     names = timeline(lake, table)
@@ -144,16 +142,8 @@ def test_maintenance_changes_files_and_no_row(lake: "Lake", kind: str) -> None:
     result = maintain(lake.open(table), table)
 
     assert (lake.rows(table, "id", "v"), checkpoints(lake, table), lake.open(table).fields()) == before
-    assert (planned.compacted_log_files, planned.compacted_bytes) == (
-        result.compacted_log_files,
-        result.compacted_bytes,
-    )
-    if kind == "cow":
-        assert (planned.removed_files, planned.freed_bytes) == (result.removed_files, result.freed_bytes)
-        assert result.removed_files == 4  # of eight versions, three and the one before stay
-    else:
-        assert result.compacted_log_files > 0
-        assert result.compacted_bytes > 0
+    assert (planned.removed_files, planned.freed_bytes) == (result.removed_files, result.freed_bytes)
+    assert result.removed_files == 4  # of eight versions, three and the one before stay
     assert result.archived_commits > 0
     again = maintain(lake.open(table), table)
     assert attrs.evolve(again, removed_files=0, freed_bytes=0, archived_commits=0) == Upkeep()
@@ -202,25 +192,6 @@ def test_a_killed_compaction_is_finished(lake: "Lake", finisher: str) -> None:
     assert any(name.endswith(".commit") for name in timeline(lake, table))
     assert maintain(lake.open(table), table).compacted_log_files <= 1  # that of the run in between
     assert lake.rows(table, "id", "v") == before[0]
-
-
-@pytest.mark.spark
-def test_a_failed_upkeep_leaves_the_commits_as_they_are(lake: "Lake") -> None:
-    """A broken file stops the compaction with an error, and no later commit."""
-    table = lake.table("broken", type="mor", buckets=1)
-    fill(lake, table, 2)
-    content = {file: file.read_bytes() for file in base_files(lake, table)}
-    for file in content:
-        file.write_bytes(b"broken")
-
-    with pytest.raises(IngestError, match="broken"):
-        maintain(lake.open(table), table)
-    for file, data in content.items():
-        file.write_bytes(data)
-    lake.commit(table, lake.changes(DDL, ("u", "700", 0, 700)))
-
-    assert maintain(lake.open(table), table).compacted_log_files == 2
-    assert lake.rows(table, "id", "v")[:2] == [(0, 700), (1, 1)]
 
 
 def begin_compaction(lake: "Lake", table: TableConfig) -> None:
