@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
@@ -21,26 +20,6 @@ TOP_LEVEL = {
     "ingest", "jars", "jvm", "docs", "docker", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE",
     "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "PKG-INFO", ".gitignore",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the sdist, and the wheel from the sdist alone, as an installer without a wheel does."""
-    folder = tmp_path_factory.mktemp("dist")
-    build = [
-        sys.executable,
-        "-m",
-        "uv",
-        "build",
-        "-q",
-        "--offline",
-        "--no-build-isolation",
-        "-o",
-        str(folder),
-    ]
-    subprocess.run([*build, "--sdist", str(ROOT)], check=True)
-    subprocess.run([*build, "--wheel", str(folder / f"{NAME}.tar.gz")], check=True)
-    return folder
 
 
 @pytest.fixture(scope="module")
