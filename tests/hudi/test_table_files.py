@@ -118,7 +118,7 @@ class History:
 
     def commit_of_another_writer(self) -> None:
         """Commit without an account."""
-        options = hudi_options(self.table, ["id"], "upsert") | self.lake.SERVICES
+        options = hudi_options(self.table, ["id"], "upsert")
         rows = self.lake.changes(DDL, ("u", "9", 90, 1))
         rows.write.format("hudi").options(**options).mode("append").save(self.lake.path(self.table))
 
@@ -216,6 +216,11 @@ def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> N
     assert sum("storage" in names for names in clear) > len(clear) * 0.8
     assert sum("rows" in names for names in clear) > len(clear) * (0.8 if kind == "cow" else 0.1)
     assert list((Path(lake.path(table)) / ".hoodie" / "timeline" / "history").glob("*.parquet"))
+    stored = lake.open(table)
+    active, whole = stored.commits(), stored.commits(archived=True)
+    assert whole[: len(active)] == active
+    assert len(whole) > len(active)
+    assert tuple(commit.entry for commit in whole if commit.entry) == stored.history()
 
 
 def test_an_account_in_the_archive_is_left_to_hudi(lake: "Lake") -> None:
