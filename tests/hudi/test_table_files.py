@@ -118,7 +118,7 @@ class History:
 
     def commit_of_another_writer(self) -> None:
         """Commit without an account."""
-        options = hudi_options(self.table, ["id"], "upsert")
+        options = hudi_options(self.table, ["id"], "upsert") | self.lake.SERVICES
         rows = self.lake.changes(DDL, ("u", "9", 90, 1))
         rows.write.format("hudi").options(**options).mode("append").save(self.lake.path(self.table))
 
