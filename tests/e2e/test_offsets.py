@@ -156,7 +156,10 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
 def test_a_table_whose_file_names_another_topic_reads_nothing_of_it(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """Plan, run, status and a move of the offsets refuse it by both names; the old topic is read on again."""
+    """Plan, run, status and a move of the offsets refuse it by both names; the old topic is read on again.
+
+    Also by a move to a time.
+    """
     deployment = make_deployment()
     names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("orders", "returns")}
     old, new = make_topics(deployment.servers, names).values()
@@ -185,3 +188,10 @@ def test_a_table_whose_file_names_another_topic_reads_nothing_of_it(
     old.send(*creates(3))
     assert run(deployment)["orders"].outcome == "committed"
     assert keys(deployment, "orders") == [1, 2, 3]
+
+    preview = deployment.session.preview_offsets("ord*", "2020-01-01T00:00+02:00")
+    assert (preview.table, preview.to) == ("orders", "2019-12-31T22:00:00Z")
+    assert (preview.before, preview.after) == ({0: 3}, {0: 0})
+    moved = deployment.session.move_offsets("orders", "2020-01-01")
+    assert moved.last is not None
+    assert (moved.last.note, moved.lag) == ("moved to 2020-01-01T00:00:00Z; was 0=3", 3)
