@@ -3,7 +3,7 @@
 Readers pass over a missing data file, and show older rows or fewer, without an error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -12,6 +12,7 @@ import attrs
 from ingest.errors.base import sentences
 from ingest.hudi.damage import RESTORE, CommittedFiles, damaged_files, live_files
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.row_count import BASE, LOG
 from ingest.names import Partition
 
 Check = Literal["timeline", "files", "offsets", "keys"]
@@ -53,6 +54,20 @@ def take_inventory(commits: Iterable[CommittedFiles], sizes: Mapping[str, int]) 
         sum(file.size for file in files),
         tuple(Finding("files", problem, RESTORE) for problem in problems),
     )
+
+
+def find_strays(instants: Collection[str], sizes: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield the instants of data files that the timeline lacks; older ones than its oldest are passed over.
+
+    Readers ignore such files: the table is that of an earlier commit.  A rollback deletes the files of a
+    commit before the commit itself.
+    """
+    oldest, names = min(instants, default=""), (path.rpartition("/")[2] for path in sizes)
+    matches = (BASE.fullmatch(name) or LOG.fullmatch(name) for name in names)
+    strays = {match[2] for match in matches if match and match[2] > oldest and match[2] not in instants}
+    for instant in sorted(strays):
+        problem = f"files of commit {instant} are in the table, but the timeline lacks that commit"
+        yield Finding("timeline", problem, RESTORE)
 
 
 def find_holes(table: str, history: Sequence[LedgerEntry]) -> Iterator[Finding]:

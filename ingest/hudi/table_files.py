@@ -145,6 +145,10 @@ class TableFiles:
         """Tell whether the folder exists."""
         return self._folder is not None
 
+    def instants(self) -> frozenset[str]:
+        """Return the requested times of the active timeline, pending ones included."""
+        return self._timeline.instants
+
     def accounts(self) -> tuple[LedgerEntry, ...]:
         """Return all accounts, newest first, archived ones included."""
         _ = self._properties

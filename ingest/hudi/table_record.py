@@ -23,6 +23,12 @@ class HudiRecord:
     _spark: SparkSession
     _client: Any
 
+    def instants(self) -> frozenset[str]:
+        """Return the requested times of the active timeline, pending ones included."""
+        with lake_errors(self.path):
+            instants = self._client.getActiveTimeline().getInstants()
+            return frozenset(instant.requestedTime() for instant in instants)
+
     def accounts(self) -> tuple[LedgerEntry, ...]:
         """Return all accounts, newest first, archived ones included."""
         with lake_errors(self.path):

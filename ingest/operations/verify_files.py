@@ -11,7 +11,7 @@ import attrs
 
 from ingest.errors import IngestError, LakeError, RetryableError
 from ingest.hudi.damage import RESTORE, CommittedFiles
-from ingest.hudi.findings import Finding, Inventory, find_holes, take_inventory
+from ingest.hudi.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.ledger import LedgerEntry
 from ingest.lazy import LazyModule
 from ingest.run.context import Run
@@ -25,6 +25,9 @@ else:  # files are checked without Spark where they answer
 
 class TableRecord(Protocol):
     """A table's commits and files: `HudiRecord`, or `TableFiles`, which reads them without a JVM."""
+
+    def instants(self) -> frozenset[str]:
+        """Return the requested times of the active timeline, pending ones included."""
 
     def accounts(self) -> tuple[LedgerEntry, ...]:
         """Return all accounts, newest first, archived ones included."""
@@ -149,7 +152,9 @@ def _check(table: TableConfig, path: str, open_record: Callable[[str], TableReco
             return FilesCheck(table.name, path)
         record.check_actions()
         history, commits = record.accounts(), tuple(record.committed())
-        inventory = take_inventory(commits, record.sizes())
+        instants = record.instants() | {commit.instant for commit in commits}
+        sizes = record.sizes()
+        inventory, strays = take_inventory(commits, sizes), find_strays(instants, sizes)
     except LakeError as error:
         finding = Finding("timeline", error.problem, error.todo or RESTORE)
         return FilesCheck(table.name, path, findings=(finding,))
@@ -159,7 +164,7 @@ def _check(table: TableConfig, path: str, open_record: Callable[[str], TableReco
         history[0] if history else None,
         len(commits),
         inventory,
-        findings=(*inventory.findings, *find_holes(table.name, history)),
+        findings=(*strays, *inventory.findings, *find_holes(table.name, history)),
     )
 
 

@@ -142,17 +142,24 @@ def test_a_commit_removed_from_the_timeline_is_a_hole_in_the_offsets(lake: "Lake
         committed = lake.open(table).commit(rows, table, ["id"], operation, entry)
         instants.append(str(committed.instant))
     assert check_files(lake, table).outcome == "sound"
-    for file in (Path(lake.path(table)) / ".hoodie" / "timeline").glob(f"*{instants[1]}*"):
-        file.unlink()
+    timeline = Path(lake.path(table)) / ".hoodie" / "timeline"
+    remove_commit(timeline, instants[1])
 
-    problems = [str(finding) for finding in check_files(lake, table).findings]
+    stray, *problems = (str(finding) for finding in check_files(lake, table).findings)
 
+    assert f"files of commit {instants[1]} are in the table" in stray
     assert len(problems) == 2
-    assert (
-        f"commit {instants[2]}, partition 0: starts at 20, and commit {instants[0]} ended at 10"
-        in problems[0]
-    )
+    assert f"{instants[2]}, partition 0: starts at 20, and commit {instants[0]} ended at 10" in problems[0]
     assert "`ingest offsets set hole --to 0=10`" in problems[0]
+    remove_commit(timeline, instants[2])
+    problems = [str(finding) for finding in check_files(lake, table).findings]
+    assert [instants[n] in problem for n, problem in enumerate(problems, 1)] == [True, True]
+
+
+def remove_commit(timeline: Path, instant: str) -> None:
+    """Delete a commit's files in the timeline."""
+    for file in timeline.glob(f"*{instant}*"):
+        file.unlink()
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from ingest.hudi.damage import CommittedFiles, WrittenFile
-from ingest.hudi.findings import find_holes, take_inventory
+from ingest.hudi.findings import find_holes, find_strays, take_inventory
 from ingest.hudi.ledger import LedgerEntry
 from ingest.names import Instant, Partition, Topic
 
@@ -91,3 +91,16 @@ def test_the_files_of_the_newest_slices_must_be_in_storage(sizes: dict[str, int]
 
     assert (inventory.files, inventory.size) == (3, 32)
     assert len(inventory.findings) == wanted
+
+
+def test_files_of_a_commit_that_the_timeline_lacks_are_found() -> None:
+    """Older ones may be of archived commits."""
+    sizes = {f"p/g-0_0-1-2_{n:017}.parquet": 1 for n in (1, 5, 7)} | {
+        f"p/.g-0_{8:017}.log.1_0-1-2": 1,
+        "p/.hoodie_partition_metadata": 1,
+    }
+    instants = {f"{n:017}" for n in (3, 5, 9)}
+
+    problems = [finding.problem for finding in find_strays(instants, sizes)]
+
+    assert [f"{n:017}" in problem for n, problem in zip((7, 8), problems, strict=True)] == [True, True]
