@@ -126,7 +126,8 @@ unit: setup ## run the tests that need no JVM: seconds
 # The tests with the suite's Spark session keep one core and a half busy; the others run next to them.
 test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	@mkdir -p build
-	@(.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule && $(BIN)/pytest --session without) \
+	@(.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule; code=$$?; \
+	    $(BIN)/pytest --session without && exit $$code) \
 	    >build/test-without-session.log 2>&1 & others=$$!; trap 'kill $$others' INT TERM; \
 	  $(BIN)/pytest --session with; code=$$?; \
 	  echo "waiting for the tests without the Spark session: build/test-without-session.log"; \

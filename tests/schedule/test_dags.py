@@ -148,7 +148,7 @@ def test_the_code_of_the_page_runs(folder: Path) -> None:
         code = block.replace("/etc/ingest/tables", str(folder))
         exec(compile(code, "docs/airflow.md", "exec"), {"IngestOperator": IngestOperator})  # noqa: S102  ours
 
-    assert len(blocks) == 4
+    assert len(blocks) == 5
 
 
 def test_every_argument_of_the_operator_is_on_the_page() -> None:
