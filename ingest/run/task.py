@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -107,12 +108,23 @@ def work_on_lake(
             for table in remaining
         }
     elif remaining:
-        _ = asks_registry and run.registry, run.spark  # an error of theirs concerns all tables
+        _open(run, asks_registry=asks_registry)
         worked = fleet.Fleet(run, task, jvm()).work(remaining)
         results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
     if raises_signal:
         run.stop.raise_signal()
     return tuple(results[table.name] for table in tables)
+
+
+def _open(run: Run, *, asks_registry: bool) -> None:
+    """Load the registry's client while the JVM starts; an error of either concerns all tables."""
+    if not asks_registry:
+        _ = run.spark
+        return
+    with ThreadPoolExecutor(1, "registry") as pool:
+        registry = pool.submit(lambda: run.registry)
+        _ = run.spark
+        registry.result()
 
 
 def run_tables(

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
 TASKS: tuple[Any, ...] = (RunTask, StatusTask, PlanTask)
-BY_TIME = ("seconds", "source_lag_s", "lag_s")
+BY_TIME = ("seconds", "step_seconds", "source_lag_s", "lag_s")
 
 
 class SparkStartedError(Exception):
