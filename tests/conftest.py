@@ -38,17 +38,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out that -m does not speak of, other markers or none, and those of another --session."""
     left_out = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
+    # By file: the tests of one may need what the one before has made.
+    with_session = {item.path for item in items if SESSION in getattr(item, "fixturenames", ())}
+    session = config.getoption("session")
     unasked = [
-        item for item in items if any(map(item.get_closest_marker, left_out)) or not _is_asked(config, item)
+        item
+        for item in items
+        if any(map(item.get_closest_marker, left_out))
+        or (session != "all" and (session == "with") != (item.path in with_session))
     ]
     if unasked:
         config.hook.pytest_deselected(items=unasked)
         items[:] = [item for item in items if item not in unasked]
-
-
-def _is_asked(config: pytest.Config, item: pytest.Item) -> bool:
-    asked = config.getoption("session")
-    return asked == "all" or (asked == "with") == (SESSION in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

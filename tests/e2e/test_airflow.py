@@ -175,7 +175,7 @@ def test_a_folder_of_tables_runs_as_a_mapped_task_each(airflow: Airflow, output:
         "torn": ("failed", 1),
     }
     assert "topic nowhere does not exist on Kafka" in output
-    assert f"{airflow.deployment}/tables/torn.toml: colour: unknown key" in output
+    assert f"{airflow.deployment}/tables/torn.toml:1: colour: unknown key" in output
     ran = [table for report in airflow.reports(MAPPED) for table in report["tables"]]
     outcomes = {table["table"]: table["outcome"] for table in ran}
     assert outcomes == {"customers": "committed", "orders": "idle", "stray": "failed"}

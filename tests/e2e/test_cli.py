@@ -30,10 +30,11 @@ COMMANDS = (
     ["completion"], ["doctor"], ["init"], ["jars", "fetch"], ["jars", "list"],
 )  # fmt: skip
 COLUMNS = {"id": "int", "v": nullable("string")}
-REPORT_KEYS = {"run_id", "started_at", "finished_at", "outcome", "tables"}
+REPORT_KEYS = {"run_id", "started_at", "finished_at", "outcome", "step_seconds", "tables"}
 TABLE_KEYS = {
     *("table", "outcome", "instant", "topic", "offsets", "read", "applied", "superseded", "ignored"),
-    *("rejected", "schema_ids", "schema_changes", "max_source_ts", "seconds", "metrics", "error"),
+    *("rejected", "schema_ids", "schema_changes", "max_source_ts", "seconds", "step_seconds", "metrics"),
+    "error",
 }  # fmt: skip
 
 
