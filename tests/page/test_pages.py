@@ -129,6 +129,7 @@ def test_a_table_has_its_commits_columns_schemas_and_rejects(site: Path) -> None
     assert "io.debezium.time.NanoTimestamp" in text
     assert "digits below 1 µs" in text
     assert "ingest rejects list customers" in text
+    assert "those of the last 3 commits stay" in text
     assert "≤ 7" in text
     assert {"added", "changed"} <= {row.attributes.get("class") for row in parsed.all("tr")}
     assert "column-added" in text
