@@ -12,9 +12,9 @@ from ingest.tables.table import (
     Key,
     Subjects,
     TableConfig,
-    Target,
     Types,
 )
+from ingest.tables.target import Target
 from ingest.tables.text import merge, render
 
 __all__ = [

@@ -1,0 +1,89 @@
+"""The Hudi table that a table file describes."""
+
+from typing import Literal
+
+import attrs
+
+from ingest.config.rules import AtLeast, Between
+from ingest.tables.rules import check_column_names
+
+
+@attrs.frozen
+class Target:
+    """The Hudi table: fixed when it is created, except for `delete`, `first_load`, `retain_*` and `truncate`.
+
+    In mode `append` every change is a row of its own, identified by topic partition and offset.
+    """
+
+    type: Literal["cow", "mor"] = attrs.field(
+        default="cow",
+        metadata={
+            "help": "`cow`: copy on write, fast reads. `mor`: merge on read, fast small commits. "
+            "Fixed at creation."
+        },
+    )
+    mode: Literal["upsert", "append"] = attrs.field(
+        default="upsert",
+        metadata={
+            "help": "`upsert`: one row per key, the newest. `append`: every change is a row, no key needed. "
+            "Fixed at creation."
+        },
+    )
+    partition_by: tuple[str, ...] = attrs.field(
+        default=(),
+        validator=check_column_names,
+        metadata={
+            "help": "Columns that split the table into folders by value. A column outside the key needs the "
+            "index `global_simple`. Fixed at creation."
+        },
+    )
+    delete: Literal["hard", "soft"] = attrs.field(
+        default="hard",
+        metadata={"help": "`hard`: remove the row. `soft`: keep it, with `_cdc_deleted = true`."},
+    )
+    index: Literal["bucket", "global_simple"] = attrs.field(
+        default="bucket",
+        metadata={
+            "help": "`bucket`: find rows by a hash of the key. `global_simple`: read the keys of all "
+            "partitions, for partition columns outside the key. Fixed at creation."
+        },
+    )
+    buckets: int = attrs.field(
+        default=2,
+        validator=Between(1, 4096),
+        metadata={
+            "help": "Files per partition, 1 to 4096, by expected size: see [Cluster](../cluster.md). "
+            "Fixed at creation."
+        },
+    )
+    first_load: Literal["upsert", "bulk_insert"] = attrs.field(
+        default="bulk_insert",
+        metadata={
+            "help": "How to write the first commit. `bulk_insert` merges nothing, as the table is empty, and "
+            "writes Spark's own rows where the types of the key allow it; `upsert` costs more."
+        },
+    )
+    retain_commits: int = attrs.field(
+        default=3,
+        validator=Between(1, 10_000),
+        metadata={
+            "help": "Commits whose versions of the table's files stay for running readers, savepoints apart; "
+            "older ones are removed after as many commits again. [Maintenance](../maintenance.md) has the "
+            "rule."
+        },
+    )
+    retain_hours: float = attrs.field(
+        default=0.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Keep the versions of the last hours, even if these have more commits than "
+            "`retain_commits`: for readers that run longer, or that read changes later."
+        },
+    )
+    truncate: Literal["apply", "ignore", "fail"] = attrs.field(
+        default="apply",
+        metadata={
+            "help": "On a TRUNCATE of the source, `apply` deletes all older rows, `ignore` keeps them, "
+            "`fail` stops the run."
+        },
+    )
