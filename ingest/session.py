@@ -1,33 +1,29 @@
-"""The Python API: one deployment, opened.  Spark starts with the first thing that needs it."""
+"""The Python API: one deployment, and the work on its tables."""
 
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import attrs
 
 from ingest import avro
 from ingest.compile.describe import Description, describe
-from ingest.errors import IngestError, JvmEndedError, SettingsError
+from ingest.deployment import Deployment
+from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.operations.health import parse_bound
-from ingest.registry import Registered, Registry, open_registry, suggesting
+from ingest.registry import Registered, suggesting
 from ingest.run.schemas import label
-from ingest.settings import Settings, load
-from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_one, read_valid
+from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_valid
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pyspark.sql import SparkSession
-
-    from ingest.hudi import lake, lake_files
+    from ingest.hudi import lake
     from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.operations import doctor as doctors
@@ -54,11 +50,10 @@ if TYPE_CHECKING:
     from ingest.operations.verify_files import FilesCheck
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.page import write as pages
-    from ingest.run import context, task
     from ingest.run import follow as following
+    from ingest.run import task
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
-    from ingest.spark.stages import Stage
     from ingest.verify import task as verifying
     from ingest.verify.result import Verification
     from ingest.verify.task import Request
@@ -73,9 +68,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     maintaining = LazyModule("ingest.operations.maintain")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
-    context, task = LazyModule("ingest.run.context"), LazyModule("ingest.run.task")
-    lake_files = LazyModule("ingest.hudi.lake_files")
-    doctors = LazyModule("ingest.operations.doctor")
+    task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor")
     following = LazyModule("ingest.run.follow")
     verifying = LazyModule("ingest.verify.task")
 
@@ -84,7 +77,7 @@ def silent(table: str, step: str) -> None:
     """Ignore a step: the default progress."""
 
 
-class Session:
+class Session(Deployment):
     """A deployment: its settings, registry, table files and Spark session.
 
     >>> from ingest import Session
@@ -93,68 +86,6 @@ class Session:
 
     A context manager; leaving it stops the Spark session, if it was started here.
     """
-
-    def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
-        self.settings = settings
-        self._driver = Driver(settings, spark)
-
-    @classmethod
-    def open(
-        cls,
-        path: "Path | str | None" = None,
-        *,
-        tables: "Path | str | None" = None,
-        overrides: Mapping[str, object] | None = None,
-        spark: "SparkSession | None" = None,
-    ) -> "Session":
-        """Read the settings (see `ingest.settings.load`); `spark` is a session that the caller owns."""
-        return cls(
-            load(
-                None if path is None else Path(path),
-                tables=None if tables is None else Path(tables),
-                overrides=overrides,
-            ),
-            spark,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Close; raises `JvmEndedError` where a call failed because the JVM has ended."""
-        ended = isinstance(error, Exception) and self._driver.is_open and not self._driver.process.is_alive()
-        cause = self._driver.process.cause() if ended else ""
-        self.close()
-        if ended and not isinstance(error, IngestError):
-            raise JvmEndedError("", cause=cause) from error
-
-    def close(self) -> None:
-        """Close what this session opened."""
-        if "registry" in self.__dict__:
-            self.registry.close()
-        self._driver.close()
-
-    @cached_property
-    def registry(self) -> Registry:
-        """The registry, live or a folder."""
-        return open_registry(self.settings.registry)
-
-    @property
-    def spark(self) -> "SparkSession":
-        """The Spark session of this deployment, in UTC; starts Spark at its first use."""
-        return self._driver.session
-
-    def spark_stages(self) -> "Mapping[str, tuple[Stage, ...]]":
-        """Return the Spark stages at work by table, from any thread; empty while Spark has not started."""
-        return self._driver.stages()
-
-    def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
-        """Read the table files, all or those of the named tables; a name may be a glob."""
-        return read_all(self.settings.tables_dir, names)
-
-    def table(self, name: str) -> TableConfig:
-        """Read the file of one table."""
-        return read_one(self.settings.tables_dir, name)
 
     def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
         """Describe a subject's version, the latest by default, column by column."""
@@ -387,22 +318,6 @@ class Session:
         """Apply a table's open rejects again, all or those of a partition (see `operations.replay`)."""
         table = self.table(name)
         return replaying.replay(self._run(progress), table, partition, offset)
-
-    def _run(
-        self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
-    ) -> "context.Run":
-        """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
-
-        def start_spark(messages: int) -> "SparkSession":
-            self._driver.is_short &= messages <= MANY_MESSAGES
-            progress("", "starting Spark")
-            return self.spark
-
-        files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
-        return context.Run(
-            str(uuid.uuid4()), self.settings, files, start_spark, lambda: self.registry,
-            max_offsets, progress, stop or Stop(),
-        )  # fmt: skip
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
