@@ -78,6 +78,9 @@ TUNED_SQL: Final[Mapping[str, str]] = {
     # A batch whose rows are completed is held between counting and writing: compressing it costs a tenth of a
     # run and saves little.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Spark's default without Kafka: its newer source counts the records that it has read, and does not convert
+    # each to a row of objects and back, a third of the time of reading.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,
@@ -94,6 +97,7 @@ LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
+    "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
     # Never used, yet Spark makes it on the first query: not in the user's folder.
     "spark.sql.warehouse.dir": str(Path(gettempdir()) / "ingest-warehouse"),
 }

@@ -1,16 +1,15 @@
 """The Spark stages at work, by table: for the progress of a run.
 
 A table's jobs run in a scheduler pool of its name, whichever thread of Hudi's starts them.  Spark updates the
-numbers of a running task with the heartbeats of its executor.
+numbers of a running task with the heartbeats of its executor, in local mode only when the task ends.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.java import status_store
+from ingest.java import jvm_of, status_store
 
 
 @attrs.frozen
@@ -30,16 +29,17 @@ def read_stages(spark: SparkSession) -> Mapping[str, tuple[Stage, ...]]:
     """
     stages: dict[str, tuple[Stage, ...]] = {}
     try:
-        for pool, stage in sorted(_active(status_store(spark)), key=lambda item: item[1].stage_id):
+        for pool, stage in sorted(_active(spark), key=lambda item: item[1].stage_id):
             stages[pool] = (*stages.get(pool, ()), stage)
     except Exception:  # noqa: BLE001  py4j raises errors of its own, OSError, or AttributeError
         return {}
     return stages
 
 
-def _active(store: Any) -> Iterator[tuple[str, Stage]]:
-    stages = store.activeStages()
+def _active(spark: SparkSession) -> Iterator[tuple[str, Stage]]:
+    stages, running = status_store(spark).activeStages(), jvm_of(spark).io.hudicdc.ingest.RunningTasks
     for index in range(stages.size()):
         data = stages.apply(index)
-        tasks, done, records = data.numTasks(), data.numCompleteTasks(), data.inputRecords()
-        yield data.schedulingPool(), Stage(data.stageId(), tasks, done, records)
+        stage_id, tasks, done = data.stageId(), data.numTasks(), data.numCompleteTasks()
+        records = data.inputRecords() + running.recordsRead(stage_id)
+        yield data.schedulingPool(), Stage(stage_id, tasks, done, records)

@@ -21,6 +21,8 @@ from ingest.testing.columns import Json
 from ingest.testing.topic import Message
 
 FLUSH_S: Final = 30
+QUEUED: Final = 50_000
+"""The messages that wait for delivery at most; librdkafka refuses more than 100,000."""
 DELETED_S: Final = 15
 POLL_S: Final = 0.1
 PRODUCER: Final[Mapping[str, str | int]] = {
@@ -75,6 +77,8 @@ class LocalServers:
 
         producer = Producer({**PRODUCER, "bootstrap.servers": address})
         for key, value in messages:
+            if len(producer) >= QUEUED:
+                producer.flush(FLUSH_S)
             producer.produce(topic, value, key, partition=partition, headers=dict(headers), on_delivery=note)
         waiting = producer.flush(FLUSH_S)
         if failures or waiting:
