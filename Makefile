@@ -123,15 +123,10 @@ golden: setup ## rewrite docs/reference, docs/types and the expected output of `
 unit: setup ## run the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-# The tests with the suite's Spark session keep one core and a half busy; the others run next to them.
+# Two workers, each with servers and a Spark session of its own, take file after file.
 test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
-	@mkdir -p build
-	@(.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule; code=$$?; \
-	    $(BIN)/pytest --session without && exit $$code) \
-	    >build/test-without-session.log 2>&1 & others=$$!; trap 'kill $$others' INT TERM; \
-	  $(BIN)/pytest --session with; code=$$?; \
-	  echo "waiting for the tests without the Spark session: build/test-without-session.log"; \
-	  wait $$others || code=1; cat build/test-without-session.log; exit $$code
+	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium; needs PostgreSQL's server
 	$(BIN)/pytest -m live tests/live

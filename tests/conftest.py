@@ -1,4 +1,4 @@
-"""Shared by the whole suite: the plugin's pair of real servers, and one Spark session.
+"""Shared by the whole suite: the plugin's pair of real servers, and one Spark session a worker of xdist.
 
 The session's zone is other than UTC in every layer that has one: process, JVM and caller's session.
 """
@@ -23,30 +23,11 @@ ASKED_FOR = ("live", "pairs", "places", "release", "browser")
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"
 
-SESSION = "ingest_spark"
-"""The fixture with the suite's Spark session."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `make test` run the tests without the suite's Spark session next to those with it."""
-    parser.addoption(
-        "--session", choices=("all", "with", "without"), default="all",
-        help="run all tests, or only those with or without the suite's Spark session",
-    )  # fmt: skip
-
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests out that -m does not speak of, other markers or none, and those of another --session."""
+    """Leave tests out that -m does not speak of, other markers or none."""
     left_out = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
-    # By file: the tests of one may need what the one before has made.
-    with_session = {item.path for item in items if SESSION in getattr(item, "fixturenames", ())}
-    session = config.getoption("session")
-    unasked = [
-        item
-        for item in items
-        if any(map(item.get_closest_marker, left_out))
-        or (session != "all" and (session == "with") != (item.path in with_session))
-    ]
+    unasked = [item for item in items if any(map(item.get_closest_marker, left_out))]
     if unasked:
         config.hook.pytest_deselected(items=unasked)
         items[:] = [item for item in items if item not in unasked]

@@ -78,7 +78,7 @@ TUNED_SQL: Final[Mapping[str, str]] = {
     # A batch whose rows are completed is held between counting and writing: compressing it costs a tenth of a
     # run and saves little.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark's default without Kafka: its newer source counts the records that it has read, and does not convert
+    # Spark's default without Kafka: its newer source counts the records that it reads, and does not convert
     # each to a row of objects and back, a third of the time of reading.
     "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
 }
