@@ -20,7 +20,7 @@ else:  # `--help` needs no structlog
 HINT: Final = "A table commits once per run: limit the commit with --max-offsets, or give Spark more memory"
 HINT_AFTER_S: Final = 300.0
 FORECAST_AFTER_S: Final = 5.0
-"""Before, a forecast would be a guess from the first moments."""
+"""Seconds of reading; before, a forecast would be a guess from the first moments."""
 
 Measure = Callable[[], "Mapping[str, Sequence[Stage]]"]
 """Returns the Spark stages at work, by table."""
@@ -42,6 +42,8 @@ class Work:
     reading: int | None = None
     """The id of the first stage of the step: of a step that reads messages, the one that reads."""
     read: int = 0
+    since: tuple[float, int] | None = None
+    """The time at which messages first showed as read, and their number: planning comes before."""
 
     @property
     def seconds(self) -> float:
@@ -54,6 +56,8 @@ class Work:
         if stages and self.reading is None:
             self.reading = stages[0].stage_id
         self.read = max([self.read, *(stage.records for stage in stages if stage.stage_id == self.reading)])
+        if self.read and self.since is None:
+            self.since = time.monotonic(), self.read
 
     @property
     def _is_reading(self) -> bool:
@@ -68,16 +72,17 @@ class Work:
         tasks = sum(stage.tasks for stage in self.stages)
         done = f" ({sum(stage.done for stage in self.stages):,} of {tasks:,} tasks)" if tasks > 1 else ""
         is_ordering = isinstance(self.step, Reading) and not is_reading
-        step = f"ordering {f'{self.read:,}' if self.read else 'the'} messages" if is_ordering else self.step
+        step = "ordering the messages" if is_ordering else self.step
         return f"{step}{done}"
 
     def seconds_left(self) -> float | None:
         """Return the time that reading still takes, at the pace so far; None if that is unknown."""
-        if not isinstance(self.step, Reading) or not self._is_reading:
+        if not isinstance(self.step, Reading) or not self._is_reading or self.since is None:
             return None
-        if not self.read or self.seconds < FORECAST_AFTER_S:
+        seconds, read = time.monotonic() - self.since[0], self.read - self.since[1]
+        if not read or seconds < FORECAST_AFTER_S:
             return None
-        return max(0, self.step.total - self.read) * self.seconds / self.read
+        return max(0, self.step.total - self.read) * seconds / read
 
 
 class Steps:
