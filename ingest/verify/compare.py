@@ -67,26 +67,33 @@ class Comparison:
     # --- counts --------------------------------------------------------------------------------
 
     def _compare_counts(self, answer: TableVerification) -> TableVerification:
-        """Count both sides; counts that changed meanwhile are compared as a range."""
+        """Count both sides until they agree, or differ while neither has changed.
+
+        A table that has passed a position behind a count must agree with a source that is unchanged since.
+        Where the source moves between two counts, a number of rows between them agrees.
+        """
+        before: tuple[int, ...] = ()
         for looks in range(1, MOST_LOOKS + 1):
-            before = self._count()
             passed = Passed(None) if looks == 1 else self.cut.passed(self.connection)
             rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
-            after = self._count()
-            answer = attrs.evolve(
-                answer, source_rows=after, table_rows=rows, looks=looks, note=passed.problem
-            )
-            if rows == after or self.cut.following == "as-is" or passed.problem:
+            state = (*self._count(with_versions=looks > 1), rows)
+            count = state[0]
+            note = passed.problem or passed.note or answer.note
+            answer = attrs.evolve(answer, source_rows=count, table_rows=rows, looks=looks, note=note)
+            if rows == count or state == before or self.cut.following == "as-is":
+                return answer
+            if passed.problem:
                 break
-            if looks > 1 and min(before, after) <= rows <= max(before, after):
+            if looks > 1 and min(before[0], count) <= rows <= max(before[0], count):
                 return attrs.evolve(answer, source_rows=rows, note=_MOVING)
-            if looks > 1 and before == after:
-                break
-        undecided = bool(answer.note) and answer.source_rows != answer.table_rows
-        return attrs.evolve(answer, in_flight=abs(answer.source_rows - answer.table_rows) if undecided else 0)
+            before = state
+        return attrs.evolve(answer, in_flight=abs(count - rows))
 
-    def _count(self) -> int:
-        return int(self.connection.value(self.layout.count_query()) or 0)
+    def _count(self, *, with_versions: bool = False) -> tuple[int, ...]:
+        """Return the number of the source's rows, and the sum of their versions if requested."""
+        query = self.layout.count_query(with_versions=with_versions)
+        (numbers,) = self.connection.rows(query, 2 if with_versions else 1)
+        return tuple(int(number or 0) for number in numbers)
 
     # --- chunks --------------------------------------------------------------------------------
 
@@ -129,7 +136,7 @@ class Comparison:
         """Look at the rows of a part until each that differs is confirmed, or changed at every look."""
         if self.layout.mode == "full":
             rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
-            answer = attrs.evolve(answer, source_rows=self._count(), table_rows=rows)
+            answer = attrs.evolve(answer, source_rows=self._count()[0], table_rows=rows)
         with self.looks.source.errors():
             pending, count = read_once(self.looks.differing(part))
             if not count or self.cut.following == "as-is":

@@ -42,13 +42,19 @@ class Cut:
     lake_wait_s: float
     """Seconds to wait for another's run."""
 
-    def check_primary(self, connection: Connection) -> None:
-        """Refuse a replica: its rows may be older than the table's.  Raises `SourceRefusedError`."""
+    def check_primary(self, connection: Connection) -> str:
+        """Refuse a replica, whose rows may be older than the table's; return a note for a table as it is.
+
+        Raises `SourceRefusedError`.
+        """
         query = connection.source.database.replica
-        if query is not None and self.following != "as-is" and connection.value(query) == "true":
-            problem = f"is a replica, which may lag behind table {self.table.name}"
-            todo = "Name the primary in its url, or compare as it is: --as-is"
-            raise SourceRefusedError(connection.source.name, problem, todo)
+        if query is None or connection.value(query) != "true":
+            return ""
+        problem = f"is a replica, which may lag behind table {self.table.name}"
+        if self.following == "as-is":
+            return f"source {connection.source.name} {problem}"
+        todo = "Name the primary in its url, or compare as it is: --as-is"
+        raise SourceRefusedError(connection.source.name, problem, todo)
 
     def position(self, connection: Connection) -> str | None:
         """Return the end of the source's log."""
@@ -98,13 +104,14 @@ class Cut:
             time.sleep(_POLL_S)
             state = connection.value(filled)
         if state is None:
-            return f"found not one replication slot: set sources.{connection.source.name}.slot", ""
+            name = connection.source.name
+            return f"the database lacks a replication slot, or has several: set sources.{name}.slot", ""
         if state == "pending":
             return f"the connector has not delivered position {position} within {wait_s:g} s", ""
         note = (
             ""
             if state == "delivered"
-            else f"the connector was sent position {position}, and did not confirm it"
+            else f"the connector received position {position}, and did not confirm it"
         )
         return "", note
 

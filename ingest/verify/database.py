@@ -2,14 +2,31 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import attrs
 
 from ingest.typemap.sql import Sql, join, sql
-from ingest.verify.forms import TEXTS, Form
+from ingest.verify.forms import BYTES, TEXTS, Form
 
 Quote = Literal['"', "`", "["]
+MD5_NUMBER: Final = sql("ingest_md5_number({c})")
+
+
+@attrs.frozen
+class Checksum:
+    """A checksum of a text, `{c}`, as a whole number of at most 64 bits, in a database and in Spark."""
+
+    source: Sql
+    spark: Sql
+
+
+@attrs.frozen
+class NativeChecksum:
+    """A checksum that is cheaper than MD5, where every one of the queries returns `true`."""
+
+    conditions: tuple[Sql, ...]
+    checksum: Checksum
 
 
 @attrs.frozen(kw_only=True)
@@ -31,8 +48,13 @@ class Database:
     octets: Sql
     digest: Sql
     """The MD5 digest of a text, as lower-case hexadecimal in UTF-8."""
+    exact: Sql = sql("{c}")
+    """A text that equals another only if its octets do, whatever the collation of its column."""
     number: Sql
     """The first 14 digits of a digest as a whole number."""
+    native: NativeChecksum | None = None
+    concat_skips_nulls: bool = False
+    """Whether `concat` takes any number of values, and reads null as no text."""
     bucket: Sql
     """The first 7 digits of a digest, modulo `{n}`."""
     columns: Sql
@@ -44,9 +66,10 @@ class Database:
     position: Sql | None = None
     """The end of the log, as text."""
     delivered: Sql | None = None
-    """How far `{position}` is by the connector's `{slot}`, both literals: `delivered`, `sent` or `pending`.
+    """How far `{position}` is by the connector's `{slot}`, both literals.
 
-    Null where the database has not one slot of that name.
+    The answer is `delivered`, `received` (by the connector, and not confirmed) or `pending`; null where the
+    database has not one slot of that name.
     """
     replica: Sql | None = None
     """Whether the server is a replica: `true` or `false`."""
@@ -74,25 +97,32 @@ class Database:
                 return template.of(c=value, scale=form.scale)
         return None
 
-    def written(self, form: Form, text: Sql) -> Sql:
-        """Return a text as a part of its row: a length before free text, `n` for null."""
+    def part(self, form: Form, text: Sql) -> Sql:
+        """Return a text as a part of its row: a length before free text; null for null."""
         if form.name in TEXTS:
-            text = self.joined.of(a=self.joined.of(a=self.octets.of(c=text), b=sql("':'")), b=text)
-        return sql("coalesce({text}, 'n')", text=text)
+            return self.joined.of(a=self.joined.of(a=self.octets.of(c=text), b=sql("':'")), b=text)
+        return self.joined.of(a=sql("'x'"), b=text) if form.name == BYTES else text
 
     def concat(self, parts: Sequence[Sql]) -> Sql:
-        """Return the parts of a row as one text."""
-        text, *others = parts
+        """Return the parts of a row as one text; null as no text, which no value has."""
+        if self.concat_skips_nulls:
+            return sql("concat({parts})", parts=join(", ',', ", parts))
+        text, *others = (sql("coalesce({part}, '')", part=part) for part in parts)
         for part in others:
             text = self.joined.of(a=text, b=self.joined.of(a=sql("','"), b=part))
         return text
+
+    @property
+    def md5(self) -> Checksum:
+        """The first 56 bits of a text's MD5 digest."""
+        return Checksum(self.number.of(h=self.digest), MD5_NUMBER)
 
     def _array(self, item: Form, column_type: str, value: Sql) -> Sql | None:
         inner = self.text(item, column_type.removesuffix("[]"), sql("e.x"))
         template = next((template for _, template in self.forms.get("array", ())), None)
         if inner is None or template is None or not column_type.endswith("[]"):
             return None
-        return template.of(c=value, item=self.written(item, inner))
+        return template.of(c=value, item=sql("coalesce({part}, 'n')", part=self.part(item, inner)))
 
 
 def both(*conditions: Sql | None) -> Sql:

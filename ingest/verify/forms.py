@@ -16,17 +16,19 @@ from ingest.typemap.sql import Sql, sql
 
 TEXTS: Final = frozenset({"text", "json"})
 """Forms of free text: written with its length, so that two columns never read as one."""
+BYTES: Final = "binary"
+"""The form whose text may be empty: marked, so that it never reads as null."""
 MAX_SCALE: Final = 30
 """Digits behind the point up to which Spark's own arithmetic writes a small decimal."""
 
-_BITS64 = sql("java_method('java.lang.Double', 'doubleToLongBits', {c} + 0D)")  # -0.0 becomes 0.0
+_BITS64 = sql("ingest_double_bits({c})")
 _SMALL = sql("abs({c}) < 0.000001BD")  # Spark writes these with an exponent (BigDecimal.toString)
 
 SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
     {
         "boolean": sql("cast({c} as string)"),
         "integer": sql("cast({c} as string)"),
-        "float": sql("java_method('java.lang.Float', 'floatToIntBits', {c} + cast(0 as float))"),
+        "float": sql("ingest_float_bits({c})"),
         "double": _BITS64,
         "decimal": sql("cast({c} as string)"),
         "small_decimal": sql(
@@ -45,9 +47,9 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
             "i -> hex(substring({c}, i, 1))), ''), 16, -10))"
         ),
         "date": sql("cast({c} as string)"),
-        "timestamp": sql("cast({c} as string)"),
-        "timestamp3": sql("cast({c} as string)"),
-        "instant": sql("cast({c} as string)"),
+        "timestamp": sql("ingest_timestamp({c})"),
+        "timestamp3": sql("ingest_timestamp({c})"),
+        "instant": sql("ingest_utc({c})"),
         "clock3": sql("{c}"),
         "clock6": sql("{c}"),
         "clock_micros": sql("cast({c} as string)"),
@@ -137,17 +139,17 @@ class Form:
         """Return the text of a stored value; null for null."""
         template = SPARK[self.name]
         if self.item is not None:
-            text = template.of(c=value, item=self.item.written(sql("x")))
+            text = template.of(c=value, item=sql("coalesce({text}, 'n')", text=self.item.part(sql("x"))))
         else:
             text = template.of(c=value, scale=self.scale, power=10**self.scale)
         return sql("if({c} is null, null, {text})", c=value, text=text)
 
-    def written(self, value: Sql) -> Sql:
-        """Return a stored value as a part of its row: a length before free text, `n` for null."""
+    def part(self, value: Sql) -> Sql:
+        """Return a stored value as a part of its row: a length before free text; null for null."""
         text = self.spark(value)
         if self.name in TEXTS:
-            text = sql("concat(octet_length({text}), ':', {text})", text=text)
-        return sql("coalesce({text}, 'n')", text=text)
+            return sql("concat(octet_length({text}), ':', {text})", text=text)
+        return sql("concat('x', {text})", text=text) if self.name == BYTES else text
 
 
 def form_of(mapped: Mapped, stored: SparkType) -> Form | str:

@@ -13,15 +13,14 @@ from ingest.config.rules import suggest
 from ingest.errors import SourceRefusedError, UsageError
 from ingest.typemap.sparktype import SparkType
 from ingest.typemap.sql import Sql, ident, join, sql
-from ingest.verify.database import Database, both
+from ingest.verify.database import MD5_NUMBER, Checksum, Database, both
 from ingest.verify.forms import Form, form_of
 
 Mode = Literal["counts", "keys", "checksums", "full"]
 SAMPLE_PARTS: Final = 10_000
-HALF: Final = 1 << 28
-"""Splits a digest's number of 56 bits, so that a billion of either half fit a bigint's sum."""
-_SPARK_NUMBER: Final = sql("cast(conv(left(md5({c}), 14), 16, 10) as bigint)")
-_SPARK_BUCKET: Final = sql("cast(conv(left(md5({c}), 7), 16, 10) as int) % {n}")
+_HALF: Final = 1 << 32
+"""Splits a checksum, so that a billion of either half fit a bigint's sum."""
+_SPARK_BUCKET: Final = sql("cast(shiftright({md5}, 28) as int) % {n}", md5=MD5_NUMBER)
 CHANGE: Final = sql("_cdc_offset * 100000L + _cdc_partition")
 """The version of a stored row: the coordinates of its change, as one number."""
 _RESERVED: Final = "_cdc_"
@@ -69,6 +68,9 @@ class Layout:
     where: str = ""
     sample_parts: int = SAMPLE_PARTS
     """Rows to compare, of `SAMPLE_PARTS`, by a hash of the key."""
+    checksum: Checksum = attrs.field(
+        default=attrs.Factory(lambda layout: layout.database.md5, takes_self=True)
+    )
 
     @property
     def has_ranges(self) -> bool:
@@ -91,7 +93,7 @@ class Layout:
     def source_row(self) -> Sql:
         """Return a row's text."""
         database = self.database
-        parts = [database.written(c.form, c.in_source(database)) for c in (*self.keys, *self._values())]
+        parts = [database.part(c.form, c.in_source(database)) for c in (*self.keys, *self._values())]
         return database.concat(parts)
 
     def source_bucket(self, buckets: int) -> Sql:
@@ -103,16 +105,17 @@ class Layout:
         """Return the first key column itself."""
         return self.database.ident(self.keys[0].source)
 
-    def count_query(self) -> Sql:
-        """Return the query that counts the source's rows."""
+    def count_query(self, *, with_versions: bool = False) -> Sql:
+        """Return the query that counts the source's rows, and sums their versions if requested."""
         return sql(
-            "select count(*) from {table} where {where}",
+            "select count(*){versions} from {table} where {where}",
+            versions=sql(", sum({v})", v=self.database.version) if with_versions else sql(""),
             table=self.source_name(), where=self.source_filter(),
         )  # fmt: skip
 
     def chunk_query(self, *conditions: Sql) -> Sql:
         """Return the query of one chunk: rows, and the sum of their checksums."""
-        number = self.database.number.of(h=self.database.digest.of(c=self.source_row()))
+        number = self.checksum.source.of(c=self.source_row())
         return sql(
             "select count(*), sum(q.n) from (select {number} as n from {table} where {where}) q",
             number=number, table=self.source_name(), where=self.source_filter(*conditions),
@@ -120,7 +123,7 @@ class Layout:
 
     def bucket_query(self, buckets: int) -> Sql:
         """Return the query of all chunks by hash: bucket, rows, and the sum of their checksums."""
-        number = self.database.number.of(h=self.database.digest.of(c=self.source_row()))
+        number = self.checksum.source.of(c=self.source_row())
         return sql(
             "select q.b, count(*), sum(q.n) from (select {bucket} as b, {number} as n from {table} "
             "where {where}) q group by q.b",
@@ -136,7 +139,11 @@ class Layout:
         `b` is the first key column for predicates, `h` the bucket, `v` the row's version.
         """
         row, database = self.source_row(), self.database
-        lead = self.source_range_column() if self.has_ranges else self.keys[0].in_source(database)
+        lead = (
+            self.source_range_column()
+            if self.has_ranges
+            else database.exact.of(c=self.keys[0].in_source(database))
+        )
         columns = [lead.alias_plain("b"), database.version.alias_plain("v")]
         columns += [key.in_source(database).alias_plain(f"k{i}") for i, key in enumerate(self.keys)]
         if buckets:
@@ -144,8 +151,8 @@ class Layout:
         if with_columns:
             columns += [c.in_source(database).alias_plain(f"c{i}") for i, c in enumerate(self.columns)]
         else:
-            number = database.number.of(h=database.digest.of(c=row))
-            columns.append((row if self.mode == "full" else number).alias_plain("d"))
+            digest = row if self.mode == "full" else self.checksum.source.of(c=row)
+            columns.append(digest.alias_plain("d"))
         return sql(
             "select {columns} from {table} where {where}",
             columns=join(", ", columns), table=self.source_name(), where=self.source_filter(),
@@ -168,8 +175,8 @@ class Layout:
 
     def lake_row(self) -> Sql:
         """Return a row's text."""
-        parts = [c.form.written(ident(c.name)) for c in (*self.keys, *self._values())]
-        return sql("concat_ws(',', {parts})", parts=join(", ", parts))
+        parts = [c.form.part(ident(c.name)) for c in (*self.keys, *self._values())]
+        return sql("concat_ws(',', {parts})", parts=join(", ", [_null_as_empty(part) for part in parts]))
 
     def lake_bucket(self, buckets: int) -> Sql:
         """Return the bucket of a row, by its first key column."""
@@ -180,13 +187,13 @@ class Layout:
         texts = self.lake_filter(rows).selectExpr(
             str(chunk.alias("chunk")), str(self.lake_row().alias("row"))
         )
-        numbers = texts.selectExpr("chunk", str(_SPARK_NUMBER.of(c=sql("row")).alias("n")))
+        numbers = texts.selectExpr("chunk", str(self.checksum.spark.of(c=sql("row")).alias("n")))
         sums = numbers.groupBy("chunk").agg(
             F.count("*").alias("rows"),
-            F.expr("sum(shiftright(n, 28))").alias("high"),
-            F.expr("sum(n & 268435455)").alias("low"),
+            F.expr("sum(shiftright(n, 32))").alias("high"),
+            F.expr("sum(n & 4294967295L)").alias("low"),
         )
-        return {row.chunk: (row.rows, row.high * HALF + row.low) for row in sums.collect()}
+        return {row.chunk: (row.rows, row.high * _HALF + row.low) for row in sums.collect()}
 
     def lake_rows(
         self, rows: DataFrame, condition: Sql | None = None, *, with_columns: bool = False
@@ -201,7 +208,7 @@ class Layout:
             columns += [c.in_lake().alias(f"c{i}") for i, c in enumerate(self.columns)]
         else:
             row = self.lake_row()
-            columns.append((row if self.mode == "full" else _SPARK_NUMBER.of(c=row)).alias("d"))
+            columns.append((row if self.mode == "full" else self.checksum.spark.of(c=row)).alias("d"))
         return chosen.selectExpr(*map(str, columns))
 
     def key_names(self) -> list[str]:
@@ -210,6 +217,10 @@ class Layout:
 
     def _values(self) -> tuple[ComparedColumn, ...]:
         return () if self.mode in {"keys", "counts"} else self.columns
+
+
+def _null_as_empty(part: Sql) -> Sql:
+    return sql("coalesce({part}, '')", part=part)
 
 
 def make_layout(

@@ -1,7 +1,7 @@
 """PostgreSQL, 10 and later."""
 
 from ingest.typemap.sql import sql
-from ingest.verify.database import Database
+from ingest.verify.database import Checksum, Database, NativeChecksum
 
 _BITS64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint::text")  # -0.0 becomes 0.0
 # The type's own output: a cast to text trims char(n), and writes the mask of an inet without one.
@@ -16,7 +16,21 @@ POSTGRES = Database(
     joined=sql("{a} || {b}"),
     octets=sql("octet_length({c})::text"),
     digest=sql("md5(convert_to({c}, 'UTF8'))"),
+    exact=sql('{c} collate "C"'),
     number=sql("('x' || left({h}, 14))::bit(56)::bigint"),
+    native=NativeChecksum(
+        conditions=(
+            # The function is there since version 11; it hashes the text in the encoding of the database.
+            sql(
+                "select (current_setting('server_encoding') = 'UTF8' "
+                "and exists (select 1 from pg_proc where proname = 'hashtextextended'))::text"
+            ),
+            # Its numbers are other ones on a big-endian machine, and might be in a future version.
+            sql("select (hashtextextended('ingest äöü €🙂' collate \"C\", 0) = -8483683806923021822)::text"),
+        ),
+        checksum=Checksum(sql('hashtextextended({c} collate "C", 0)'), sql("ingest_postgres_hash({c})")),
+    ),
+    concat_skips_nulls=True,
     bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),
     version=sql("xmin::text::bigint"),
     setup=(
@@ -25,13 +39,19 @@ POSTGRES = Database(
         sql("set bytea_output = 'hex'"),
         sql("set lc_monetary = 'C'"),
     ),
-    position=sql("select pg_current_wal_lsn()::text"),
-    # Debezium confirms a position only behind changes of its own tables: in a quiet database the end of the
-    # log is sent, and never confirmed.
+    # With synchronous_commit = off, rows are visible before the log with their commit is written: take the
+    # position where the next record goes. Behind a page's header of 24 octets nothing is sent before that
+    # record; a commit is longer.
+    position=sql(
+        "select (case when pg_current_wal_insert_lsn() - pg_current_wal_lsn() <= 24 "
+        "then pg_current_wal_lsn() else pg_current_wal_insert_lsn() end)::text"
+    ),
+    # Debezium confirms a position only behind changes of its own tables: in a quiet database it receives the
+    # end of the log, and never confirms it.
     delivered=sql(
         "select case when count(*) <> 1 then null "
         "when bool_and(s.confirmed_flush_lsn >= {position}::pg_lsn) then 'delivered' "
-        "when bool_and(r.sent_lsn >= {position}::pg_lsn) then 'sent' else 'pending' end "
+        "when bool_and(r.write_lsn >= {position}::pg_lsn) then 'received' else 'pending' end "
         "from pg_replication_slots s left join pg_stat_replication r on r.pid = s.active_pid "
         "where s.slot_type = 'logical' and s.database = current_database() "
         "and ({slot} = '' or s.slot_name = {slot})"

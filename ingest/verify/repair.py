@@ -29,6 +29,7 @@ Repair = Literal["print", "execute"]
 MOST_KEYS: Final = 20_000
 """Values of the first key column that one repair covers."""
 _POLL_S: Final = 5.0
+_MANY: Final = f"one repair covers {MOST_KEYS:,} keys: repeat it for the others"
 MOST_CHARS: Final = 700
 """Characters of a condition: a signal holds it twice, and Debezium's table has 2,048 for a signal."""
 
@@ -54,9 +55,13 @@ class Repairs:
         """Make the statements, run them if requested, and delete extra rows if requested."""
         if self.repair is not None:
             wrong = rows.where("kind in ('missing', 'different')")
-            leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS).collect()]
-            filters = conditions(self.layout, leads)
-            answer = attrs.evolve(answer, repair=statements(self.source, self.origin, self.table, filters))
+            leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS + 1).collect()]
+            filters = conditions(self.layout, leads[:MOST_KEYS])
+            answer = attrs.evolve(
+                answer,
+                repair=statements(self.source, self.origin, self.table, filters),
+                note=_MANY if len(leads) > MOST_KEYS else answer.note,
+            )
         if self.repair == "execute" and answer.repair:
             with self.source.connect(writes=True) as connection:
                 for text in answer.repair:
@@ -76,16 +81,26 @@ class Repairs:
             return answer
         end = time.monotonic() + (comparison.cut.lake_wait_s if executed else 0.0)
         result = comparison.compare(blank)
-        while result.outcome != "equal" and time.monotonic() < end:
+        while _awaits_rows(result, answer) and time.monotonic() < end:
             time.sleep(_POLL_S)
             result = comparison.compare(blank)
-        note = f"{answer.differing:,} rows differed before the repair"
+        if result.looks > 1:  # its numbers of rows are those before the rows arrived
+            result = comparison.compare(blank)
+        notes = (f"{answer.differing:,} rows differed before the repair", answer.note, result.note)
         return attrs.evolve(
-            result,
-            repair=answer.repair,
-            deleted=answer.deleted,
-            note="; ".join(filter(None, (note, result.note))),
+            result, repair=answer.repair, deleted=answer.deleted, note="; ".join(filter(None, notes))
         )
+
+
+def _awaits_rows(result: TableVerification, before: TableVerification) -> bool:
+    """Return whether rows that a repair asked for may still arrive."""
+    if before.note == _MANY:
+        return _wrong(result) > _wrong(before) - MOST_KEYS
+    return bool(_wrong(result) or result.in_flight)
+
+
+def _wrong(result: TableVerification) -> int:
+    return result.counts.get("missing", 0) + result.counts.get("different", 0)
 
 
 def conditions(layout: Layout, leads: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from ingest.run.schemas import compile_written, fetch_written
 from ingest.tables import TableConfig
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
+from ingest.verify.database import Checksum
 from ingest.verify.databases import DATABASES
 from ingest.verify.jdbc import Connection, Source, sources_of
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode, SourceTable, make_layout
@@ -88,8 +89,9 @@ def _compare(
     with source.connect() as connection:
         check_database(origin, name, _current(connection))
         layout = _layout(compiled, stored.columns(), source, read_table(connection, origin), request)
+        layout = attrs.evolve(layout, checksum=_choose_checksum(connection))
         cut = Cut(table, stored, run.settings.kafka, request.following, bring, request.lake_wait_s)
-        cut.check_primary(connection)
+        note = cut.check_primary(connection)
         layout.lake_filter(stored.live_rows())  # raises an error of the condition before anything is read
         repairs = Repairs(run, table, source, origin, layout, request.repair, request.delete_extra)
         repairs.check()
@@ -99,6 +101,7 @@ def _compare(
         )
         blank = attrs.evolve(
             answer,
+            note=note,
             source=f"{name}: {origin}",
             compared=tuple(column.name for column in layout.columns) if request.mode != "counts" else (),
             uncompared=layout.uncompared,
@@ -149,6 +152,15 @@ def read_table(connection: Connection, origin: Origin) -> SourceTable:
             connection.source.name, problem, "Check the table, and the rights of the user"
         )
     return SourceTable(origin.parts, columns)
+
+
+def _choose_checksum(connection: Connection) -> Checksum:
+    """Return the cheapest checksum that the database and Spark compute alike."""
+    database = connection.source.database
+    native = database.native
+    if native is not None and all(connection.value(query) == "true" for query in native.conditions):
+        return native.checksum
+    return database.md5
 
 
 def _current(connection: Connection) -> str | None:

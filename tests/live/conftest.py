@@ -1,10 +1,14 @@
 """Live tests: one line says what they miss."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from ingest.local.servers import Addresses
 from tests.live import database, engine
+from tests.live.verified import Live, serve_live
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +20,12 @@ def binaries() -> Path:
     if not (engine.JARS / ".stamp").exists():
         pytest.exit(engine.MISSING, returncode=1)
     return result
+
+
+@pytest.fixture(scope="session")
+def live(
+    binaries: Path, servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Live]:
+    """Give a database, its connector, and a table of each of its tables."""
+    with serve_live(binaries, servers, outer_spark, tmp_path_factory.mktemp("verify")) as result:
+        yield result

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,7 +52,7 @@ class Database:
 
     def run(self, sql: str) -> str:
         """Run statements, each in a transaction of its own, and return what they print."""
-        return _output([*self._psql(), "-f", "-"], sql)
+        return _output([*self.psql(), "-f", "-"], sql)
 
     def rows(self, query: str) -> list[list[str | None]]:
         """Return a query's rows of text columns."""
@@ -63,14 +63,15 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator["Transaction"]:
         """Keep a connection with an open transaction; it is committed at the end."""
-        command = self._psql()
+        command = self.psql()
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             opened = Transaction(process)
             opened.run("begin")
             yield opened
             opened.run("commit")
 
-    def _psql(self) -> list[str]:
+    def psql(self) -> list[str]:
+        """Return the command of a client that runs statements of its input."""
         where = ["-h", LOOPBACK, "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
         return [str(self.binaries / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", *where]
 
@@ -92,28 +93,56 @@ class Transaction:
 
 
 @contextmanager
-def serve(binaries: Path) -> Iterator[Database]:
+def serve(binaries: Path, **settings: str) -> Iterator[Database]:
     """Make and start a server, and stop and remove it; it does not outlive this process either."""
+    with _owned_folder() as (folder, owner):
+        data = folder / "data"
+        _output([*_as(owner), str(binaries / "initdb"), *_initdb(data)], cwd=folder)
+        with _serving(binaries, folder, owner, {**SERVER, **settings}) as database:
+            yield database
+
+
+@contextmanager
+def serve_replica(primary: Database) -> Iterator[Database]:
+    """Copy a server, and start the copy as its streaming replica; stop and remove it in the end."""
+    with _owned_folder() as (folder, owner):
+        server = ("-h", LOOPBACK, "-p", str(primary.port), "-U", "postgres")
+        copy = ("-D", str(folder / "data"), "-R", "-c", "fast", "--no-sync")
+        _output([*_as(owner), str(primary.binaries / "pg_basebackup"), *server, *copy], cwd=folder)
+        with _serving(primary.binaries, folder, owner, SERVER) as replica:
+            yield replica
+
+
+@contextmanager
+def _owned_folder() -> Iterator[tuple[Path, pwd.struct_passwd]]:
+    """Make a folder for a server, with the user that owns it, and remove it."""
     # Not pytest's folder: only its owner may enter that one, and root must be somebody else here.
     folder = Path(tempfile.mkdtemp(prefix="ingest-live-"))
     try:
         owner = _find_owner()
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-        data, port = folder / "data", choose_port()
-        _output([*_as(owner), str(binaries / "initdb"), *_initdb(data)], cwd=folder)
-        settings = [f"--{name}={value}" for name, value in {**SERVER, "port": str(port)}.items()]
-        command = [*_as(owner), str(binaries / "postgres"), "-D", str(data), *settings]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-        try:
-            database = Database(binaries, port)
-            _wait_until_up(database, process, folder / "log")
-            yield database
-        finally:
-            process.send_signal(2)  # a fast shutdown: open connections are cut
-            process.wait(STOP_WAIT_S)
+        yield folder, owner
     finally:
         shutil.rmtree(folder)
+
+
+@contextmanager
+def _serving(
+    binaries: Path, folder: Path, owner: pwd.struct_passwd, settings: Mapping[str, str]
+) -> Iterator[Database]:
+    """Start a server over the data of a folder, and stop it."""
+    port = choose_port()
+    options = [f"--{name}={value}" for name, value in {**settings, "port": str(port)}.items()]
+    command = [*_as(owner), str(binaries / "postgres"), "-D", str(folder / "data"), *options]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    try:
+        database = Database(binaries, port)
+        _wait_until_up(database, process, folder / "log")
+        yield database
+    finally:
+        process.send_signal(2)  # a fast shutdown: open connections are cut
+        process.wait(STOP_WAIT_S)
 
 
 def _initdb(data: Path) -> tuple[str, ...]:

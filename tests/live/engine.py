@@ -37,6 +37,7 @@ tombstones.on.delete=true
 skipped.operations=none
 provide.transaction.metadata=true
 heartbeat.interval.ms=1000
+status.update.interval.ms=1000
 poll.interval.ms=100
 signal.data.collection={signals}
 incremental.snapshot.chunk.size=25
@@ -53,7 +54,9 @@ POLL_S = 0.2
 
 
 @contextmanager
-def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def stream(
+    database: Database, servers: Addresses, folder: Path, prefix: str = PREFIX, wait_s: float = WAIT_S
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run the engine, from where the folder's last one was; it cannot outlive this process.
 
     A caller may kill what it gets: then the next engine sends once more what this one's offsets do not tell.
@@ -61,7 +64,7 @@ def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[sub
     properties, log = folder / "engine.properties", folder / "engine.log"
     properties.write_text(
         PROPERTIES.format(
-            prefix=PREFIX, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
+            prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
             registry=servers.registry_url,
         )
     )  # fmt: skip
@@ -72,7 +75,7 @@ def stream(database: Database, servers: Addresses, folder: Path) -> Iterator[sub
     with log.open("a") as output:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
     try:
-        _wait_until_streaming(database, process, log)
+        _wait_until_streaming(database, process, log, wait_s)
         yield process
         assert process.poll() in {None, -signal.SIGKILL}, f"the engine ended by itself: {_end_of(log)}"
     finally:
@@ -91,9 +94,11 @@ def wait_until_delivered(database: Database) -> None:
     _wait_until(database, f"select confirmed_flush_lsn >= '{position}' from pg_replication_slots")
 
 
-def _wait_until_streaming(database: Database, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_streaming(
+    database: Database, process: subprocess.Popen[bytes], log: Path, wait_s: float
+) -> None:
     """Wait until the engine reads the slot: what is signalled before that is never seen."""
-    end = time.monotonic() + WAIT_S
+    end = time.monotonic() + wait_s
     while database.run("select active from pg_replication_slots") != "t\n":
         if process.poll() is not None or time.monotonic() > end:
             raise RuntimeError(f"the engine does not stream: {_end_of(log)}")

@@ -19,3 +19,11 @@ create table inv.hidden (id int primary key, v text);
 insert into inv.hidden values (1, 'x');
 create role reader login;
 grant usage on schema inv to reader;
+create table inv.repaired (id int primary key, v text);
+insert into inv.repaired select i, 'r ' || i from generate_series(101, 110) i;
+create table inv.dropped (id int primary key, v text, w int);
+insert into inv.dropped values (1, 'x', 1), (2, 'y', 2);
+-- Letters in either case are one key.
+create collation inv.caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+create table inv.cased (k text collate inv.caseless primary key, v int);
+insert into inv.cased values ('a', 1), ('B', 2), ('c', 3);

@@ -1,9 +1,12 @@
-"""A real PostgreSQL, written to all the time, behind Debezium: the tables equal it when the writing ends."""
+"""A real PostgreSQL, written to all the time, behind Debezium: the tables equal it when the writing ends.
+
+Each phase also ends with `ingest verify`, while the writing goes on.
+"""
 
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -13,11 +16,13 @@ from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport
+from ingest.verify.result import TableVerification
 from tests.e2e.deployment import Deployment
 from tests.e2e.referee import differences, read_table
 from tests.live.database import Database, serve
 from tests.live.engine import PREFIX, SIGNALS, stream, wait_until_delivered
 from tests.live.source import START, TABLES, read_source
+from tests.live.verified import LOST_BY_DEBEZIUM, Live
 from tests.live.writer import CompiledWriter
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
@@ -59,6 +64,8 @@ class Pipeline:
     onboarded: frozenset[str]
     reports: tuple[RunReport, ...]
     notifications: tuple[bytes, ...]
+    phases: Mapping[str, Mapping[str, TableVerification]]
+    """The answers of `ingest verify` by table, at the end of each phase."""
 
 
 @pytest.fixture(scope="module")
@@ -73,35 +80,49 @@ def pipeline(
     deployment = Deployment(folder, servers, outer_spark, PREFIX)
     with serve(binaries) as database:
         database.run(START.read_text())
+        phases: dict[str, dict[str, TableVerification]] = {}
         with CompiledWriter(database, SEED) as writer:
             with stream(database, servers, folder) as engine:
-                reports = _start(database, deployment)
+                live = Live(database, deployment, engine)
+                live.write_settings()
+                reports = [_snapshot(live)]
+                phases["snapshot"] = live.verify_all()
+                reports.append(_change_tables(live))
+                phases["new columns"] = live.verify_all()
                 engine.kill()
-            with stream(database, servers, folder):
-                reports += _go_on(database, deployment)
+                phases["kill"] = live.verify_all()
+            with stream(database, servers, folder) as engine:
+                live = Live(database, deployment, engine)
+                reports += _snapshot_again(live)
                 _wait_for_snapshot(servers)
+                phases["snapshot again"] = live.verify_all()
                 writer.leave()
                 wait_until_delivered(database)
-        reports += deployment.run_until_idle()
+                reports += deployment.run_until_idle()
+                phases["end"] = live.verify_all()
         onboarded = frozenset(table.name for table in deployment.session.tables())
-        yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers))
+        yield Pipeline(database, deployment, onboarded, tuple(reports), _notifications(servers), phases)
 
 
-def _start(database: Database, deployment: Deployment) -> list[RunReport]:
-    """Read the snapshot, then new columns and a new table."""
-    wait_until_delivered(database)
-    _onboard(deployment)
-    reports = [deployment.run()]
-    database.run(COPY_ALL_TYPES)
-    database.run(NEW_COLUMNS)
-    wait_until_delivered(database)
-    _onboard(deployment)
-    return [*reports, deployment.run()]
+def _snapshot(live: Live) -> RunReport:
+    """Read the snapshot."""
+    wait_until_delivered(live.database)
+    _onboard(live.deployment)
+    return live.deployment.run()
 
 
-def _go_on(database: Database, deployment: Deployment) -> list[RunReport]:
+def _change_tables(live: Live) -> RunReport:
+    """Read every kind of value as a change, new columns and a new table."""
+    live.database.run(COPY_ALL_TYPES)
+    live.database.run(NEW_COLUMNS)
+    wait_until_delivered(live.database)
+    _onboard(live.deployment)
+    return live.deployment.run()
+
+
+def _snapshot_again(live: Live) -> list[RunReport]:
     """Read an incremental snapshot, wider types and truncates."""
-    reports = []
+    reports, database, deployment = [], live.database, live.deployment
     with database.transaction() as opened:  # open across the snapshot, which reads rows that it changes
         opened.run("insert into inv.customers (id, first_name) values (95, 'open')")
         opened.run("update inv.order_lines set note = 'open' where order_id = 21")
@@ -155,6 +176,29 @@ def test_table_equals_the_database(table: str, pipeline: Pipeline) -> None:
     result = read_table(pipeline.deployment.frame(table), expected.keys, expected.kinds)
     assert expected.rows
     assert differences(expected.rows, result) == []
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_verify_agrees_with_the_comparison(table: str, pipeline: Pipeline) -> None:
+    """When the writing has ended, only Debezium's own losses differ."""
+    answer = pipeline.phases["end"][table]
+    assert answer.error is None
+    assert set(answer.columns) == set(LOST_BY_DEBEZIUM.get(table, ()))
+    assert set(answer.counts) <= {"different"}
+    assert answer.source_rows == answer.table_rows == len(read_source(pipeline.database, table).rows)
+    assert answer.in_flight == 0
+
+
+@pytest.mark.parametrize("phase", ["snapshot", "new columns", "kill", "snapshot again"])
+def test_verify_accuses_nothing_during_a_phase(phase: str, pipeline: Pipeline) -> None:
+    """Writing goes on, a connector is dead: every table gets an answer, and no row is accused wrongly."""
+    answers = pipeline.phases[phase]
+    assert set(answers) == set(TABLES) - ({"late"} if phase == "snapshot" else set())
+    assert [answer.error for answer in answers.values() if answer.error] == []
+    accused = {name: answer for name, answer in answers.items() if answer.counts}
+    assert set(accused) <= set(LOST_BY_DEBEZIUM)
+    for table, answer in accused.items():
+        assert set(answer.columns) <= set(LOST_BY_DEBEZIUM[table])
 
 
 def test_only_tables_are_onboarded(pipeline: Pipeline) -> None:

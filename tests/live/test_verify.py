@@ -1,40 +1,17 @@
 """`ingest verify` against a real PostgreSQL: it finds each planted fault, and accuses nothing else."""
 
-import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-import attrs
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.errors import SourceRefusedError, SourceUnreachableError, UsageError
-from ingest.hudi.table import HudiTable
-from ingest.local.ports import choose_port
-from ingest.local.servers import Addresses
+from ingest.errors import UsageError
 from ingest.verify.result import TableVerification
-from ingest.verify.task import Request
-from tests.e2e.deployment import Deployment
-from tests.live.database import Database, serve
-from tests.live.engine import JARS, PREFIX, stream, wait_until_delivered
-from tests.live.source import START, TABLES
-from tests.live.writer import CompiledWriter
+from tests.live.source import TABLES
+from tests.live.verified import LOST_BY_DEBEZIUM, Live
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
-FAULTY = Path(__file__).with_name("faults.sql")
-LOADED = (*(table for table in TABLES if table != "late"), "texts", "typed")
-SOURCE = """
-[sources.live]
-url = "jdbc:postgresql://127.0.0.1:{port}/{database}"
-user = "{user}"
-driver = "{driver}"
-wait_s = 4.0
-signal_table = "inv.debezium_signal"
-chunk_rows = 100
-"""
+LOADED = (*(table for table in TABLES if table != "late"), "texts", "typed", "cased", "steady")
 FAULTS = {
     "i2": "i2 + 1",
     "i4": "null",
@@ -80,60 +57,6 @@ FAULTS = {
     "oi": "oi + 1",
 }
 """A fault for each type, by column: the stored value, changed as little as possible."""
-LOST_BY_DEBEZIUM = {"all_types": {"da": 1, "ta": 1}}
-"""A snapshot drops the era of a date BC; an array of arrays arrives as Java names."""
-
-
-@attrs.frozen
-class Live:
-    """A database, and the tables made of it."""
-
-    database: Database
-    deployment: Deployment
-
-    def verify(self, table: str, **request: Any) -> TableVerification:
-        """Verify one table."""
-        with self.deployment.session as session:
-            (answer,) = session.verify([table], Request(**request)).tables
-        return answer
-
-    def plant(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
-        """Replace the rows of a table in the lake."""
-        with self.deployment.session as session:
-            (config,) = session.tables([table])
-            stored = HudiTable(session.spark, session.settings.lake.table_path(table))
-            last = stored.checkpoint()
-            assert last is not None
-            keys = ("order_id", "line_no") if table == "order_lines" else ("id",)
-            entry = attrs.evolve(last, run_id=str(uuid.uuid4()), note="a planted fault", counters={})
-            stored.commit(change(stored.rows()).localCheckpoint(), config, keys, "overwrite", entry)
-
-    def write_settings(self, user: str = "postgres", port: int = 0, database: str = "postgres") -> None:
-        """Write the settings, with a source that may be wrong."""
-        path = self.deployment.root / "ingest.toml"
-        (driver,) = (JARS / "lib").glob("postgresql-*.jar")
-        before = path.read_text().partition("\n[sources")[0]
-        values = {"port": port or self.database.port, "database": database, "user": user, "driver": driver}
-        path.write_text(before + SOURCE.format(**values))
-
-
-@pytest.fixture(scope="module")
-def live(
-    binaries: Path, servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Live]:
-    """Load every table once; the connector keeps streaming."""
-    folder = tmp_path_factory.mktemp("verify")
-    deployment = Deployment(folder, servers, outer_spark, PREFIX)
-    with serve(binaries) as database:
-        database.run(START.read_text())
-        database.run(FAULTY.read_text())
-        result = Live(database, deployment)
-        result.write_settings()
-        with stream(database, servers, folder):
-            wait_until_delivered(database)
-            deployment.session.onboard([f"*{PREFIX}*"], name="{table}")
-            deployment.run()
-            yield result
 
 
 @pytest.mark.parametrize("table", LOADED)
@@ -203,82 +126,7 @@ def test_narrower_questions(faulty: TableVerification, live: Live) -> None:
     assert live.verify("typed", sample_percent=20.0).source_rows < 30
 
 
-def test_no_row_is_accused_while_it_is_written(live: Live) -> None:
-    """Writing goes on all the time: only the planted fault counts."""
-    live.database.run("insert into inv.customers (id, first_name) values (1000, 'steady')")
-    wait_until_delivered(live.database)
-    live.deployment.run(["customers"])
-    live.plant("customers", lambda rows: rows.where("id != 1000"))
-    with CompiledWriter(live.database, 7):
-        customers = live.verify("customers")
-        lines = live.verify("order_lines", mode="full")
-    assert customers.error is None
-    assert customers.counts == {"missing": 1}
-    assert [row.key for row in customers.rows] == [{"id": "1000"}]
-    assert lines.error is None
-    assert lines.counts == {}
-
-
 def test_a_condition_that_is_not_sql_is_refused(live: Live) -> None:
     """By Spark, before the source is asked, or by the source."""
     assert isinstance(live.verify("scratch", where="id >").error, UsageError)
     assert "does not exist" in str(live.verify("scratch", where="try_add(id, 1) > 1").error)
-
-
-def test_a_repair_makes_the_table_equal(live: Live) -> None:
-    """The connector sends exactly the rows that differ; extra rows go in a commit that says so."""
-    live.database.run("insert into inv.scratch select i, 'r ' || i from generate_series(101, 110) i")
-    wait_until_delivered(live.database)
-    live.deployment.run(["scratch"])
-
-    def change(rows: DataFrame) -> DataFrame:
-        changed = rows.where("id not in (103, 104)").withColumn("v", F.expr("if(id = 107, 'wrong', v)"))
-        return changed.unionByName(rows.where("id = 110").withColumn("id", F.lit(177)))
-
-    live.plant("scratch", change)
-    shown = live.verify("scratch", repair="print")
-    assert shown.counts == {"missing": 2, "different": 1, "extra": 1}
-    (statement,) = shown.repair
-    assert '"inv"."debezium_signal"' in statement
-    assert '\\"id\\" BETWEEN 103 AND 104 OR \\"id\\" = 107' in statement
-
-    repaired = live.verify("scratch", repair="execute", delete_extra=True, lake_wait_s=60.0)
-    assert (repaired.outcome, repaired.deleted, repaired.error) == ("equal", 1, None)
-    with live.deployment.session as session:
-        history = session.commits("scratch").commits
-    assert "does not have" in str([commit.entry.note for commit in history if commit.kind == "repair"])
-
-
-def test_a_dropped_column_is_named(live: Live) -> None:
-    """Others are compared."""
-    live.database.run("alter table inv.texts drop column v; alter table inv.texts add column w int")
-    answer = live.verify("texts")
-    assert answer.error is None
-    assert answer.outcome == "equal"
-    assert dict(answer.uncompared) == {
-        "v": "is not a column of the source",
-        "w": "is not a column of the table",
-    }
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "text"),
-    [
-        ({"user": "reader"}, SourceRefusedError, "permission denied for table hidden"),
-        ({"user": "nobody_here"}, SourceRefusedError, 'role "nobody_here" does not exist'),
-        ({"database": "template1"}, UsageError, "postgres.inv.hidden"),
-        ({"port": choose_port()}, SourceUnreachableError, "refused"),
-    ],
-)
-def test_a_wrong_source_is_named(
-    settings: dict[str, Any], error: type[Exception], text: str, live: Live
-) -> None:
-    """Nothing is compared, and the error says why."""
-    live.write_settings(**settings)
-    try:
-        answer = live.verify("hidden")
-    finally:
-        live.write_settings()
-    assert isinstance(answer.error, error)
-    assert text in str(answer.error)
-    assert answer.counts == {}

@@ -22,7 +22,7 @@ def test_a_row_of_the_type_table_has_a_form_or_a_reason(row: TypeRow) -> None:
         Mapped(row.semantic, row.physical, parse_ddl(row.spark), row.physical), parse_ddl(row.spark)
     )
     if isinstance(form, Form):
-        assert "`c`" in str(form.written(ident("c")))
+        assert "`c`" in str(form.part(ident("c")))
     else:
         assert " " in form
 

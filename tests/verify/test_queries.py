@@ -43,8 +43,7 @@ def test_the_query_of_a_chunk_sums_the_checksums_of_whole_rows() -> None:
     """A text counts its octets, so that two columns never read as one."""
     assert str(layout("postgres").chunk_query(sql('"id" < 5'))) == (
         "select count(*), sum(q.n) from (select ('x' || left(md5(convert_to("
-        """coalesce("id"::text, 'n') || ',' || """
-        """coalesce(octet_length("Na me")::text || ':' || "Na me", 'n'), 'UTF8')), 14))"""
+        """concat("id"::text, ',', octet_length("Na me")::text || ':' || "Na me"), 'UTF8')), 14))"""
         "::bit(56)::bigint as n "
         """from "own"."t" where ("id" < 5)) q"""
     )

@@ -27,6 +27,17 @@ public final class Expressions {
                 DataTypes.StringType,
                 DataTypes.LongType,
                 DataTypes.IntegerType);
+        registerCanonicalForms(session);
+    }
+
+    private static void registerCanonicalForms(SparkSession session) {
+        DataType text = DataTypes.StringType;
+        register(session, "ingest_md5_number", Checksums.class, "md5Number", DataTypes.LongType, text);
+        register(session, "ingest_postgres_hash", Checksums.class, "postgresHash", DataTypes.LongType, text);
+        register(session, "ingest_double_bits", CanonicalText.class, "doubleBits", text, DataTypes.DoubleType);
+        register(session, "ingest_float_bits", CanonicalText.class, "floatBits", text, DataTypes.FloatType);
+        register(session, "ingest_timestamp", CanonicalText.class, "timestamp", text, DataTypes.TimestampNTZType);
+        register(session, "ingest_utc", CanonicalText.class, "timestamp", text, DataTypes.TimestampType);
     }
 
     /** Register a static method that may return null and is not called with null arguments. */

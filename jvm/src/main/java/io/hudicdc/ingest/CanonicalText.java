@@ -1,0 +1,75 @@
+package io.hudicdc.ingest;
+
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The texts by which {@code ingest verify} compares values. */
+public final class CanonicalText {
+    private static final long MICROS_PER_DAY = 86_400_000_000L;
+    private static final long YEAR_1 = -719_162L * MICROS_PER_DAY;
+    private static final long YEAR_10000 = 2_932_897L * MICROS_PER_DAY;
+    private static final int SECONDS_END = "yyyy-MM-dd HH:mm:ss".length();
+    private static final int MICROS_END = SECONDS_END + ".ffffff".length();
+
+    private CanonicalText() {}
+
+    /** Return the bits of a number as a whole number; negative zero is zero. */
+    public static UTF8String doubleBits(double number) {
+        return UTF8String.fromString(Long.toString(Double.doubleToLongBits(number + 0.0d)));
+    }
+
+    /** Return the bits of a number as a whole number; negative zero is zero. */
+    public static UTF8String floatBits(float number) {
+        return UTF8String.fromString(Integer.toString(Float.floatToIntBits(number + 0.0f)));
+    }
+
+    /**
+     * Return {@code yyyy-MM-dd HH:mm:ss.f} without trailing zeros for microseconds since 1970; the count itself
+     * outside of the years 1 to 9999.
+     */
+    public static UTF8String timestamp(long micros) {
+        if (micros < YEAR_1 || micros >= YEAR_10000) {
+            return UTF8String.fromString(Long.toString(micros));
+        }
+        byte[] text = new byte[MICROS_END];
+        putDate(text, Math.floorDiv(micros, MICROS_PER_DAY));
+        long micro = Math.floorMod(micros, MICROS_PER_DAY);
+        int second = (int) (micro / 1_000_000);
+        text[10] = ' ';
+        put(text, 11, 13, second / 3600);
+        text[13] = ':';
+        put(text, 14, 16, second / 60 % 60);
+        text[16] = ':';
+        put(text, 17, SECONDS_END, second % 60);
+        text[SECONDS_END] = '.';
+        put(text, SECONDS_END + 1, MICROS_END, (int) (micro % 1_000_000));
+        int end = MICROS_END;
+        while (text[end - 1] == '0' && end > SECONDS_END) {
+            end--;
+        }
+        return UTF8String.fromBytes(text, 0, text[end - 1] == '.' ? SECONDS_END : end);
+    }
+
+    /** Put the date of a day since 1970, by the algorithm civil_from_days of Howard Hinnant. */
+    private static void putDate(byte[] text, long day) {
+        long shifted = day + 719_468; // since the 1st of March of the year 0
+        int era = (int) Math.floorDiv(shifted, 146_097L);
+        int dayOfEra = (int) Math.floorMod(shifted, 146_097L);
+        int yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365;
+        int dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
+        int month = (5 * dayOfYear + 2) / 153; // from March
+        int year = yearOfEra + era * 400 + (month > 9 ? 1 : 0);
+        put(text, 0, 4, year);
+        text[4] = '-';
+        put(text, 5, 7, month > 9 ? month - 9 : month + 3);
+        text[7] = '-';
+        put(text, 8, 10, dayOfYear - (153 * month + 2) / 5 + 1);
+    }
+
+    private static void put(byte[] text, int from, int to, int number) {
+        int rest = number;
+        for (int at = to - 1; at >= from; at--) {
+            text[at] = (byte) ('0' + rest % 10);
+            rest /= 10;
+        }
+    }
+}
