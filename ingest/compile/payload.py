@@ -9,6 +9,7 @@ from ingest import avro
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.envelope import Kind
 from ingest.names import SchemaId
+from ingest.registry import FrameId
 
 
 @attrs.frozen
@@ -16,7 +17,8 @@ class WriterSchema:
     """A schema that records were written with: `label` names it in messages.
 
     `frame` is the text before a record that it wrote, where the bytes themselves hold the schema;
-    `version` is its number in its subject, 0 without a subject.
+    `version` is its number in its subject, 0 without a subject; `frame_ids` name it in framings that do not
+    hold its id.
     """
 
     schema_id: SchemaId
@@ -24,6 +26,7 @@ class WriterSchema:
     schema: avro.Schema
     frame: bytes = b""
     version: int = 0
+    frame_ids: tuple[FrameId, ...] = ()
 
 
 @attrs.frozen
@@ -42,6 +45,7 @@ class CompiledWriter:
     frame: bytes = b""
     version: int = 0
     record: avro.Record | None = None
+    frame_ids: tuple[FrameId, ...] = ()
 
 
 @attrs.frozen

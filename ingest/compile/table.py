@@ -227,6 +227,7 @@ def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSch
             writer.frame,
             writer.version,
             image.record,
+            writer.frame_ids,
         )
         for writer, image in zip(written, images, strict=True)
     )
@@ -305,7 +306,12 @@ def _value_writer(
     written: WriterSchema, image: Image | None, column_versions: Sequence[ColumnVersion]
 ) -> CompiledWriter:
     writer = CompiledWriter(
-        written.schema_id, written.label, "data", frame=written.frame, version=written.version
+        written.schema_id,
+        written.label,
+        "data",
+        frame=written.frame,
+        version=written.version,
+        frame_ids=written.frame_ids,
     )
     if image is None:
         kind = classify(written.schema)

@@ -11,6 +11,7 @@ from ingest.compile.row_image import decoded_value
 from ingest.compile.row_model import Coordinates, MessageKey, RowKey
 from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
+from ingest.decode.framing import frame_checks
 from ingest.decode.keys import KEY, key_sql, key_values
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
@@ -61,9 +62,10 @@ def reasons(compiled: CompiledTable, refused: Refused) -> list[Check]:
     ]
     return [
         *unmapped,
+        *frame_checks(compiled, "value"),
         *form.checks(compiled.value, "value"),
         *_value_checks(compiled, refused),
-        *([null, *form.checks(compiled.key, "key")] if keyed else []),
+        *([null, *frame_checks(compiled, "key"), *form.checks(compiled.key, "key")] if keyed else []),
         *_row_checks(compiled),
     ]
 

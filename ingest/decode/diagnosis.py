@@ -3,7 +3,7 @@
 import json
 import struct
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 import fastavro
 from pyspark.sql import DataFrame
@@ -16,8 +16,10 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.checks import UNREADABLE
 from ingest.decode.embedded import frame_sql
 from ingest.decode.events import explain_rejects
-from ingest.decode.wire import HEADER_BYTES, header_literal, header_sql, is_framed, written_id_sql
+from ingest.decode.framing import has_framings, unframe, unknown_frame_ids
+from ingest.decode.wire import HEADER_BYTES, TODO, header_literal, header_sql, is_framed, written_id_sql
 from ingest.names import SchemaId
+from ingest.registry import FrameId
 from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 _MOST_SCHEMAS = 100
@@ -28,17 +30,34 @@ _MOST_EXPLAINED = 20
 _MOST_CHARS = 1000
 _MOST_ID = 2**31 - 1
 _ID_HEADERS = sql(
-    "concat_ws(' and ', array_sort(array_intersect("
-    "transform(headers, h -> h.key), array('__key_schema_id', '__value_schema_id'))))"
+    "concat_ws(' and ', array_sort(array_intersect(transform(headers, h -> h.key), array("
+    "'__key_schema_id', '__value_schema_id', 'apicurio.key.globalId', 'apicurio.value.globalId', "
+    "'apicurio.key.contentId', 'apicurio.value.contentId'))))"
 )
-"""The headers in which Confluent's HeaderSchemaIdSerializer puts the schema's GUID, before bare Avro."""
+"""The headers that name a schema, before bare Avro, as the JVM's class FrameParser knows them."""
+_RAW: Final = {"key": "raw_key", "value": "raw_value"}
+"""The columns of the bytes as they came, next to those in Confluent's framing."""
 
 
 def unknown_ids(
     rejects: DataFrame, compiled: CompiledTable
 ) -> tuple[tuple[SchemaId, ...], tuple[SchemaId, ...]]:
     """Return the schema ids that rejected keys and values name and that the compiled table lacks."""
-    return _unknown(rejects, "key", compiled.key), _unknown(rejects, "value", compiled.value)
+    messages = unframe(rejects, compiled)
+    return _unknown(messages, "key", compiled.key), _unknown(messages, "value", compiled.value)
+
+
+def unknown_by_frame(
+    rejects: DataFrame, compiled: CompiledTable
+) -> tuple[tuple[FrameId, ...], tuple[FrameId, ...]]:
+    """Return the same of framings that name schemas by other ids."""
+    if not has_framings(compiled.table):
+        return (), ()
+    messages = unframe(rejects, compiled)
+    return (
+        unknown_frame_ids(messages, "key", _MOST_SCHEMAS),
+        unknown_frame_ids(messages, "value", _MOST_SCHEMAS),
+    )
 
 
 def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[bytes, ...]:
@@ -63,21 +82,24 @@ def explain(rejects: DataFrame, compiled: CompiledTable, refused: Refused = ALL_
     # Spark pushes a filter on the reason below the projections that parse and convert, and copies all of them
     # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7; SPARK-47672).  Cut
     # the plan here.
-    explained = explain_rejects(rejects, compiled, refused).localCheckpoint()
-    columns = [str(ident(column)) for column in rejects.columns]
+    messages = unframe(rejects.withColumns({raw: F.col(name) for name, raw in _RAW.items()}), compiled)
+    explained = explain_rejects(messages, compiled, refused).localCheckpoint()
+    columns = [str(ident(_RAW.get(name, name)).alias(name)) for name in rejects.columns]
     return explained.selectExpr(*columns, *map(str, _reason_columns(explained, compiled)))
 
 
 def _reason_columns(explained: DataFrame, compiled: CompiledTable) -> list[Sql]:
-    in_header = sql("({names} != '' and reason in ('unreadable', 'unknown-schema'))", names=_ID_HEADERS)
+    by_header = sql("({names} != '' and reason in ('unreadable', 'unknown-schema'))", names=_ID_HEADERS)
+    in_header = sql("false") if has_framings(compiled.table) else by_header
     parts = {"in_header": in_header, "names": _ID_HEADERS}
     reason = sql("coalesce(if({in_header}, 'unreadable', reason), 'unreadable')", **parts)
     error = sql(
         "coalesce("
-        "if({in_header}, concat('value: a schema id in the header ', {names}, ' is not supported yet'), "
+        "if({in_header}, concat('value: a schema id in the header ', {names}, {todo}), "
         "concat(error, {details})), "
         "'rejected, and readable when looked at again')",
         details=_details_sql(explained, compiled),
+        todo=literal(f": {TODO}"),
         **parts,
     )
     schema_id = sql("if({in_header}, null, {id})", id=_schema_id_sql(compiled), **parts)

@@ -1,6 +1,7 @@
 """Decode Kafka messages into events: the only entrance of this room.
 
-Takes `partition, offset, key, value`; returns one row for each message:
+Takes `partition, offset, key, value`, and `headers` where the table expects other framings than `confluent`;
+returns one row for each message:
 
 | column | content |
 | --- | --- |
@@ -28,6 +29,7 @@ from ingest.compile.row_image import partial_sql, row_fields
 from ingest.compile.table import CompiledTable
 from ingest.decode.checks import change_checks, reasons, tombstone_checks
 from ingest.decode.format import format_of
+from ingest.decode.framing import frame_checks, has_framings, unframe
 from ingest.decode.keys import key_sql
 from ingest.decode.rejects import reason_sql, rejected_sql
 from ingest.decode.route import kind_sql, op_sql
@@ -47,7 +49,9 @@ def decode_events(messages: DataFrame, compiled: CompiledTable, refused: Refused
     Two projections: one decodes, the other does all the rest.  Spark computes the latter's common expressions
     once (subexpression elimination), as long as they are not conditional.
     """
-    decoded = _decoded(messages.selectExpr(*_MESSAGE, _SIZE, _IS_KEYLESS), compiled)
+    headers = ("headers",) if has_framings(compiled.table) else ()
+    sized = messages.selectExpr(*_MESSAGE, *headers, _SIZE, _IS_KEYLESS)
+    decoded = _decoded(unframe(sized, compiled).drop(*headers), compiled)
     return decoded.selectExpr(*map(str, _event_columns(compiled, refused)))
 
 
@@ -100,7 +104,8 @@ def explain_rejects(
 ) -> DataFrame:
     """Add to messages that `decode_events` rejected the columns `reason` and `error`.
 
-    Both are null for a message that is not rejected.  The messages keep all their columns.
+    Both are null for a message that is not rejected.  The messages keep all their columns; `unframe` has
+    replaced their framings.
     """
     columns = [str(ident(column)) for column in messages.columns]
     explained = _decoded(messages, compiled).selectExpr(*columns, str(_why(compiled, refused).alias("why")))
@@ -111,7 +116,12 @@ def _why(compiled: CompiledTable, refused: Refused) -> Sql:
     reason = reason_sql(reasons(compiled, refused))
     if not compiled.keyed_tombstones:
         return reason
-    checks = [*format_of(compiled).checks(compiled.key, "key"), *tombstone_checks(compiled)]
+    form = format_of(compiled)
+    checks = [
+        *frame_checks(compiled, "key"),
+        *form.checks(compiled.key, "key"),
+        *tombstone_checks(compiled),
+    ]
     return sql("if(writer is null, {tombstone}, {reason})", tombstone=reason_sql(checks), reason=reason)
 
 

@@ -4,12 +4,16 @@ Confluent's framing: a byte 0, four bytes of schema id, the Avro binary of one r
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
 """
 
+from typing import Final
+
 from ingest.compile.payload import Payload, WriterSchema
 from ingest.decode.rejects import Check, Reason
 from ingest.names import SchemaId
 from ingest.typemap.sql import Sql, binary, ident, join, literal, sql
 
 HEADER_BYTES = 5
+TODO: Final = 'name the producers\' framings in the table file, such as framings = ["confluent-guid"]'
+"""What to do about messages of a framing that the table does not expect."""
 
 
 def header_sql(column: str) -> Sql:
@@ -61,7 +65,14 @@ def framing_checks(payload: Payload, column: str) -> list[Check]:
         _check(
             "unreadable",
             sql("substring({c}, 1, 1) = X'01'", **parts),
-            sql("concat({name}, ': a schema GUID (magic byte 1) is not supported yet')", **parts),
+            sql("concat({name}, {text})", text=literal(f": a schema GUID (magic byte 1): {TODO}"), **parts),
+        ),
+        _check(
+            "unreadable",
+            sql("substring({c}, 1, 2) in (X'0300', X'0305')", **parts),
+            sql(
+                "concat({name}, {text})", text=literal(f": AWS Glue's header (magic byte 3): {TODO}"), **parts
+            ),
         ),
         _check(
             "unreadable",

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.diff import SchemaChange
+from ingest.decode.framing import has_framings
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
@@ -92,7 +93,7 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
     batch = Batch(
         table,
         table_state(run, table, last),
-        chosen.select(*MESSAGE),
+        whole if has_framings(table) else chosen.select(*MESSAGE),
         lambda coordinates: whole.join(coordinates, ["partition", "offset"], "left_semi"),
         is_bounded=False,
     )

@@ -12,9 +12,11 @@ from ingest.registry.lookup import Registry, deleted_versions, versions_in_order
 from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
     CompatibilityResult,
+    FrameId,
     Reference,
     Registered,
     Schema,
+    Side,
     split_subject,
     subject_of,
 )
@@ -28,10 +30,12 @@ else:  # 0.3 s to import; a registry in a folder does not need it
 __all__ = [
     "CompatibilityResult",
     "FolderRegistry",
+    "FrameId",
     "Reference",
     "Registered",
     "Registry",
     "Schema",
+    "Side",
     "TopicSubjects",
     "deleted_versions",
     "find_topics",

@@ -10,7 +10,8 @@ from typing import NoReturn
 
 from ingest.errors import SettingsError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import Reference, Registered, Schema
+from ingest.registry.subject import FrameId, Reference, Registered, Schema
+from ingest.tables import IdKind
 
 
 class AbsentRegistry:
@@ -35,6 +36,14 @@ class AbsentRegistry:
         _refuse()
 
     def by_id(self, schema_id: SchemaId) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def by_frame_id(self, frame_id: FrameId) -> NoReturn:
         """Raise `SettingsError`."""
         _refuse()
 

@@ -1,13 +1,20 @@
 """Parse a server's answers; a `TypeError` means that it is not a schema registry."""
 
+from typing import Final
+
 from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry import Schema as ClientSchema
 
 from ingest.errors import SchemaError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
+from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
 
 _OLDER = "{oldSchema: "
+NOT_AVRO: Final = (
+    "Let the connector write Avro (AvroConverter) to a topic of its own, or JSON (JsonConverter): "
+    "`ingest onboard TOPIC --format debezium-json`"
+)
+"""What to do about subjects of JSON Schema and Protobuf."""
 
 
 def read_subjects(answer: object) -> tuple[Subject, ...]:
@@ -35,14 +42,15 @@ def read_registered(answer: RegisteredSchema) -> Registered:
     subject, version = Subject(_text(answer.subject)), _number(answer.version)
     where = f"subject {subject} version {version}"
     schema = read_schema(read_id(answer.schema_id), where, answer.schema)
-    return Registered(subject, version, schema.id, schema.schema_text, schema.references)
+    frame_ids = (FrameId("GUID", _text(answer.guid).lower()),) if answer.guid else ()
+    return Registered(subject, version, schema.id, schema.schema_text, schema.references, frame_ids)
 
 
 def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema:
     """Read a schema; Avro only."""
     text = _text(answer.schema_str)
     if answer.schema_type not in (None, "AVRO"):
-        raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed: AVRO")
+        raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed: AVRO", NOT_AVRO)
     references = tuple(
         Reference(_text(item.name), Subject(_text(item.subject)), _number(item.version))
         for item in answer.references or ()
@@ -64,6 +72,28 @@ def read_causes(answer: object) -> tuple[str, ...]:
     """Read the reasons for a refusal from Apicurio's own API."""
     causes = (_fields(cause) for cause in _list(_fields(answer)["causes"]))
     return tuple(f"{_text(cause['description'])} at {_text(cause['context'])}" for cause in causes)
+
+
+def read_id_of_guid(answer: object) -> SchemaId:
+    """Read the id of a GUID in the default context, `.`, which sorts before the others."""
+    ids = sorted((str(fields.get("context", ".")), fields["id"]) for fields in map(_fields, _list(answer)))
+    return read_id(ids[0][1])
+
+
+def read_own_ids(answer: object) -> tuple[FrameId, ...]:
+    """Read the ids of a version from Apicurio's own API."""
+    fields = _fields(answer)
+    return tuple(FrameId(kind, str(_number(fields[kind]))) for kind in ("globalId", "contentId"))
+
+
+def read_own_versions(answer: object) -> tuple[tuple[Subject, int], ...]:
+    """Read the versions that a search of Apicurio's own API finds; Confluent's API counts them from 1."""
+    versions = (_fields(version) for version in _list(_fields(answer)["versions"]))
+    return tuple(
+        (Subject(_text(version["artifactId"])), int(_text(version["version"])))
+        for version in versions
+        if _text(version["version"]).isdecimal()
+    )
 
 
 def _fields(answer: object) -> dict[str, object]:

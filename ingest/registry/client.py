@@ -19,11 +19,20 @@ from ingest.registry.answer import (
     read_versions,
 )
 from ingest.registry.connection import FAILURES, Question, connect
-from ingest.registry.lookup import texts_in_order
+from ingest.registry.frame_ids import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
+from ingest.registry.lookup import chosen_ids, texts_in_order
 from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, every_page
-from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema, literal_prefix
+from ingest.registry.subject import (
+    CompatibilityResult,
+    FrameId,
+    Reference,
+    Registered,
+    Schema,
+    literal_prefix,
+)
 from ingest.registry.verdict import Against, check_compatibility
 from ingest.settings import RegistrySettings
+from ingest.tables import IdKind
 
 T = TypeVar("T")
 
@@ -37,6 +46,7 @@ class LiveRegistry:
         self._first = 0
         self._by_id: dict[SchemaId, Schema] = {}
         self._by_version: dict[tuple[Subject, int], Registered] = {}
+        self._frame_ids: dict[tuple[Subject, int], tuple[FrameId, ...]] = {}
 
     @property
     def url(self) -> str:
@@ -121,6 +131,29 @@ class LiveRegistry:
                 lambda client: read_schema(schema_id, item, client.get_schema(schema_id)),
             )
         return self._by_id[schema_id]
+
+    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
+        """Return a version's ids of these kinds; those of Apicurio's own API are asked for once."""
+        if kinds == {"id"}:
+            return ()
+        version = (registered.subject, registered.version)
+        if version not in self._frame_ids:
+            item = f"subject {registered.subject} version {registered.version}"
+            self._frame_ids[version] = self._ask(
+                Question(f"read the ids of {item}", item),
+                lambda client: fetch_frame_ids(client, registered, kinds),
+            )
+        return chosen_ids(self.url, registered, self._frame_ids[version], kinds)
+
+    def by_frame_id(self, frame_id: FrameId) -> Schema:
+        """Return the schema that a framing names."""
+        question = Question(f"read {frame_id}", str(frame_id))
+        if frame_id.kind == "GUID":
+            return self.by_id(self._ask(question, lambda client: fetch_id_of_guid(client, frame_id)))
+        versions = self._ask(question, lambda client: fetch_versions_with(client, frame_id))
+        if not versions:
+            raise SchemaNotFoundError(self.url, str(frame_id))
+        return self.by_id(self.version(*versions[0]).id)
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
         """Return the texts that a schema needs, its own last."""

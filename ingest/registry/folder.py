@@ -2,7 +2,8 @@
 
 The folder has `<subject>/v<version>.avsc`, and optionally `fixture.json` with recorded ids and references
 (entry `schemas`); without it, ids count from 1 in the order of subject and version.  A recorded corpus works
-too: its `registry.json` has subjects, versions, ids and texts.
+too: its `registry.json` has subjects, versions, ids and texts.  Entries of both may have the ids of other
+framings, as `guid`, `global_id`, `content_id`.  `<subject>/v<version>.json` is a recorded answer of AWS Glue.
 """
 
 import json
@@ -10,16 +11,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ingest.errors import SchemaError, SchemaNotFoundError, UsageError
 from ingest.names import SchemaId, Subject
-from ingest.registry.lookup import texts_in_order
-from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
+from ingest.registry import glue
+from ingest.registry.lookup import chosen_ids, texts_in_order
+from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
+from ingest.tables import IdKind
 
 T = TypeVar("T", str, int)
 
-_VERSION_FILE = re.compile(r"^v([1-9][0-9]*)\.avsc$")
+_VERSION_FILE = re.compile(r"^v([1-9][0-9]*)\.(?:avsc|json)$")
+_FRAME_IDS: Final[Mapping[str, IdKind]] = {"guid": "GUID", "global_id": "globalId", "content_id": "contentId"}
+"""The keys of an entry with the ids of other framings."""
 
 
 class FolderRegistry:
@@ -32,6 +37,8 @@ class FolderRegistry:
         entries = sorted(_entries(path), key=lambda entry: (entry.subject, entry.version))
         self._versions = {(entry.subject, entry.version): entry for entry in entries}
         self._by_id = {e.id: Schema(e.id, e.schema_text, e.references) for e in entries}
+        _check_ids(path, entries)
+        self._by_frame_id = {frame_id: self._by_id[e.id] for e in entries for frame_id in e.frame_ids}
 
     def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
         """Return the subjects that match a glob."""
@@ -63,6 +70,16 @@ class FolderRegistry:
         if schema_id not in self._by_id:
             raise SchemaNotFoundError(self.url, f"schema id {schema_id}")
         return self._by_id[schema_id]
+
+    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
+        """Return a version's ids of these kinds, as recorded."""
+        return chosen_ids(self.url, registered, registered.frame_ids, kinds)
+
+    def by_frame_id(self, frame_id: FrameId) -> Schema:
+        """Return the schema that a framing names."""
+        if frame_id not in self._by_frame_id:
+            raise SchemaNotFoundError(self.url, str(frame_id))
+        return self._by_frame_id[frame_id]
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
         """Return the texts of a schema's references and its own, which comes last."""
@@ -130,11 +147,25 @@ def _fixture_entries(path: Path) -> Iterator[Registered]:
 
 
 def _numbered_entries(path: Path) -> Iterator[Registered]:
-    files = ((match, file) for file in path.glob("*/*.avsc") if (match := _match(file)))
+    files = ((match, file) for file in path.glob("*/*") if (match := _match(file)))
     numbered = sorted((file.parent.name, int(match[1]), file) for match, file in files)
     for number, (subject, version, file) in enumerate(numbered, start=1):
-        text = file.read_text(encoding="utf-8")
-        yield Registered(Subject(subject), version, SchemaId(number), text)
+        if file.suffix == ".json":
+            yield glue.read_answer(file, version)
+        else:
+            text = file.read_text(encoding="utf-8")
+            yield Registered(Subject(subject), version, SchemaId(number), text)
+
+
+def _check_ids(path: Path, entries: Iterable[Registered]) -> None:
+    """Refuse one id for several schemas: those of Glue's are made of UUIDs."""
+    texts: dict[SchemaId, str] = {}
+    for entry in entries:
+        if texts.setdefault(entry.id, entry.schema_text) != entry.schema_text:
+            where = f"subject {entry.subject} version {entry.version}"
+            raise SchemaError(
+                str(path), where, f"has the id {entry.id} of another schema", "Record one of them"
+            )
 
 
 def _match(file: Path) -> re.Match[str] | None:
@@ -149,6 +180,11 @@ def _registered(file: Path, path_in_file: str, entry: Mapping[str, Any], text: s
         SchemaId(_field(file, path_in_file, entry, "id", int)),
         text,
         tuple(_reference(file, where, reference) for where, reference in references),
+        tuple(
+            FrameId(kind, _field(file, path_in_file, entry, key, str))
+            for key, kind in _FRAME_IDS.items()
+            if key in entry
+        ),
     )
 
 

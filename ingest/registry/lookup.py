@@ -5,10 +5,18 @@ from typing import Final, Protocol
 
 from ingest.errors import SchemaError, SchemaNotFoundError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import CompatibilityResult, Reference, Registered, Schema
+from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
+from ingest.tables import IdKind
 
 MAX_REFERENCES: Final = 200
 """Limit of schemas that one schema may reference, directly or not; each is a request."""
+
+_HOW: Final[dict[IdKind, str]] = {
+    "GUID": "Confluent's registry gives GUIDs from Confluent Platform 8.0 on",
+    "globalId": "[registry] url must be Apicurio's address of Confluent's API, …/apis/ccompat/v7",
+    "contentId": "[registry] url must be Apicurio's address of Confluent's API, …/apis/ccompat/v7",
+    "schemaVersionId": "Record Glue's answers in a folder, and name it in [registry] url: docs/registries.md",
+}
 
 
 class Registry(Protocol):
@@ -43,6 +51,17 @@ class Registry(Protocol):
         """Return the schema of an id, soft-deleted ones included; cached."""
         ...
 
+    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
+        """Return a version's ids of these kinds, as framings name it.
+
+        Raises `SchemaNotFoundError` for kinds of id that the registry does not give.
+        """
+        ...
+
+    def by_frame_id(self, frame_id: FrameId) -> Schema:
+        """Return the schema that a framing names."""
+        ...
+
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
         """Return the texts of a schema's references and its own: each text after those that it uses."""
         ...
@@ -75,6 +94,18 @@ class Registry(Protocol):
     def close(self) -> None:
         """Close connections; the registry cannot be used afterwards."""
         ...
+
+
+def chosen_ids(
+    url: str, registered: Registered, frame_ids: tuple[FrameId, ...], kinds: frozenset[IdKind]
+) -> tuple[FrameId, ...]:
+    """Return the ids of some kinds.  Raises `SchemaNotFoundError` where one is needed and missing."""
+    ids = tuple(frame_id for frame_id in frame_ids if frame_id.kind in kinds)
+    needed = sorted(kinds - {"id"})
+    if needed and not ids:
+        item = f"the {' or '.join(needed)} of subject {registered.subject} version {registered.version}"
+        raise SchemaNotFoundError(url, item, _HOW[needed[0]])
+    return ids
 
 
 def deleted_versions(registry: Registry, subject: Subject) -> frozenset[int]:

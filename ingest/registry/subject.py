@@ -5,8 +5,26 @@ from typing import Literal
 import attrs
 
 from ingest.names import SchemaId, Subject, Topic
+from ingest.tables import IdKind
 
 Side = Literal["key", "value"]
+
+
+@attrs.frozen(order=True)
+class FrameId:
+    """The id of a schema as a framing other than Confluent's first one names it."""
+
+    kind: IdKind
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.text}"
+
+    @classmethod
+    def parse(cls, text: str) -> "FrameId":
+        """Read what `str` writes."""
+        kind, _, number = text.partition(" ")
+        return cls(kind, number)  # type: ignore[arg-type]  # of the framings that the JVM knows
 
 
 @attrs.frozen
@@ -29,13 +47,14 @@ class Schema:
 
 @attrs.frozen
 class Registered:
-    """One version of a subject."""
+    """One version of a subject; `frame_ids` are those that the registry answers with the version itself."""
 
     subject: Subject
     version: int
     id: SchemaId
     schema_text: str
     references: tuple[Reference, ...] = ()
+    frame_ids: tuple[FrameId, ...] = ()
 
 
 @attrs.frozen

@@ -15,11 +15,10 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ingest.names import Subject
 from ingest.registry.answer import read_causes, read_verdict
+from ingest.registry.apicurio import own_api
 from ingest.registry.subject import CompatibilityResult
 
-_CONFLUENT: Final = "/apis/ccompat/"
-"""The path of Confluent's API in Apicurio."""
-_OWN: Final = "/apis/registry/v3/groups/default/artifacts"
+_VERSIONS: Final = "v3/groups/default/artifacts/{}/versions"
 _NO: Final = "RuleViolationException"
 
 Against = int | Literal["latest", "all"]
@@ -59,15 +58,10 @@ def _dry_run(
     client: SchemaRegistryClient, subject: Subject, schema: ClientSchema
 ) -> CompatibilityResult | None:
     """Dry-run a registration in Apicurio; None if the server is another one or refuses."""
-    rest = client._rest_client  # noqa: SLF001 - it has the login; its own requests drop the reasons
-    root, is_apicurio, _ = rest.base_urls[0].partition(_CONFLUENT)
-    if not is_apicurio:
+    own = own_api(client)
+    if own is None:
         return None
-    headers: dict[str, str] = {}
-    if rest.bearer_auth_credentials_source:
-        rest.handle_bearer_auth(headers)
-    url = f"{root}{_OWN}/{quote(subject, safe='')}/versions?dryRun=true"
-    answer = rest.session.request("POST", url, headers=headers, json=_body(schema))
+    answer = own.request("POST", f"{_VERSIONS.format(quote(subject, safe=''))}?dryRun=true", _body(schema))
     if answer.status_code == HTTPStatus.OK:
         return CompatibilityResult(compatible=True)
     if answer.status_code == HTTPStatus.BAD_REQUEST and answer.json().get("name") == _NO:

@@ -15,8 +15,9 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
-from ingest.decode.diagnosis import explain, unknown_frames, unknown_ids
+from ingest.decode.diagnosis import explain, unknown_by_frame, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
+from ingest.decode.framing import has_framings
 from ingest.errors import DecodeError
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
@@ -28,7 +29,7 @@ from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules
 from ingest.run.messages import written_in
-from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_id
+from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_id, fetch_by_id
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
@@ -151,7 +152,7 @@ def read_batch(
         return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
     slices = count_slices(ranges, cores)
-    messages = read(spark, ranges, kafka, min_partitions=slices)
+    messages = read(spark, ranges, kafka, min_partitions=slices, headers=has_framings(table))
     return Batch(
         table, state, messages, again, plans=plans_of(spark) if ranges.span <= OFFSETS_PER_TASK else None
     )
@@ -208,7 +209,9 @@ def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
     Wrong are: all schemas known, where rejects name others (in the registry but not a version of the subject,
     or inside messages that were not sampled); all schemas allowed, where a policy rejects one.
     """
-    assumptions = attempt.assumptions
+    assumptions = _named_by_frames(attempt, registry)
+    if assumptions != attempt.assumptions:
+        return assumptions
     keys, values = _missing_schemas(attempt, registry)
     if keys or values:
         # The subject's own newest key stays the last one: it names the key columns.
@@ -270,6 +273,16 @@ def _missing_schemas(attempt: Attempt, registry: Registry) -> PayloadSchemas:
     new_keys = written_in(unknown_frames(rejects, "key", compiled.key), f"keys of topic {topic}", keys)
     frames = unknown_frames(rejects, "value", compiled.value)
     return new_keys, written_in(frames, f"values of topic {topic}", values)
+
+
+def _named_by_frames(attempt: Attempt, registry: Registry) -> Assumptions:
+    """Return the assumptions with the schemas that rejects name by a GUID, a globalId or the like."""
+    if attempt.rejects is None:
+        return attempt.assumptions
+    key_ids, value_ids = unknown_by_frame(attempt.rejects, attempt.compiled)
+    keys, new_keys = fetch_by_frame_id(registry, key_ids, attempt.assumptions.keys)
+    values, new_values = fetch_by_frame_id(registry, value_ids, attempt.assumptions.values)
+    return attrs.evolve(attempt.assumptions, keys=(*new_keys, *keys), values=(*values, *new_values))
 
 
 def _fetch_missing(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -13,10 +14,10 @@ from ingest.dialects import DIALECTS
 from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
 from ingest.names import Partition, SchemaId, Subject
-from ingest.registry import Registered, Registry, Schema, suggesting, versions_in_order
+from ingest.registry import FrameId, Registered, Registry, Schema, suggesting, versions_in_order
 from ingest.run.messages import read_schema, written_in
 from ingest.settings import Settings
-from ingest.tables import TableConfig
+from ingest.tables import IdKind, TableConfig, id_kinds
 
 Spans = Mapping[Partition, tuple[int, int]]
 """First offset and exclusive end of each partition."""
@@ -24,6 +25,7 @@ Spans = Mapping[Partition, tuple[int, int]]
 PayloadSchemas = tuple[tuple[WriterSchema, ...], tuple[WriterSchema, ...]]
 """The schemas of keys, and those of values."""
 
+_BY_ID: Final = frozenset[IdKind]({"id"})
 _WIDER = 200
 """The number of records to read at each end if the nearest ones hold no change."""
 
@@ -39,7 +41,8 @@ def fetch_written(
     """
     key, value = table.subjects.key, table.subjects.value
     if table.format == "avro" and value:
-        return fetch_versions(registry, key) if key else (), fetch_versions(registry, value)
+        kinds = id_kinds(table.framings)
+        return fetch_versions(registry, key, kinds) if key else (), fetch_versions(registry, value, kinds)
     if table.schema:
         path = settings.tables_dir / table.schema
         return _bare_keys(table), (_declared(read_schema(path), path),)
@@ -75,8 +78,12 @@ def _declared(schema: avro.Schema, path: Path) -> WriterSchema:
     return WriterSchema(SchemaId(-1), path.name, schema)
 
 
-def fetch_versions(registry: Registry, subject: Subject) -> tuple[WriterSchema, ...]:
+def fetch_versions(
+    registry: Registry, subject: Subject, kinds: frozenset[IdKind] = _BY_ID
+) -> tuple[WriterSchema, ...]:
     """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
+
+    `kinds` are those of the ids that messages name them by.
 
     Raises `SchemaNotFoundError` for a subject without versions.
     """
@@ -85,7 +92,11 @@ def fetch_versions(registry: Registry, subject: Subject) -> tuple[WriterSchema, 
         if not versions:
             raise SchemaNotFoundError(registry.url, f"subject {subject}")
     return tuple(
-        attrs.evolve(_written(registry, version, label(version)), version=version.version)
+        attrs.evolve(
+            _written(registry, version, label(version)),
+            version=version.version,
+            frame_ids=registry.frame_ids(version, kinds),
+        )
         for version in versions
     )
 
@@ -100,6 +111,29 @@ def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Wri
         except (SchemaNotFoundError, SchemaError):
             continue
     return tuple(schemas)
+
+
+def fetch_by_frame_id(
+    registry: Registry, frame_ids: Iterable[FrameId], fetched: Sequence[WriterSchema]
+) -> PayloadSchemas:
+    """Fetch schemas by the ids that framings name them by, except missing and unreadable ones.
+
+    Returns the fetched schemas, which may be those of such an id, and the new ones.
+    """
+    old_ids = {frame_id for schema in fetched for frame_id in schema.frame_ids}
+    by_id: dict[SchemaId, tuple[FrameId, ...]] = {}
+    for frame_id in set(frame_ids) - old_ids:
+        try:
+            schema_id = registry.by_frame_id(frame_id).id
+        except (SchemaNotFoundError, SchemaError):
+            continue
+        by_id[schema_id] = (*by_id.get(schema_id, ()), frame_id)
+    new_ids = by_id.keys() - {schema.schema_id for schema in fetched}
+
+    def named(schema: WriterSchema) -> WriterSchema:
+        return attrs.evolve(schema, frame_ids=(*schema.frame_ids, *by_id.get(schema.schema_id, ())))
+
+    return tuple(map(named, fetched)), tuple(map(named, fetch_by_id(registry, sorted(new_ids))))
 
 
 def label(registered: Registered) -> str:

@@ -3,6 +3,7 @@
 from ingest.config.rules import WrongValueError
 from ingest.tables.evolution import Kind, Policy
 from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
+from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.table import (
@@ -18,10 +19,14 @@ from ingest.tables.target import Target
 from ingest.tables.text import merge, render
 
 __all__ = [
+    "CONFLUENT",
+    "FRAMINGS",
     "GLOB_SIGNS",
     "Column",
     "DialectName",
     "Format",
+    "Framing",
+    "IdKind",
     "Key",
     "Kind",
     "Policy",
@@ -32,6 +37,7 @@ __all__ = [
     "Types",
     "WrongValueError",
     "clashes",
+    "id_kinds",
     "merge",
     "read",
     "read_all",

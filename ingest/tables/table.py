@@ -11,6 +11,7 @@ import attrs
 from ingest.config.rules import Between, WrongValueError, not_empty
 from ingest.names import Subject, Topic
 from ingest.tables.evolution import Kind, Policy, policy_of
+from ingest.tables.framing import CONFLUENT, Framing, check_framings
 from ingest.tables.rejects import Rejects
 from ingest.tables.rules import (
     check_column_names,
@@ -181,6 +182,14 @@ class TableConfig:
         metadata={"help": "The registry subjects with the schemas of the topic's keys and values."},
     )
     format: Format = attrs.field(default="avro", metadata={"help": "Format of the messages."})
+    framings: tuple[Framing, ...] = attrs.field(
+        default=CONFLUENT,
+        validator=check_framings,
+        metadata={
+            "help": "How Avro messages name the schema that wrote them; messages of other framings are "
+            "rejected. [Registries](../registries.md) describes each."
+        },
+    )
     schema: str | None = attrs.field(
         default=None,
         validator=not_empty,
@@ -251,6 +260,8 @@ class TableConfig:
     def __attrs_post_init__(self) -> None:
         if self.format == "avro" and self.subjects.value is None:
             raise WrongValueError("subjects.value", "is missing")
+        if self.format != "avro" and self.framings != CONFLUENT:
+            raise WrongValueError("framings", f"is only for Avro, and format is '{self.format}'", "Remove it")
         if self.dialect == "record" and self.target.mode != "append":
             raise WrongValueError(
                 "target.mode", "plain records have no order of changes", 'Set it to "append"'

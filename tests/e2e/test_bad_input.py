@@ -79,7 +79,7 @@ CASES: Final[Mapping[str, Case]] = {
     "in_header": Case(
         with_value(lambda b: b[5:]),
         "unreadable",
-        "a schema id in the header __value_schema_id is not supported yet",
+        "a schema id in the header __value_schema_id: name the producers' framings",
         {"__value_schema_id": b"\1" + bytes(16)},
     ),
     "null_key": Case(lambda topic: (None, topic.value_bytes(BAD)), "null-key", "key: null"),

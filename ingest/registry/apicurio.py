@@ -1,0 +1,59 @@
+"""Apicurio's own API, next to Confluent's on the same server: for what the latter does not answer."""
+
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+import attrs
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ingest.names import Subject
+from ingest.registry.answer import read_own_ids, read_own_versions
+from ingest.registry.subject import FrameId
+
+_CONFLUENT: Final = "/apis/ccompat/"
+"""The path of Confluent's API in Apicurio."""
+_ARTIFACTS: Final = "groups/default/artifacts"
+
+
+@attrs.frozen
+class OwnApi:
+    """Apicurio's API behind a client of Confluent's API there."""
+
+    client: SchemaRegistryClient
+    root: str
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """Send a request with the client's login, and return the answer as the HTTP library has it."""
+        rest = self.client._rest_client  # noqa: SLF001 - it has the login; its own requests drop the reasons
+        headers: dict[str, str] = {}
+        if rest.bearer_auth_credentials_source:
+            rest.handle_bearer_auth(headers)
+        return rest.session.request(method, f"{self.root}/apis/registry/{path}", headers=headers, json=body)
+
+    def ids_of(self, subject: Subject, version: int) -> tuple[FrameId, ...]:
+        """Return globalId and contentId of a version; none if the server does not have it."""
+        artifact = f"{_ARTIFACTS}/{quote(subject, safe='')}/versions/{version}"
+        answer = self._get(f"v3/{artifact}") or self._get(f"v2/{artifact}/meta")  # Apicurio 2 has v2 only
+        return read_own_ids(answer) if answer else ()
+
+    def versions_with(self, frame_id: FrameId) -> tuple[tuple[Subject, int], ...]:
+        """Return the versions with a globalId or contentId; Apicurio 2 has no such search, and finds none."""
+        answer = self._get(f"v3/search/versions?groupId=default&{frame_id.kind}={quote(frame_id.text)}")
+        return read_own_versions(answer) if answer else ()
+
+    def _get(self, path: str) -> object:
+        answer = self.request("GET", path)
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        if answer.status_code != HTTPStatus.OK:
+            raise SchemaRegistryError(answer.status_code, -1, answer.text)
+        return answer.json()
+
+
+def own_api(client: SchemaRegistryClient) -> OwnApi | None:
+    """Return Apicurio's API if the address shows an Apicurio."""
+    base: str = client._rest_client.base_urls[0]  # noqa: SLF001  it hides its address
+    root, is_apicurio, _ = base.partition(_CONFLUENT)
+    return OwnApi(client, root) if is_apicurio else None
