@@ -4,6 +4,7 @@ The pages are committed, like docs/types/: they can be read without a build, and
 shows in the diff.  `tests/docs/test_pages.py` compares them.
 """
 
+import json
 import inspect
 import re
 import tomllib
@@ -195,7 +196,8 @@ def _kind(kind: Any) -> str:
     if origin is UnionType or (inside and NoneType in inside):
         return _kind(next(item for item in inside if item is not NoneType))
     if origin is tuple:
-        return "list of text"
+        is_choice = get_origin(inside[0]) is Literal
+        return f"list of {_kind(inside[0])}" if is_choice else "list of text"
     if origin is dict:
         return "table"
     return _PLAIN.get(kind, "text")
@@ -207,6 +209,8 @@ def _default(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if isinstance(value, tuple):
+        return f"`{json.dumps(value)}`"
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
