@@ -4,8 +4,8 @@ The pages are committed, like docs/types/: they can be read without a build, and
 shows in the diff.  `tests/docs/test_pages.py` compares them.
 """
 
-import json
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Mapping
