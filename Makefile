@@ -45,6 +45,7 @@ jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
 jars/places/.stamp: PROFILE := places
+jars/mariadb/.stamp: PROFILE := mariadb
 jars/%/.stamp: jars/pom.xml
 	@echo "jars/$*: copying the artifacts of jars/pom.xml ..."
 	@rm -rf jars/$*
@@ -128,7 +129,7 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 	$(BIN)/pytest -n 2 --dist loadfile
 
-test-live: setup jars/live/.stamp ## run against a live PostgreSQL and Debezium; needs PostgreSQL's server
+test-live: setup jars/live/.stamp jars/mariadb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium; needs both servers
 	$(BIN)/pytest -m live tests/live
 
 test-places: setup jars/places/.stamp ## run against an S3 server; downloads 340 MB of jars

@@ -1,6 +1,6 @@
 """Where the metrics of a run go; a failure to write them does not fail the run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,11 @@ from ingest.tables import TableConfig
 if TYPE_CHECKING:
     from ingest.run import openmetrics, report
     from ingest.run.report import RunReport
+    from ingest.verify import metrics as verify_metrics
+    from ingest.verify.result import Verification
 else:
     openmetrics, report = LazyModule("ingest.run.openmetrics"), LazyModule("ingest.run.report")
+    verify_metrics = LazyModule("ingest.verify.metrics")
 
 
 def check_target(target: str) -> None:
@@ -49,10 +52,26 @@ def _check_folder(target: str) -> None:
 
 def publish_or_warn(target: str, run_report: "RunReport") -> None:
     """Write or send a run's metrics, or print one line that says why not."""
+    _publish_or_warn(target, lambda: openmetrics.publish(run_report, target))
+
+
+def verification_target(given: str, configured: str) -> str:
+    """Return the target of verifications: that of runs, unless it is a file, which runs replace."""
+    if given or not configured or openmetrics.is_gateway(configured):
+        return given or configured
+    return configured if configured.endswith("/") or Path(configured).is_dir() else ""
+
+
+def publish_verification_or_warn(target: str, verification: "Verification") -> None:
+    """Write or send the metrics of a verification, or print one line that says why not."""
+    _publish_or_warn(target, lambda: verify_metrics.publish(verification, target))
+
+
+def _publish_or_warn(target: str, publish: Callable[[], None]) -> None:
     if not target:
         return
     try:
-        openmetrics.publish(run_report, target)
+        publish()
     except (OSError, IngestError) as error:
         print_error(f"warning: metrics were not written to {mask_url(target)}: {error}")
 

@@ -19,7 +19,7 @@ def notify_or_warn(settings: "Settings", report: "RunReport", problem: str = "")
     """Send the failures and recoveries of a run; `problem` is the error of a run without tables."""
     if settings.run.notify is None:
         return
-    state = webhook.State(settings.run.state or settings.tables_dir.parent / ".ingest" / "state")
+    state = webhook.State(settings.state_dir)
     try:
         notices: list[Notice] = list(webhook.notices(report, state))
         if problem:

@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.files_check import ByFiles, verify_by_files
+from ingest.cli.metrics import check_target, publish_verification_or_warn, verification_target
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
@@ -94,6 +95,10 @@ class Extent:
     ] = 10
     show_values: Annotated[bool, _flag(_ROWS, "Show the values that differ, too.")] = False
 
+    resume: Annotated[
+        bool, _flag(_ROWS, "Keep the finished chunks of an interrupted comparison of the last 24 hours.")
+    ] = False
+
     def percent(self) -> float:
         """Return the share of the keys.  Raises `UsageError`."""
         text = (self.sample or "100%").strip()
@@ -136,6 +141,10 @@ def verify(
     by_files: ByFiles = ByFiles(),
     repairing: Repairing = Repairing(),
     report: Annotated[Path | None, Parameter(help="File for the answer, as JSON.")] = None,
+    metrics: Annotated[
+        str,
+        Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
+    ] = "",
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -152,8 +161,8 @@ def verify(
 
     Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
     """
-    plain = (Modes(), Extent(), Repairing(), None)
-    by_files.check(is_plain=(modes, extent, repairing, report) == plain)
+    plain = (Modes(), Extent(), Repairing(), None, "")
+    by_files.check(is_plain=(modes, extent, repairing, report, metrics) == plain)
     if by_files.files:
         claim_stdout()
         with deployment.open() as session:
@@ -164,10 +173,13 @@ def verify(
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
     ):
+        target = verification_target(metrics, session.settings.run.metrics)
+        check_target(target)
         result = session.verify(tables, request, progress=progress)
         if report:
             text = dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
             reports.write_whole(report, text)
+        publish_verification_or_warn(target, result)
     if json:
         print_json(result.to_json())
     else:
@@ -191,6 +203,7 @@ def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "Request":
         shows_values=extent.show_values,
         repair=repairing.kind(),
         delete_extra=repairing.delete_extra,
+        resume=extent.resume,
     )
 
 

@@ -25,7 +25,8 @@ MYSQL = Dialect(
     has_durations=True,
     caveats=(
         Guard("another binary log (failover, restore) begins a new order: raise epoch then"),
-        Guard("zero dates arrive as null, or as 1970-01-01 where the column is NOT NULL"),
+        Guard("zero dates arrive as null, or as the default or 1970-01-01 where the column is NOT NULL"),
+        Guard("years below 100 arrive as 1970 to 2069 unless enable.time.adjuster = false"),
     ),
     documentation="https://debezium.io/documentation/reference/stable/connectors/mysql.html",
 )

@@ -16,6 +16,7 @@ from ingest.lazy import LazyModule
 from ingest.moments import moment_or_none
 from ingest.names import Partition, Subject, Topic
 from ingest.operations.history import Commit, StoredHistory, in_order
+from ingest.operations.last_verification import LastVerification, read_last
 from ingest.operations.rejects_view import StoredRejects, read_rejects, rejects_by_files
 from ingest.operations.schema_history import (
     ColumnFacts,
@@ -77,6 +78,7 @@ class TableOverview:
     columns: tuple[ColumnFacts, ...] = ()
     table_changes: tuple[TableChange, ...] = ()
     version_changes: tuple[VersionChange, ...] = ()
+    verification: LastVerification | None = None
     gaps: tuple[Gap, ...] = ()
 
     @property
@@ -181,6 +183,7 @@ class OverviewTask:
             commits,
             has_archive=parts.read("archive", stored.has_archive) or False,
             ends=self.watermarks.found.get(table.topic),
+            verification=parts.read("verification", lambda: read_last(run.settings.state_dir, table.name)),
         )
         return self._with_schemas(run, overview, table, parts)
 
@@ -273,5 +276,7 @@ class Parts:
         return any(gap.part == part for gap in self.gaps)
 
 
-_SIDE_PARTS: Final = ("source types", "columns", "schema history", "versions", "rejects", "size", "archive")
+_SIDE_PARTS: Final = (
+    "source types", "columns", "schema history", "versions", "rejects", "size", "archive", "verification",
+)  # fmt: skip
 """Parts that a run does not need, or reads in another way."""

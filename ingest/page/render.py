@@ -15,7 +15,9 @@ from ingest.operations.remedies import STATES, State, by_trouble, remedies, stat
 from ingest.page import text
 from ingest.page.draw import BARS, SPARKS, bars
 
-SECTIONS: Final = ("commits", "schema", "columns", "offsets", "rejects", "storage", "unread")
+SECTIONS: Final = (
+    "commits", "verification", "schema", "columns", "offsets", "rejects", "storage", "unread",
+)  # fmt: skip
 """The sections of a table's page, in order: each is `templates/sections/<name>.html`, and gets `overview`.
 
 To add one, add its template and its name here, and the value that it shows to `TableOverview`.

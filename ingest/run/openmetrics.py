@@ -47,6 +47,9 @@ _RUN: Final[Mapping[str, tuple[str, str]]] = {
 }
 Sample = tuple[str, dict[str, str], float]
 """A metric's name, its labels and its value."""
+Families = Mapping[str, tuple[str, str]]
+"""Metrics by name: unit, and text."""
+RUN_FAMILIES: Final[Families] = {**_RUN, **_TABLE}
 
 
 def publish(report: RunReport, target: str) -> None:
@@ -79,9 +82,9 @@ def by_table(report: RunReport) -> dict[str, str]:
     return {"": to_text(run_samples(report)), **tables}
 
 
-def to_text(samples: Iterable[Sample]) -> str:
+def to_text(samples: Iterable[Sample], families: Families = RUN_FAMILIES) -> str:
     """Write samples as OpenMetrics text."""
-    text: bytes = generate_latest(_Samples(tuple(samples)))  # type: ignore[no-untyped-call] # theirs
+    text: bytes = generate_latest(_Samples(tuple(samples), families))  # type: ignore[no-untyped-call] # theirs
     return text.decode()
 
 
@@ -134,10 +137,11 @@ class _Samples(Collector):
     """Samples as the library wants them: each metric once, with all its samples."""
 
     samples: Sequence[Sample]
+    families: Families
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics that have samples, in the order of the tables above."""
-        for name, (unit, text) in {**_RUN, **_TABLE}.items():
+        """Yield the metrics that have samples, in the order of their families."""
+        for name, (unit, text) in self.families.items():
             samples = [sample for sample in self.samples if sample[0] == name]
             if samples:
                 family = GaugeMetricFamily(name, text, labels=list(samples[0][1]), unit=unit)
@@ -184,19 +188,25 @@ def parse_gateway(url: str) -> Gateway:
 def _push(report: RunReport, url: str) -> None:
     """Replace the group of the run, and that of each table below it: those of other tables stay."""
     gateway = parse_gateway(url)
-    _put(gateway, {}, run_samples(report))
+    put(gateway, {}, run_samples(report))
     for table in report.tables:
-        _put(gateway, {"table": table.table}, table_samples(table))
+        put(gateway, {"table": table.table}, table_samples(table))
 
 
-def _put(gateway: Gateway, group: Mapping[str, str], samples: Iterable[Sample]) -> None:
+def put(
+    gateway: Gateway,
+    group: Mapping[str, str],
+    samples: Iterable[Sample],
+    families: Families = RUN_FAMILIES,
+) -> None:
+    """Replace a group below that of a gateway."""
     handler = default_handler
     if gateway.user is not None:
         handler = partial(basic_auth_handler, username=gateway.user, password=gateway.password or "")
     push_to_gateway(
         gateway.address,
         gateway.job,
-        _Samples(tuple(samples)),
+        _Samples(tuple(samples), families),
         grouping_key={**gateway.labels, **group},
         timeout=PUSH_TIMEOUT_S,
         handler=handler,

@@ -243,8 +243,9 @@ class RunSettings:
     state: Path | None = attrs.field(
         default=None,
         metadata={
-            "help": "Folder of the state between runs: the failing tables, for `notify`. By default "
-            "`.ingest/state` next to the settings file; share it between hosts that run the same tables."
+            "help": "Folder of the state between runs: the failing tables, for `notify`, and the last "
+            "`ingest verify` of each table, for its page and `--resume`. By default `.ingest/state` next to "
+            "the settings file; share it between hosts that run the same tables."
         },
     )
     log_level: Literal["debug", "info", "warning", "error"] = attrs.field(
@@ -265,6 +266,11 @@ class Settings:
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     tables_dir: Path = Path("tables")
     source: str = "defaults"
+
+    @property
+    def state_dir(self) -> Path:
+        """The folder of the state between runs."""
+        return self.run.state or self.tables_dir.parent / ".ingest" / "state"
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, longest first."""

@@ -24,7 +24,7 @@ _SENDS: dict[str, tuple[str, ...]] = {
     "postgres": (*_TIMES, *_STRUCTURED, *_GEOMETRY, "ZonedTime", "Interval", "MicroDuration", "Json", "Xml",
                  "Uuid", "Enum", "Ltree", "Tsvector", "Bits", "VariableScaleDecimal", "FloatVector",
                  "DoubleVector", "SparseDoubleVector"),
-    "mysql": (*_TIMES, *_GEOMETRY, "Year", "Json", "Enum", "EnumSet", "Bits", "FloatVector"),
+    "mysql": (*_TIMES, *_GEOMETRY, "Year", "Json", "Uuid", "Enum", "EnumSet", "Bits", "FloatVector"),
     "cdl": ("cdc.data.Decimal", "cdc.data.timestamp"),
     "record": (),
 }  # fmt: skip

@@ -16,11 +16,11 @@ from ingest.verify.details import count_columns, first_rows
 from ingest.verify.jdbc import Connection
 from ingest.verify.layout import Layout
 from ingest.verify.looks import Looks, Part, read_once, verdict_is
+from ingest.verify.progress import Progress, Sums
 from ingest.verify.result import Difference, TableVerification
 
 MOST_LOOKS: Final = 6
 """Looks at rows that keep changing; then they are reported as in flight."""
-Sums = dict[int, tuple[int, int]]
 Note = Callable[[str], None]
 
 
@@ -44,6 +44,7 @@ class Comparison:
     connection: Connection
     options: Options
     note: Note
+    progress: Progress
 
     @property
     def layout(self) -> Layout:
@@ -52,11 +53,16 @@ class Comparison:
 
     def compare(self, answer: TableVerification) -> TableVerification:
         """Return the answer, completed."""
-        answer = attrs.evolve(answer, position=self.cut.position(self.connection))
+        position = self.cut.position(self.connection)
         problem = self.cut.follow()
-        if problem:
-            answer = attrs.evolve(answer, note=problem)
         self.looks.stored.refresh()
+        position = self.progress.begin(position, self.cut.offsets())
+        result = self._compare(attrs.evolve(answer, note=""))
+        notes = filter(None, (answer.note, self.progress.note, problem, result.note))
+        self.progress.end()
+        return attrs.evolve(result, position=position, note="; ".join(notes))
+
+    def _compare(self, answer: TableVerification) -> TableVerification:
         if self.layout.mode == "counts":
             return self._compare_counts(answer)
         if self.layout.mode == "full":
@@ -104,7 +110,7 @@ class Comparison:
         chunks = chunk_count(total, self.looks.source.settings.chunk_rows)
         self.note(f"comparing {total:,} rows in {chunks} chunks")
         if self.layout.has_ranges:
-            ranges = key_ranges(stored, self.layout, chunks)
+            ranges = self.progress.ranges() or key_ranges(stored, self.layout, chunks)
             source, lake = self._sum_ranges(stored, ranges, total)
             part = _range_part(self.layout, ranges, _unequal(source, lake))
         else:
@@ -115,7 +121,7 @@ class Comparison:
 
     def _sum_ranges(self, stored: DataFrame, ranges: Ranges, total: int) -> tuple[Sums, Sums]:
         parallel = min(self.looks.source.settings.parallel, ranges.count)
-        walk = _Walk(self, ranges, total)
+        walk = _Walk(self, ranges, total, self.progress.sums(ranges))
         column = ident(self.layout.keys[0].name)
         with ThreadPoolExecutor(parallel) as pool:
             stripes = [pool.submit(walk.sum_stripe, start, parallel) for start in range(parallel)]
@@ -194,6 +200,8 @@ class _Walk:
     comparison: Comparison
     ranges: Ranges
     total: int
+    finished: Sums
+    """The chunks of an interrupted comparison."""
     started: float = attrs.field(factory=time.monotonic)
     done: list[int] = attrs.Factory(list)
 
@@ -203,9 +211,13 @@ class _Walk:
         sums: Sums = {}
         with source.connect() as connection:
             for chunk in range(start, self.ranges.count, step):
+                if chunk in self.finished:
+                    sums[chunk] = self.finished[chunk]
+                    continue
                 condition = self.ranges.condition(chunk, layout.source_range_column())
                 ((count, total),) = connection.rows(layout.chunk_query(condition), 2)
                 sums[chunk] = (int(count or 0), int(total or 0))
+                self.comparison.progress.add(chunk, sums[chunk])
                 self._report(sums[chunk][0])
                 time.sleep(source.settings.pause_s)
         return sums

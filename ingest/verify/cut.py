@@ -115,10 +115,14 @@ class Cut:
         )
         return "", note
 
+    def offsets(self) -> Mapping[Partition, int]:
+        """Return the next offsets of the table."""
+        last = self.stored.checkpoint()
+        return last.next_offsets if last else {}
+
     def _has_read(self, ends: Mapping[Partition, int]) -> bool:
         self.stored.refresh()
-        last = self.stored.checkpoint()
-        offsets = last.next_offsets if last else {}
+        offsets = self.offsets()
         return all(offsets.get(partition, 0) >= end for partition, end in ends.items())
 
     def _run(self) -> None:

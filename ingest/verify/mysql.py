@@ -19,14 +19,19 @@ MYSQL = Database(
     joined=sql("concat({a}, {b})"),
     octets=sql("length({c})"),
     digest=sql("md5({c})"),
+    exact=sql("cast({c} as binary)"),
     number=sql("cast(conv(left({h}, 14), 16, 10) as signed)"),
     bucket=sql("cast(conv(left({h}, 7), 16, 10) as signed) % {n}"),
-    setup=(
-        sql("set session time_zone = '+00:00'"),
-        # Names and literals as they are written here; no error for a zero date that is compared.
-        sql("set session sql_mode = ''"),
+    # One statement: Spark's reader sends the setup as one. No error for a zero date that is compared. Spark
+    # 3.5 writes names in double quotes for `jdbc:mariadb:`, which are texts without ANSI_QUOTES.
+    setup=(sql("set session time_zone = '+00:00', session sql_mode = 'ANSI_QUOTES'"),),
+    # MariaDB runs the first comment only, MySQL the second one only.
+    position=sql(
+        "select /*M! (select group_concat(variable_value order by variable_name separator ':') "
+        "from information_schema.global_status "
+        "where variable_name in ('BINLOG_SNAPSHOT_FILE', 'BINLOG_SNAPSHOT_POSITION')) */ "
+        "/*!50700 @@global.gtid_executed */"
     ),
-    current=None,
     columns=sql(
         "select column_name, column_type from information_schema.columns "
         "where table_schema = {schema} and table_name = {table} order by ordinal_position"
@@ -50,7 +55,9 @@ MYSQL = Database(
         "number": (("decimal.*", sql("cast({c} as char)")),),
         "text": (
             (r"(var)?char.*|(tiny|medium|long)?text.*|enum.*", _UTF8),
+            (r"uuid|inet[46]", sql("cast({c} as char)")),
         ),
+        "json": (("longtext", _UTF8),),
         "uuid": ((r"uuid|char\(36\).*", sql("lower({c})")),),
         "binary": ((r"(var)?binary.*|(tiny|medium|long)?blob.*", sql("lower(hex({c}))")),),
         "date": (("date", sql(_BEYOND, text=sql("date_format({c}, '%Y-%m-%d')"))),),

@@ -19,6 +19,7 @@ from ingest.run.context import Run
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import compile_written, fetch_written
 from ingest.tables import TableConfig
+from ingest.typemap.sql import sql
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
 from ingest.verify.database import Checksum
@@ -26,7 +27,9 @@ from ingest.verify.databases import DATABASES
 from ingest.verify.jdbc import Connection, Source, sources_of
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode, SourceTable, make_layout
 from ingest.verify.looks import Looks
+from ingest.verify.memory import progress_file, remember
 from ingest.verify.origin import Origin, check_database, choose_source, find_origin
+from ingest.verify.progress import Progress, key_of
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 
@@ -46,6 +49,17 @@ class Request:
     repair: Repair | None = None
     """Ask the connector for missing and different rows: `print` the statements, or `execute` them."""
     delete_extra: bool = False
+    resume: bool = False
+    """Begin with the finished chunks of an interrupted comparison."""
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The limits of the comparison, without the text of a condition: it may hold values."""
+        return tuple(filter(None, (
+            f"{len(self.columns)} columns" if self.columns else "",
+            "the rows of a condition" if self.where else "",
+            f"a sample of {self.sample_percent:g} %" if self.sample_percent < 100 else "",  # noqa: PLR2004  percent
+        )))  # fmt: skip
 
 
 def verify_tables(
@@ -70,7 +84,9 @@ def _verify(
         logger(__name__).warning("verify failed", table=table.name, exc_info=error)
         answer = attrs.evolve(answer, error=UnexpectedError(f"table {table.name}", root_cause(error)))
     run.progress(table.name, answer.outcome)
-    return attrs.evolve(answer, seconds=time.monotonic() - started)
+    answer = attrs.evolve(answer, seconds=time.monotonic() - started)
+    remember(run.settings.state_dir, answer, request.scope)
+    return answer
 
 
 def _compare(
@@ -97,8 +113,9 @@ def _compare(
         repairs.check()
         options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
-            Looks(layout, source, stored), cut, connection, options, lambda step: run.enter(table, step)
-        )
+            Looks(layout, source, stored), cut, connection, options, lambda step: run.enter(table, step),
+            _progress(run, table, layout, source, request),
+        )  # fmt: skip
         blank = attrs.evolve(
             answer,
             note=note,
@@ -121,6 +138,13 @@ def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark])
         problem = f"table {table.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
     return compiled
+
+
+def _progress(run: Run, table: TableConfig, layout: Layout, source: Source, request: Request) -> Progress:
+    """Return the progress of a comparison, known by its source and its query."""
+    query = str(layout.chunk_query(sql("0 = 0")))
+    key = key_of(run.settings.lake.table_path(table.name), source.settings.url, request.mode, query)
+    return Progress(progress_file(run.settings.state_dir, table.name), key, request.resume)
 
 
 def _layout(

@@ -13,7 +13,7 @@ class Recording:
     """One folder of recorded topics; `pattern` is a glob over its data topics, after the prefix."""
 
     name: str
-    source: Literal["sqlserver", "postgres", "oracle", "mongodb"]
+    source: Literal["sqlserver", "postgres", "oracle", "mongodb", "mysql"]
     prefix: str
     pattern: str
     tables: tuple[str, ...]
@@ -41,6 +41,11 @@ ORACLE = Recording(
 )
 ORACLE_RAC = attrs.evolve(ORACLE, name="oracle-rac", prefix="or3s")
 MONGODB = Recording("mongodb", "mongodb", "mgs", "inventory.*", ("customers", "mixed", "orders"))
+_MYSQL_TABLES = (
+    "Weird_Table", "all_types", "customers", "late", "marks", "nopk", "order_lines", "scratch", "texts",
+    "widepk",
+)  # fmt: skip
+MYSQL = Recording("mysql", "mysql", "mys", "inv.*", _MYSQL_TABLES)
 POSTGRES_JSON = attrs.evolve(POSTGRES, name="postgres-json", prefix="pgj", format="debezium-json")
 SQLSERVER_JSON = attrs.evolve(SQLSERVER, name="sqlserver-json", format="debezium-json")
-RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, ORACLE_RAC, MONGODB, POSTGRES_JSON, SQLSERVER_JSON)
+RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, ORACLE_RAC, MONGODB, MYSQL, POSTGRES_JSON, SQLSERVER_JSON)

@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import (
     MONGODB,
+    MYSQL,
     ORACLE,
     ORACLE_RAC,
     POSTGRES,
@@ -87,7 +88,7 @@ PLANS: tuple[Plan, ...] = (
 
 # Every plan for SQL Server, some for the others, to save time; `-m pairs` runs the rest.
 USUAL = {
-    *product((SQLSERVER, POSTGRES, ORACLE, MONGODB), (one_run,), ("cow",)),
+    *product((SQLSERVER, POSTGRES, ORACLE, MONGODB, MYSQL), (one_run,), ("cow",)),
     (SQLSERVER, slices, "cow"),
     (ORACLE_RAC, one_run, "cow"),
     (ORACLE_RAC, small_runs, "mor"),
@@ -97,7 +98,7 @@ USUAL = {
     (MONGODB, three_partitions_at_once, "cow"),
     (SQLSERVER_JSON, one_run, "mor"),
 }
-RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, ORACLE_RAC, MONGODB, POSTGRES_JSON, SQLSERVER_JSON)
+RECORDINGS = (SQLSERVER, POSTGRES, ORACLE, ORACLE_RAC, MONGODB, MYSQL, POSTGRES_JSON, SQLSERVER_JSON)
 CASES = [
     pytest.param(*case, id=f"{case[0].name}-{case[1].__name__}-{case[2]}", marks=marks)
     for case in product(RECORDINGS, PLANS, ("cow", "mor"))

@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Debezium's embedded engine in front of Kafka, in Kafka Connect's stead; it ends when its standard input does. */
 public final class Engine {
-    private static final int PARTITIONS = 3;
+    private static final int PARTITIONS = Integer.getInteger("partitions", 3);
     private final Set<String> topics = new HashSet<>();
     private final Admin admin;
     private final KafkaProducer<byte[], byte[]> producer;

@@ -1,5 +1,6 @@
 """Live tests: one line says what they miss."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
-from tests.live import database, engine
+from tests.live import database, engine, engine_mariadb, mariadb
 from tests.live.verified import Live, serve_live
 
 
@@ -29,3 +30,14 @@ def live(
     """Give a database, its connector, and a table of each of its tables."""
     with serve_live(binaries, servers, outer_spark, tmp_path_factory.mktemp("verify")) as result:
         yield result
+
+
+@pytest.fixture(scope="session")
+def mariadb_connector() -> None:
+    """End with one line when MariaDB's server or its connector is missing."""
+    if shutil.which("mariadbd") is None:
+        pytest.exit(mariadb.MISSING, returncode=1)
+    for module in (engine, engine_mariadb):
+        folder = engine.JARS if module is engine else engine_mariadb.CONNECTOR
+        if not (folder / ".stamp").exists():
+            pytest.exit(module.MISSING, returncode=1)

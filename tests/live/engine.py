@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,21 +15,7 @@ JARS = Path(__file__).parents[2] / "jars" / "live"
 MISSING = f"test-live needs Debezium's engine in {JARS}: run `make test-live`"
 PREFIX = "live"
 SIGNALS = "inv.debezium_signal"
-PROPERTIES = """\
-name=live
-connector.class=io.debezium.connector.postgresql.PostgresConnector
-topic.prefix={prefix}
-database.hostname={host}
-database.port={port}
-database.user=postgres
-database.password=unused
-database.dbname=postgres
-plugin.name=pgoutput
-slot.name=live
-publication.name=live
-publication.autocreate.mode=all_tables
-schema.include.list=inv
-message.key.columns=inv.nopk:k1,k2
+SINK = """\
 offset.storage=org.apache.kafka.connect.storage.FileOffsetBackingStore
 offset.storage.file.filename={folder}/offsets
 offset.flush.interval.ms=500
@@ -49,38 +35,77 @@ key.converter.schema.registry.url={registry}
 value.converter.schema.registry.url={registry}
 header.converter.schemas.enable=false
 """
+"""The part of the properties that all connectors share."""
+PROPERTIES = """\
+name=live
+connector.class=io.debezium.connector.postgresql.PostgresConnector
+topic.prefix={prefix}
+database.hostname={host}
+database.port={port}
+database.user=postgres
+database.password=unused
+database.dbname=postgres
+plugin.name=pgoutput
+slot.name=live
+publication.name=live
+publication.autocreate.mode=all_tables
+schema.include.list=inv
+message.key.columns=inv.nopk:k1,k2
+"""
 WAIT_S = 60.0
 POLL_S = 0.2
+Process = subprocess.Popen[bytes]
 
 
 @contextmanager
 def stream(
     database: Database, servers: Addresses, folder: Path, prefix: str = PREFIX, wait_s: float = WAIT_S
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[Process]:
     """Run the engine, from where the folder's last one was; it cannot outlive this process.
 
     A caller may kill what it gets: then the next engine sends once more what this one's offsets do not tell.
     """
-    properties, log = folder / "engine.properties", folder / "engine.log"
-    properties.write_text(
-        PROPERTIES.format(
-            prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
-            registry=servers.registry_url,
-        )
+    properties = (PROPERTIES + SINK).format(
+        prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
+        registry=servers.registry_url,
     )  # fmt: skip
+
+    def is_streaming() -> bool:
+        return database.run("select active from pg_replication_slots") == "t\n"
+
+    jars = sorted((JARS / "lib").glob("*.jar"))
+    with run_engine(properties, jars, servers, folder, is_streaming, wait_s=wait_s) as process:
+        yield process
+    _wait_until(database, "select count(*) = 0 from pg_replication_slots where active")
+
+
+@contextmanager
+def run_engine(
+    properties: str,
+    jars: Sequence[Path],
+    servers: Addresses,
+    folder: Path,
+    is_streaming: Callable[[], bool],
+    *,
+    partitions: int = 3,
+    wait_s: float = WAIT_S,
+) -> Iterator[Process]:
+    """Run the engine with properties until the end; yield it when it streams."""
+    path, log = folder / "engine.properties", folder / "engine.log"
+    path.write_text(properties)
+    class_path = ":".join(map(str, (JARS / "classes", *jars)))
     command = [
         "java", "-Duser.timezone=UTC", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-        "-cp", f"{JARS}/classes:{JARS}/lib/*", "Engine", str(properties), servers.bootstrap_servers,
+        f"-Dpartitions={partitions}", "-cp", class_path, "Engine", str(path), servers.bootstrap_servers,
     ]  # fmt: skip
     with log.open("a") as output:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
     try:
-        _wait_until_streaming(database, process, log, wait_s)
+        _wait_until_streaming(is_streaming, process, log, wait_s)
         yield process
         assert process.poll() in {None, -signal.SIGKILL}, f"the engine ended by itself: {_end_of(log)}"
     finally:
         process.communicate()
-        _wait_until(database, "select count(*) = 0 from pg_replication_slots where active")
 
 
 def wait_until_delivered(database: Database) -> None:
@@ -95,11 +120,11 @@ def wait_until_delivered(database: Database) -> None:
 
 
 def _wait_until_streaming(
-    database: Database, process: subprocess.Popen[bytes], log: Path, wait_s: float
+    is_streaming: Callable[[], bool], process: Process, log: Path, wait_s: float
 ) -> None:
-    """Wait until the engine reads the slot: what is signalled before that is never seen."""
+    """Wait until the engine reads the log of changes: what is signalled before that is never seen."""
     end = time.monotonic() + wait_s
-    while database.run("select active from pg_replication_slots") != "t\n":
+    while not is_streaming():
         if process.poll() is not None or time.monotonic() > end:
             raise RuntimeError(f"the engine does not stream: {_end_of(log)}")
         time.sleep(POLL_S)

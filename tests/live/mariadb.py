@@ -1,5 +1,6 @@
 """MariaDB as a server of its own, spoken to with its own client: a fresh data folder, gone at the end."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,31 +12,82 @@ from pathlib import Path
 
 import attrs
 
+from ingest.local.ports import LOOPBACK, choose_port
+
 MISSING = "needs MariaDB's server: no mariadbd in PATH; install Debian's package mariadb-server"
+USER, PASSWORD = "connector", "unused"
+"""The user of the connector and of `ingest verify`."""
+SERVER = {
+    "bind-address": LOOPBACK, "server-id": "1", "log-bin": "binlog", "binlog-format": "ROW",
+    "binlog-row-image": "FULL", "innodb-flush-log-at-trx-commit": "0",
+    "skip-name-resolve": "ON",  # else loopback is localhost, whose users have no name
+}  # fmt: skip
 START_WAIT_S = 30.0
 POLL_S = 0.1
 
 
 @attrs.frozen
 class MariaDb:
-    """A running server, over its socket."""
+    """A running server: its socket for its own client, its port on loopback for others."""
 
     socket: Path
+    port: int
 
     def rows(self, sql: str) -> list[list[str]]:
         """Run statements, and return what they print, by columns; null as NULL."""
-        command = ["mariadb", "--no-defaults", "-uroot", f"--socket={self.socket}", "-N", "--batch"]
-        text = ["--default-character-set=utf8mb4", "--raw"]
-        done = subprocess.run([*command, *text], input=sql, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
+        return [line.split("\t") for line in self.run(sql).splitlines()]
+
+    def run(self, sql: str) -> str:
+        """Run statements, each in a transaction of its own, and return what they print."""
+        text = ["-N", "--batch", "--default-character-set=utf8mb4", "--raw"]
+        done = subprocess.run(
+            [*self._client(), *text], input=sql, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{done.stderr}\n{sql[:2000]}"
+        return done.stdout
+
+    def texts(self, table: str, columns: list[str]) -> list[list[str | None]]:
+        """Return rows of expressions, each as a text."""
+        texts = ", ".join(f"cast({column} as char character set utf8mb4)" for column in columns)
+        setup = "set time_zone = '+00:00'; set group_concat_max_len = 1000000;"
+        printed = self.run(f"{setup} select json_array({texts}) from {table}")
+        return [json.loads(line) for line in printed.splitlines()]
+
+    @contextmanager
+    def transaction(self) -> Iterator["Transaction"]:
+        """Keep a connection with an open transaction; it is committed at the end."""
+        command = [*self._client(), "-N", "--batch", "--unbuffered"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            opened = Transaction(process)
+            opened.run("begin")
+            yield opened
+            opened.run("commit")
+
+    def _client(self) -> list[str]:
+        return ["mariadb", "--no-defaults", "-uroot", f"--socket={self.socket}"]
+
+
+@attrs.frozen
+class Transaction:
+    """A connection that stays open."""
+
+    process: subprocess.Popen[str]
+
+    def run(self, sql: str) -> None:
+        """Run a statement, and return when the server has."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{sql};\nselect 'done';\n")
+        self.process.stdin.flush()
+        while (line := self.process.stdout.readline()) != "done\n":
+            assert line, f"mariadb ended at: {sql}"
 
 
 @contextmanager
 def serve() -> Iterator[MariaDb]:
-    """Make and start a server without a network, and stop and remove it."""
+    """Make and start a server on loopback that logs rows, and stop and remove it."""
     folder = Path(tempfile.mkdtemp(prefix="ingest-maria-"))
-    data, socket = folder / "data", folder / "socket"
+    data, database = folder / "data", MariaDb(folder / "socket", choose_port())
     user = ["--user=mysql"] if os.geteuid() == 0 else []
     try:
         if user:
@@ -47,15 +99,18 @@ def serve() -> Iterator[MariaDb]:
             "--auth-root-authentication-method=normal",
         ]
         subprocess.run([*install, *user], check=True, capture_output=True)
-        server = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
-        process = subprocess.Popen([*server, *user], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        settings = [f"--{name}={value}" for name, value in {**SERVER, "port": str(database.port)}.items()]
+        server = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={database.socket}", *settings]
+        command = ["setpriv", "--pdeathsig", "TERM", *server, *user]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + START_WAIT_S
-            while not socket.exists():
+            while not database.socket.exists():
                 assert process.poll() is None, "MariaDB did not start"
                 assert time.monotonic() < end, "MariaDB did not answer"
                 time.sleep(POLL_S)
-            yield MariaDb(socket)
+            database.run(f"create user {USER}@'%' identified by '{PASSWORD}'; grant all on *.* to {USER}@'%'")
+            yield database
         finally:
             process.terminate()
             process.wait(START_WAIT_S)

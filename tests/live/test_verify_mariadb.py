@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.verify.forms import Form
+from ingest.verify.forms import TEXTS, Form
 from ingest.verify.layout import ComparedColumn, Layout, SourceTable
 from ingest.verify.mysql import MYSQL
 from tests.live.mariadb import MISSING, MariaDb, serve
@@ -37,6 +37,9 @@ COLUMNS = (
     ("timestamp(3)", "'2024-02-29 12:34:56.700'", Form("instant"), "2024-02-29 12:34:56.7"),
     ("time(6)", "'12:34:56.789'", Form("clock6"), "12:34:56.789000"),
     ("time(6)", "'-838:59:58.5'", Form("clock6"), "-838:59:58.500000"),
+    ("uuid", "'6F5A1A0E-2B2F-4BD5-8B1A-0123456789AB'", Form("text"), "6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab"),
+    ("inet6", "'::FFFF:192.168.0.1'", Form("text"), "::ffff:192.168.0.1"),
+    ("json", """'{"ü": 1.0}'""", Form("json"), '{"ü": 1.0}'),
 )
 
 
@@ -86,7 +89,7 @@ def test_the_checksum_of_a_row_is_that_of_its_text(mariadb: MariaDb) -> None:
     )
     parts = ["7"]
     for _, _, form, text in COLUMNS:
-        length = f"{len(text.encode())}:" if text is not None and form.name == "text" else ""
+        length = f"{len(text.encode())}:" if text is not None and form.name in TEXTS else ""
         parts.append("n" if text is None else f"{length}{text}")
     digest = hashlib.md5(",".join(parts).encode(), usedforsecurity=False).hexdigest()
     assert mariadb.rows(with_setup(whole.chunk_query())) == [["1", str(int(digest[:14], 16))]]

@@ -2,17 +2,23 @@
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self
-
-from tests.live.database import Database
+from typing import Protocol, Self
 
 PAUSE_S = 0.05
 NAMES = ("Ann", "Ölle", "🙂", "")
 # No null: in a column with a default it arrives as the default (KIP-581; AvroConverter 7.0 has no option).
 NICKS = ("default", "'né'", "''")
 Statement = Callable[[random.Random], str]
+
+
+class Database(Protocol):
+    """A database that runs statements."""
+
+    def run(self, sql: str) -> str:
+        """Run statements."""
+        ...
 
 
 def put_customer(chance: random.Random) -> str:
@@ -147,9 +153,10 @@ STATEMENTS: tuple[Statement, ...] = (
 class CompiledWriter(threading.Thread):
     """Writes from entering to leaving; what went wrong is raised on leaving."""
 
-    def __init__(self, database: Database, seed: int) -> None:
+    def __init__(self, database: Database, seed: int, statements: Sequence[Statement] = STATEMENTS) -> None:
         super().__init__()
         self.transactions = 0
+        self._statements = statements
         self._database = database
         self._chance = random.Random(seed)  # noqa: S311  no secret
         self._leaving = threading.Event()
@@ -184,6 +191,6 @@ class CompiledWriter(threading.Thread):
             self.leave()
 
     def _transaction(self) -> str:
-        some = self._chance.choices(STATEMENTS, k=self._chance.randint(1, 5))
+        some = self._chance.choices(self._statements, k=self._chance.randint(1, 5))
         end = self._chance.choice(("commit", "commit", "commit", "rollback"))
         return "; ".join(("begin", *(statement(self._chance) for statement in some), end))

@@ -22,6 +22,7 @@ from ingest.hudi.stored_commit import StoredCommit
 from ingest.kafka.breaks import Watermark
 from ingest.names import Instant, Partition, SchemaId, Subject, Topic, page_name
 from ingest.operations.history import Commit
+from ingest.operations.last_verification import LastVerification, write_last
 from ingest.operations.overview import Gap, LakeOverview, TableOverview
 from ingest.operations.rejects import Reject
 from ingest.operations.rejects_view import StoredRejects
@@ -135,6 +136,33 @@ def test_a_table_has_its_commits_columns_schemas_and_rejects(site: Path) -> None
     assert "column-added" in text
 
 
+def test_a_table_shows_its_last_verification(tmp_path: Path) -> None:
+    """When, how, and what differs by column; a table that was never compared has no such section."""
+    deployment = MadeDeployment(tmp_path / "deployment")
+    for name in ("t", "never"):
+        deployment.table(name).commit(1)
+    verification = LastVerification(
+        finished_at=NOW, outcome="different", mode="checksums", source="shop: shop.public.t",
+        position="0/1A2B", scope=("a sample of 1 %",), source_rows=1_234, table_rows=1_230,
+        counts={"missing": 4, "different": 30}, columns={"price": 30}, uncompared={"geo": "a struct"},
+    )  # fmt: skip
+    write_last(deployment.root / ".ingest" / "state", "t", verification)
+    write(deployment, tmp_path / "www")
+    text = page(tmp_path / "www" / "table" / "t.html").all("main")[0].text
+    for part in (
+        "2026-11-22 09:00",
+        "different",
+        "0/1A2B",
+        "1,234",
+        "1,200",
+        "price",
+        "a sample of 1 %",
+        "a struct",
+    ):
+        assert part in text
+    assert "Verification" not in page(tmp_path / "www" / "table" / "never.html").all("main")[0].text
+
+
 def test_a_damaged_table_shows_the_rest_and_its_reason(site: Path) -> None:
     """The rows still count; the commits cannot be read."""
     text = page(site / "table" / "damaged.html").all("main")[0].text
@@ -240,6 +268,10 @@ def overview(text: str) -> TableOverview:
         version_changes=(
             VersionChange(2, SchemaId(1), (SchemaChange("column-added", text, text, text),)),
             VersionChange(1, SchemaId(1), problem=text),
+        ),
+        verification=LastVerification(
+            finished_at=NOW, outcome=text, mode=text, source=text, position=text, scope=(text,),
+            columns={text: 1}, uncompared={text: text}, note=text,
         ),
         gaps=(Gap(text, text),),
     )  # fmt: skip

@@ -9,7 +9,7 @@ import attrs
 from pyspark.sql import DataFrame
 
 from tests.e2e.recordings import Recording
-from tests.e2e.referee import mongodb, oracle, postgres, sqlserver
+from tests.e2e.referee import mongodb, mysql, oracle, postgres, sqlserver
 from tests.e2e.referee.kind import Allowed, Kind
 
 Rows = dict[tuple[Any, ...], dict[str, Any]]
@@ -18,6 +18,7 @@ _SOURCES = {
     "postgres": postgres.kind_of,
     "oracle": oracle.kind_of,
     "mongodb": mongodb.kind_of,
+    "mysql": mysql.kind_of,
 }
 
 
@@ -34,7 +35,7 @@ def read_expected(recording: Recording, table: str) -> Expected:
     """Read the referee's rows of a table, with the column names of the events."""
     with gzip.open(recording.folder / "expected" / f"{table}.json.gz", "rt", encoding="utf-8") as file:
         recorded = json.load(file)
-    rename = postgres.field_name if recording.source == "postgres" else str
+    rename = postgres.field_name if recording.source in {"mysql", "postgres"} else str
     names = [rename(column["name"]) for column in recorded["columns"]]
     kinds = {
         name: _SOURCES[recording.source](column["type"])

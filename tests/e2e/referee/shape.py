@@ -133,10 +133,11 @@ def _clock(per_second: int) -> Callable[[int, Shape], datetime | None]:
 
 def _time(per_second: int) -> Callable[[int, Shape], str]:
     def read(count: int, _: Shape) -> str:
-        seconds, fraction = divmod(count, per_second)
+        sign = "-" if count < 0 else ""  # MySQL's durations
+        seconds, fraction = divmod(abs(count), per_second)
         minutes, second = divmod(seconds, 60)
         digits = len(str(per_second)) - 1
-        return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:0{digits}}"
+        return f"{sign}{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:0{digits}}"
 
     return read
 

@@ -1,0 +1,31 @@
+"""Answers and unfinished comparisons between runs, in the state folder of the deployment."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ingest.log import logger
+from ingest.operations.last_verification import LastVerification, write_last
+from ingest.verify.result import TableVerification
+
+
+def progress_file(folder: Path, table: str) -> Path:
+    """Return the file of the chunks that an interrupted comparison has finished."""
+    return folder / "verify" / f"{table}.chunks.json"
+
+
+def remember(folder: Path, answer: TableVerification, scope: tuple[str, ...]) -> None:
+    """Store the numbers of an answer for the table's page; one with an error leaves the last one in place."""
+    if answer.error is not None:
+        return
+    counts = {str(kind): count for kind, count in answer.counts.items()}
+    last = LastVerification(
+        finished_at=datetime.now(UTC).replace(microsecond=0), outcome=answer.outcome, mode=answer.mode,
+        source=answer.source, position=answer.position, scope=scope, source_rows=answer.source_rows,
+        table_rows=answer.table_rows, counts=counts | {"in_flight": answer.in_flight},
+        columns=dict(answer.columns), compared=len(answer.compared), uncompared=dict(answer.uncompared),
+        seconds=round(answer.seconds, 3), note=answer.note,
+    )  # fmt: skip
+    try:
+        write_last(folder, answer.table, last)
+    except OSError as error:
+        logger(__name__).warning("the verification was not stored", table=answer.table, error=str(error))
