@@ -13,6 +13,7 @@ from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.lazy import LazyModule
 from ingest.run.by_files import work_by_files
 from ingest.run.context import Jvm, Run, TableTask
+from ingest.run.group import show_offsets
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.run.start import find_start
@@ -133,6 +134,8 @@ def run_tables(
     """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
     started = datetime.now(UTC)
     outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
+    if run.settings.kafka.group:
+        show_offsets(run, outcomes)
     report = RunReport(run.run_id, started, datetime.now(UTC), outcomes, run.steps.of_run())
     log_run(report)
     return report

@@ -107,6 +107,13 @@ class KafkaSettings:
             "[Logins and secrets](../security.md) has examples."
         },
     )
+    group: str = attrs.field(
+        default="",
+        metadata={
+            "help": "Consumer group for which each run stores its offsets, after its commits, for tools that "
+            "show lag. Never read back. Empty: no group."
+        },
+    )
 
 
 @attrs.frozen

@@ -1,17 +1,18 @@
 """Metrics of real runs: of tables that progress, fail, lag, or have open rejects."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from ingest.operations.health import health, parse_bound
 from ingest.run.report import RunReport
 from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics
+from tests.e2e.events import Change, Topic, make_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -32,7 +33,8 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
         messages += [(None, b"\7")] * (name == "broken")
         topic.produce(messages)
         sent[name] = sum(len(key or b"") + len(value or b"") for key, value in messages)
-    overrides = {"run.metrics": f"{deployment.root}/metrics/"}
+    group = f"{deployment.prefix}-lag"
+    overrides = {"run.metrics": f"{deployment.root}/metrics/", "kafka.group": group}
     before = datetime.now(UTC)
 
     with Session.open(
@@ -45,6 +47,7 @@ def test_metrics_show_the_lag_of_each_table(make_deployment: Callable[[], Deploy
         second = session.run(max_offsets=3)
         status = {entry.table: entry for entry in session.status()}
 
+    assert offsets_of(group, topics.values()) == [7, 5, 4], "where each table's last commit ends"
     began = check_all_committed(first, sent, before)
     check_steps(first)
     went_on = metrics_of(second)
@@ -89,6 +92,15 @@ def check_steps(report: RunReport) -> None:
         steps = entry["step_seconds"]
         assert min(steps["plan"], steps["read"], steps["write"]) > 0
         assert sum(steps.values()) <= seconds + 0.01
+
+
+def offsets_of(group: str, topics: Iterable[Topic]) -> list[int]:
+    """Return the offsets of first partitions that a lag tool sees."""
+    (servers, *_) = {topic.servers.addresses.bootstrap_servers for topic in topics}
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    partitions = consumer.committed([TopicPartition(topic.name, 0) for topic in topics], timeout=10)
+    consumer.close()
+    return [partition.offset for partition in partitions]
 
 
 def metrics_of(report: RunReport) -> dict[str, Any]:

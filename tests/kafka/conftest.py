@@ -1,5 +1,6 @@
 """A broker's topics as these tests need them: transactions, deletions, compaction."""
 
+import socket
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -106,3 +107,11 @@ def broker(servers: Any) -> Broker:
     """Give the real broker."""
     admin = AdminClient({"bootstrap.servers": servers.bootstrap_servers})
     return Broker(servers.bootstrap_servers, admin)
+
+
+@pytest.fixture
+def dead_port() -> Any:
+    """Give an address where nothing listens."""
+    with socket.socket() as item:
+        item.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{item.getsockname()[1]}"

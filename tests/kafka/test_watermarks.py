@@ -1,6 +1,5 @@
 """Where topics begin and end, asked of the real broker."""
 
-import socket
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -18,14 +17,6 @@ from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
-
-
-@pytest.fixture
-def dead_port() -> Any:
-    """Give an address where nothing listens."""
-    with socket.socket() as item:
-        item.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{item.getsockname()[1]}"
 
 
 @pytest.mark.servers

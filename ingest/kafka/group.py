@@ -1,0 +1,71 @@
+"""Store offsets for a consumer group, for tools that show its lag; nothing here reads them back."""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from ingest.errors import BrokerRefusedError, IngestError
+from ingest.kafka.connection import Connection
+from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
+
+TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.01
+_AGAIN_S: Final = 0.1
+_NO_COORDINATOR: Final = frozenset(
+    {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+)
+"""Answers of a broker that still makes the topic of all groups' offsets, or moves it."""
+
+
+def store_offsets(
+    kafka: KafkaSettings,
+    offsets: Mapping[Topic, Mapping[Partition, int]],
+    timeout_s: float = TIMEOUT_S,
+) -> None:
+    """Store the next offset of each partition for the group `kafka.group`, in one request.
+
+    Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a login, a missing right, or a
+    group with members of its own.
+    """
+    partitions = [TopicPartition(topic, p, end) for topic, ends in offsets.items() for p, end in ends.items()]
+    if not partitions:
+        return
+    connection = Connection.within(kafka, timeout_s)
+    admin = connection.open(AdminClient)
+    request = ConsumerGroupTopicPartitions(kafka.group, partitions)
+    while (problem := _try_to_store(connection, admin, request)) is not None:
+        error, topic = problem
+        if error.name() not in _NO_COORDINATOR or connection.is_over():
+            raise _refusal(connection, error, topic)
+        time.sleep(_AGAIN_S)
+
+
+def _try_to_store(
+    connection: Connection, admin: AdminClient, request: ConsumerGroupTopicPartitions
+) -> tuple[KafkaError, str] | None:
+    """Send the request; return an error and its topic, or None."""
+    (answer,) = admin.alter_consumer_group_offsets(
+        [request], request_timeout=connection.remaining_s()
+    ).values()
+    while not answer.done() and not connection.is_over():
+        admin.poll(_POLL_S)  # runs error_cb
+        connection.raise_refused()
+    try:
+        stored = answer.result(timeout=0)
+    except TimeoutError:
+        raise connection.unreachable() from None
+    except KafkaException as error:
+        return error.args[0], ""
+    return next(((part.error, part.topic) for part in stored.topic_partitions if part.error), None)
+
+
+def _refusal(connection: Connection, error: KafkaError, topic: str) -> IngestError:
+    if error.name() in {"_TIMED_OUT", "_TRANSPORT", *_NO_COORDINATOR}:
+        return connection.unreachable()
+    problem = f"group {connection.kafka.group}: {f'topic {topic}: ' if topic else ''}{error.str()}"
+    todo = "The login needs READ for the group; a group with consumers: choose another name in [kafka] group"
+    return BrokerRefusedError(connection.kafka.bootstrap_servers, problem, todo)
