@@ -6,20 +6,32 @@ from ingest.cli.output import print_error
 from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from ingest import log
     from ingest.run import notify as webhook
     from ingest.run.notify import Notice
     from ingest.run.report import RunReport
     from ingest.settings import Settings
+    from ingest.tables import TableConfig
+    from ingest.verify import notices as verify_notices
+    from ingest.verify.result import Verification
 else:
     webhook, log = LazyModule("ingest.run.notify"), LazyModule("ingest.log")
+    verify_notices = LazyModule("ingest.verify.notices")
 
 
-def notify_or_warn(settings: "Settings", report: "RunReport", problem: str = "") -> None:
-    """Send the failures and recoveries of a run; `problem` is the error of a run without tables."""
+def notify_or_warn(
+    settings: "Settings", report: "RunReport", problem: str = "", folder: "Path | None" = None
+) -> None:
+    """Send the failures and recoveries of a run; `problem` is the error of a run without tables.
+
+    `folder` has the state of another kind of report than that of runs.
+    """
     if settings.run.notify is None:
         return
-    state = webhook.State(settings.state_dir)
+    state = webhook.State(folder or settings.state_dir)
     try:
         notices: list[Notice] = list(webhook.notices(report, state))
         if problem:
@@ -28,3 +40,12 @@ def notify_or_warn(settings: "Settings", report: "RunReport", problem: str = "")
     except Exception as error:  # noqa: BLE001  the run has its own outcome
         text = log.masked(webhook.describe(error), settings.secrets())
         print_error(f"warning: [run] notify: not sent, or its state was not stored in {state.folder}: {text}")
+
+
+def notify_verification_or_warn(
+    settings: "Settings", verification: "Verification", tables: "Sequence[TableConfig]"
+) -> None:
+    """Send the tables that begin to differ from their sources, and those that are equal again."""
+    topics = {table.name: table.topic for table in tables}
+    folder = settings.state_dir / "verify" / "failing"
+    notify_or_warn(settings, verify_notices.as_report(verification, topics), folder=folder)

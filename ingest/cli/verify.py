@@ -13,6 +13,7 @@ from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.files_check import ByFiles, verify_by_files
 from ingest.cli.metrics import check_target, publish_verification_or_warn, verification_target
+from ingest.cli.notify import notify_verification_or_warn
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
@@ -180,6 +181,7 @@ def verify(
             text = dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
             reports.write_whole(report, text)
         publish_verification_or_warn(target, result)
+        notify_verification_or_warn(session.settings, result, session.tables(tables))
     if json:
         print_json(result.to_json())
     else:

@@ -40,7 +40,7 @@ from ingest.errors.schemas import (
     SchemaNotFoundError,
     UnmappedTypeError,
 )
-from ingest.errors.source import SourceRefusedError, SourceUnreachableError
+from ingest.errors.source import SourceDiffersError, SourceRefusedError, SourceUnreachableError
 from ingest.errors.usage import FixtureError, SettingsError, TableFileError, UsageError, joined
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "SchemaError",
     "SchemaNotFoundError",
     "SettingsError",
+    "SourceDiffersError",
     "SourceRefusedError",
     "SourceUnreachableError",
     "StoppedError",

@@ -18,6 +18,20 @@ class SourceRefusedError(PermanentError):
 
 
 @attrs.frozen
+class SourceDiffersError(PermanentError):
+    """A table that differs from its source; the webhook of `ingest verify` reports it."""
+
+    table: str
+    source: str
+    differences: str
+    """The number of rows by kind of difference, or of both sides."""
+
+    def __str__(self) -> str:
+        problem = f"table {self.table}: differs from source {self.source}: {self.differences}"
+        return sentences(problem, f"Run `ingest verify {self.table}` to see the rows")
+
+
+@attrs.frozen
 class SourceUnreachableError(RetryableError):
     """A source database that does not answer, or that ended a connection or a query."""
 

@@ -12,12 +12,14 @@ import attrs
 import pytest
 
 from ingest.cli.app import call
-from ingest.cli.notify import notify_or_warn
+from ingest.cli.notify import notify_or_warn, notify_verification_or_warn
 from ingest.errors import BrokerUnreachableError, IngestError, SettingsError, StoppedError, WriteError
-from ingest.names import Topic
+from ingest.names import Subject, Topic
 from ingest.report import Outcome
 from ingest.run.report import RunReport, TableOutcome, failed
 from ingest.settings import RunSettings, Secret, Settings, load
+from ingest.tables import Subjects, TableConfig
+from ingest.verify.result import TableVerification, Verification
 
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)
 BAD = WriteError("orders", "disk full")
@@ -148,6 +150,28 @@ def test_a_run_that_fails_as_a_whole_is_reported(
     assert "not TOML" in hook.bodies[0]["error"]
     assert hook.events() == [("failure", [])]
     assert hook.url not in capsys.readouterr().err
+
+
+def test_a_table_that_differs_from_its_source_is_reported_apart_from_runs(hook: Hook, tmp_path: Path) -> None:
+    """Once, and when it is equal again; rows in flight say nothing, nor does a run that succeeds."""
+    settings = settings_for(hook, tmp_path)
+    table = TableConfig("orders", Topic("s.orders"), "postgres", Subjects(value=Subject("s")))
+    different = TableVerification("orders", "shop: shop.orders", counts={"missing": 2, "different": 1})
+    flying, equal = TableVerification("orders", in_flight=3), TableVerification("orders")
+
+    def verify(answer: TableVerification) -> None:
+        notify_verification_or_warn(settings, Verification(NOW, NOW, (answer,)), [table])
+
+    verify(flying)
+    assert hook.bodies == []
+    verify(different)
+    verify(different)
+    notify_or_warn(settings, RunReport("r", NOW, NOW, (TableOutcome("orders", Topic("s.orders"), "idle"),)))
+    verify(flying)
+    assert [body["event"] for body in hook.bodies] == ["failure"]
+    assert "differs from source shop: shop.orders: 2 missing, 1 different" in hook.bodies[0]["text"]
+    verify(equal)
+    assert [body["event"] for body in hook.bodies] == ["failure", "recovery"]
 
 
 def test_a_url_of_another_kind_is_refused_without_being_shown(tmp_path: Path) -> None:
