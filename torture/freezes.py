@@ -13,6 +13,8 @@ import shutil
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -90,13 +92,8 @@ class Freezer:
         self.figures.counts["in recovery"] += deaths > 0
         self.figures.kinds[MOMENTS][moment] += 1
         copy = self.folder / f"frozen{self.figures.counts['frozen']}"
-        pid = jvm_of(self.spark)
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            _wait_stopped(pid)
+        with stopped(self.spark):
             shutil.copytree(root, copy)
-        finally:
-            os.kill(pid, signal.SIGCONT)
         return Frozen(copy, moment, deaths + 1)
 
     def recover(self, one: Frozen) -> list[Frozen]:
@@ -123,6 +120,18 @@ class Freezer:
 def jvm_of(spark: SparkSession) -> int:
     """Return the process id of a session's JVM, which this process started."""
     return int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # noqa: SLF001
+
+
+@contextmanager
+def stopped(spark: SparkSession) -> Iterator[None]:
+    """Stop a session's JVM, which this process started, and let it continue at the end."""
+    pid = jvm_of(spark)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        _wait_stopped(pid)
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def freeze_all(freezer: Freezer, root: Path, slice_: int, a_run: int) -> Figures:

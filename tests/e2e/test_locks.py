@@ -15,11 +15,13 @@ import pytest
 
 from ingest import Session
 from ingest.errors import TableLockedError, TableTimeoutError
+from ingest.session import silent
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
 
 if TYPE_CHECKING:
+    from ingest.operations.maintain import Maintenance
     from ingest.run.report import RunReport
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -63,6 +65,38 @@ def test_of_two_writers_one_commits_and_the_other_names_it(make_deployment: Call
     assert (loser.outcome, refused[0].exit_code) == ("temporary", 75)
     assert [outcome.outcome for outcome in waited[0].tables] == ["idle"]
     assert deployment.frame("t").count() == 1
+
+
+def test_a_run_and_maintenance_exclude_each_other(make_deployment: Callable[[], Deployment]) -> None:
+    """The second is refused with the name of the first, exit code 75; the next try succeeds."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    refused: list[RunReport | Maintenance] = []
+
+    def run_meanwhile(_: str, step: str) -> None:
+        if step == "maintaining":
+            refused.append(opened(deployment, lock_wait_s=0).run())
+
+    def maintain_meanwhile(_: str, step: str) -> None:
+        if step.startswith("writing"):
+            refused.append(opened(deployment, lock_wait_s=0).maintain())
+
+    runs = []
+    for value, progress in {"a": silent, "b": maintain_meanwhile}.items():
+        topics["t"].send(Change("u", {"id": 1, "v": value}, at=len(runs)))
+        runs.append(opened(deployment).run(progress=progress))
+    topics["t"].send(Change("u", {"id": 1, "v": "c"}, at=len(runs)))
+    maintenance = opened(deployment).maintain(progress=run_meanwhile)
+    runs.append(opened(deployment).run())
+
+    for report, holder in zip(refused, (runs[1], maintenance), strict=True):
+        (loser,) = report.tables
+        assert isinstance(loser.error, TableLockedError), loser.error
+        assert f"run {holder.run_id}, " in str(loser.error)
+        assert report.exit_code == 75
+    assert {report.exit_code for report in (*runs, maintenance)} == {0}
+    assert [row["v"] for row in deployment.frame("t").collect()] == ["c"]
 
 
 def test_a_run_without_lock_or_time_commits_nothing(

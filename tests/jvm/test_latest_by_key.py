@@ -47,8 +47,12 @@ def _combiner(spark: SparkSession) -> Any:
 def _newest(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
     spark = rows.sparkSession
     combiner = _combiner(spark)
-    combine = combiner.ofFew if in_one_task else combiner.of
-    return DataFrame(combine(java_rows(rows), 2, 1, COUNTERS), spark)
+    combine, given = (combiner.ofFew, _sorted(rows)) if in_one_task else (combiner.of, rows)
+    return DataFrame(combine(java_rows(given), 2, 1, COUNTERS), spark)
+
+
+def _sorted(rows: DataFrame) -> DataFrame:
+    return DataFrame(_combiner(rows.sparkSession).sorted(java_rows(rows.coalesce(1)), 3), rows.sparkSession)
 
 
 def _referee(rows: DataFrame) -> DataFrame:
@@ -70,7 +74,9 @@ def _with_partial(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
         f"if(false, array({event}), null) as later",
     )
     combiner = _combiner(spark)
-    combine = combiner.withPartialOfFew if in_one_task else combiner.withPartial
+    combine = combiner.withPartial
+    if in_one_task:
+        combine, given = combiner.withPartialOfFew, _sorted(given)
     return DataFrame(combine(java_rows(given), 2, 1, len(EVENT), COUNTERS), spark).drop("partial")
 
 
