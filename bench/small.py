@@ -52,5 +52,5 @@ def fifty_seconds() -> float:
 
 def _cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of a process so far, and of this one."""
-    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     return sum(map(int, ticks)) / 100 + time.process_time()

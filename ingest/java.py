@@ -4,14 +4,49 @@ It lies below the rooms that call Java (`hudi`, `order`, `decode`, `spark`), so 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import reduce
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
+import attrs
+from py4j.java_gateway import JavaClass
 from pyspark.sql import Column, DataFrame, SparkSession
+
+
+@attrs.define(eq=False)
+class JvmNames:
+    """The packages and classes of a JVM, each class looked up once.
+
+    py4j asks the JVM for each part of a name, each time: `org` is a package because no jar has a class `org`.
+    """
+
+    _jvm: Any
+    _prefix: str = ""
+    _names: dict[str, Any] = attrs.field(factory=dict, init=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a class, or the package of a name in lower case.  Raises Py4JError as py4j does."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._names:
+            full_name = f"{self._prefix}{name}"
+            if name[0].islower():
+                self._names[name] = JvmNames(self._jvm, f"{full_name}.")
+            else:
+                named = reduce(getattr, full_name.split("."), self._jvm)
+                if not isinstance(named, JavaClass):
+                    return named  # a class that is missing, perhaps until its jar is added
+                self._names[name] = named
+        return self._names[name]
+
+
+_JVMS: Final = WeakKeyDictionary[Any, JvmNames]()
 
 
 def jvm_of(spark: SparkSession) -> Any:
     """Return the driver's JVM; attributes are packages and classes."""
-    return spark._jvm  # noqa: SLF001  pyspark has no public way there
+    jvm = spark._jvm  # noqa: SLF001  pyspark has no public way there
+    return _JVMS.setdefault(jvm, JvmNames(jvm))
 
 
 def hadoop_of(spark: SparkSession) -> Any:

@@ -13,8 +13,8 @@ from ingest.java import java_rows, jvm_of
 
 Query = Callable[[DataFrame], DataFrame]
 
-MAX_PLANS: Final = 150
-"""The plans that stay in memory, three for each table: one of them takes about 1 MB."""
+MAX_PLANS: Final = 240
+"""The plans that stay in memory, four for each table: one of them takes about 1 MB."""
 
 
 @attrs.frozen(eq=False)
@@ -38,7 +38,7 @@ class Plans:
         """
         planned = self._find(name, inputs, rows) or self._plan(name, inputs, query, rows)
         if planned.query is None:
-            return query(rows)
+            return query(rows.coalesce(1))
         return DataFrame(planned.query.over(java_rows(rows)), rows.sparkSession)
 
     def _find(self, name: str, inputs: object, rows: DataFrame) -> _Planned | None:

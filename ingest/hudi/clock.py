@@ -14,6 +14,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import ClockError, JvmZoneError
+from ingest.hudi.commit_reader import active_instants
 from ingest.java import jvm_of
 
 PATIENCE_S: Final = 5.0
@@ -27,7 +28,7 @@ def check_clock(spark: SparkSession, table: str, client: Any | None) -> None:
 
     Raises ClockError and JvmZoneError otherwise.
     """
-    _wait_for(max(_instants(client), default=""), table, ClockError)
+    _wait_for(max(_instants(spark, client), default=""), table, ClockError)
     _wait_for(_last_of_jvm(spark), table, JvmZoneError)
 
 
@@ -48,13 +49,10 @@ def seconds_ahead(instant: str) -> float:
     return (moment - datetime.now(UTC)) / timedelta(seconds=1)
 
 
-def _instants(client: Any | None) -> tuple[str, ...]:
+def _instants(spark: SparkSession, client: Any | None) -> tuple[str, ...]:
     """Return the newest instant of any action, and the time of its completion."""
-    last = client.getActiveTimeline().lastInstant() if client is not None else None
-    if last is None or not last.isPresent():
-        return ()
-    instant = last.get()
-    return tuple(filter(None, (instant.requestedTime(), instant.getCompletionTime())))
+    instants = () if client is None else active_instants(spark, client)
+    return tuple(filter(None, (instants[-1].requested, instants[-1].completed))) if instants else ()
 
 
 def _last_of_jvm(spark: SparkSession) -> str:

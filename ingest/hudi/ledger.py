@@ -5,8 +5,8 @@ together or not at all, and a restore to a savepoint takes both back.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, get_args
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
 
 import attrs
 
@@ -80,51 +80,6 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
     return {PREFIX + key: value for key, value in values.items()}
-
-
-def entries(path: str, client: Any, *, archived: bool = True) -> Iterator[LedgerEntry]:
-    """Yield the accounts of the active timeline, newest first, then those that Hudi has archived.
-
-    Commits without one (of other writers, compaction) are passed over.  Java's exceptions pass through.
-    """
-    for instant, metadata in completed_commits(path, client, archived=archived):
-        entry = entry_of(path, Instant(instant.requestedTime()), *account_of(metadata))
-        if entry is not None:
-            yield entry
-
-
-def completed_commits(path: str, client: Any, *, archived: bool = True) -> Iterator[tuple[Any, Any]]:
-    """Yield instant and metadata of the completed commits, newest first, in Hudi's classes.
-
-    Raises LakeError for a commit without content.
-    """
-    yield from _completed(path, client.getActiveTimeline().getCommitsTimeline())
-    if archived:
-        timeline = client.getArchivedTimeline()
-        timeline.loadCompletedInstantDetailsInMemory()
-        yield from _completed(path, timeline.getCommitsTimeline())
-
-
-def _completed(path: str, timeline: Any) -> Iterator[tuple[Any, Any]]:
-    """Walk back over the completed commits."""
-    commits = timeline.filterCompletedInstants()
-    instants = commits.getReverseOrderedInstants().iterator()
-    while instants.hasNext():
-        instant = instants.next()
-        metadata = commits.readCommitMetadata(instant)
-        is_service = metadata.getOperationType().toString() in TABLE_SERVICES
-        is_empty = metadata.getExtraMetadata().isEmpty() and metadata.getPartitionToWriteStats().isEmpty()
-        if is_empty and not is_service:
-            # Hudi 1.2.0 reads an empty file as a commit without content, and never writes one; later versions
-            # refuse it (apache/hudi#18210).
-            problem = "its file in the timeline is empty"
-            raise LakeError(f"{path}, commit {instant.requestedTime()}", problem, "Restore the lake's files")
-        yield instant, metadata
-
-
-def account_of(metadata: Any) -> tuple[str, Mapping[str, str]]:
-    """Return the operation of a commit, by Hudi's name, and the texts that its writer added."""
-    return metadata.getOperationType().toString(), dict(metadata.getExtraMetadata())
 
 
 def entry_of(path: str, instant: Instant, operation: str, values: Mapping[str, str]) -> LedgerEntry | None:

@@ -26,9 +26,10 @@ def keep_up(stored: HudiTable, table: TableConfig) -> None:
     if stored.client is None:
         return
     with lake_errors(stored.path):
-        options = _options(stored, stored.client, table)
-        if not is_due(stored.spark, stored.client, options):
+        recent = count_recent(stored.client, table.target.retain_hours)
+        if not is_due(stored.spark, stored.client, upkeep_options(table, recent)):
             return
+        options = _options(stored, stored.client, table)
     with _writing(stored, table, options) as services:
         services.run(table.hudi)
 

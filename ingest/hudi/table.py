@@ -1,5 +1,6 @@
 """One Hudi table, opened once: its checkpoint, columns, rows and commits."""
 
+import json
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -16,11 +17,12 @@ from ingest.errors import LakeError, UsageError
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
 from ingest.hudi.clock import check_clock
+from ingest.hudi.commit_reader import entries
 from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
 from ingest.hudi.damage import live_files
 from ingest.hudi.failures import write_failure
 from ingest.hudi.java_errors import root_cause
-from ingest.hudi.ledger import LedgerEntry, commit_metadata, entries
+from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
 from ingest.hudi.metaclient import lake_errors, open_client, properties_of, remove_incomplete_table
@@ -35,9 +37,10 @@ from ingest.hudi.options import (
     keeps_deletes,
     uses_row_writer,
 )
+from ingest.hudi.properties import TableProperties
 from ingest.hudi.stored_commit import StoredCommit
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
-from ingest.java import jvm_of
+from ingest.java import java_rows, jvm_of
 from ingest.log import logger
 from ingest.names import Instant
 from ingest.tables import TableConfig
@@ -65,6 +68,8 @@ class HudiTable:
     _client: Any = attrs.field(default=None, init=False)
     _is_open: bool = attrs.field(default=False, init=False)
     _newest: tuple[LedgerEntry, ...] | None = attrs.field(default=None, init=False)
+    _properties: TableProperties | None = attrs.field(default=None, init=False)
+    _fields: tuple[Field, ...] | None = attrs.field(default=None, init=False)
 
     @property
     def client(self) -> Any | None:
@@ -78,7 +83,7 @@ class HudiTable:
         else:
             with lake_errors(self.path):
                 self._client.reload()
-        self._newest = None
+        self._newest = self._fields = self._properties = None
 
     def checkpoint(self) -> LedgerEntry | None:
         """Return the newest commit's account of itself; None before the first commit."""
@@ -92,7 +97,7 @@ class HudiTable:
         if client is None:
             return ()
         with lake_errors(self.path):
-            return tuple(islice(entries(self.path, client), limit))
+            return tuple(islice(entries(self.spark, self.path, client), limit))
 
     def commits(self, *, archived: bool = False) -> tuple[StoredCommit, ...]:
         """Return the commits of the active timeline, newest first, and the archived ones if asked for."""
@@ -100,7 +105,7 @@ class HudiTable:
         if client is None:
             return ()
         with lake_errors(self.path):
-            return tuple(stored_commits(self.path, client, archived=archived))
+            return tuple(stored_commits(self.spark, self.path, client, archived=archived))
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
@@ -116,7 +121,7 @@ class HudiTable:
         if client is None or not missing:
             return frozenset()
         with lake_errors(self.path):
-            for entry in entries(self.path, client):
+            for entry in entries(self.spark, self.path, client):
                 missing.discard(entry.run_id)
                 if not missing:
                     break
@@ -127,16 +132,11 @@ class HudiTable:
         client = self._open()
         if client is None:
             return None
-        jvm = jvm_of(self.spark)
-        with_hoodie_columns = False
-        with lake_errors(self.path):
-            resolver = jvm.org.apache.hudi.common.table.TableSchemaResolver(client)
-            schema = resolver.getTableSchemaIfPresent(with_hoodie_columns)
-            if not schema.isPresent():
-                return None
-            convert = jvm.org.apache.hudi.HoodieSchemaConversionUtils.convertHoodieSchemaToStructType
-            columns = convert(schema.get()).fields()
-        return tuple((field.name(), field.dataType().catalogString(), field.nullable()) for field in columns)
+        if self._fields is None:
+            with lake_errors(self.path):
+                answer = jvm_of(self.spark).io.hudicdc.ingest.StoredTable.fields(client)
+            self._fields = tuple((name, ddl, nullable) for name, ddl, nullable in json.loads(answer or "[]"))
+        return self._fields or None
 
     def columns(self) -> dict[str, SparkType] | None:
         """Return the type of each column, in the table's order; None before the first commit."""
@@ -146,7 +146,7 @@ class HudiTable:
     def key_columns(self) -> tuple[str, ...]:
         """Return the columns of the record key; empty before the first commit."""
         client = self._open()
-        return () if client is None else properties_of(client).keys
+        return () if client is None else self._read_properties(client).keys
 
     def rows(self, as_of: Instant | None = None) -> DataFrame:
         """Read the table, or its state as of an instant, without Hudi's own columns."""
@@ -181,7 +181,7 @@ class HudiTable:
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
             return
-        fixed.check_properties(table, properties_of(client))
+        fixed.check_properties(table, self._read_properties(client))
         fixed.check_recorded(table, checkpoint.table_file, lambda: self.columns() or {})
 
     def check_key(self, table: TableConfig, key_columns: Sequence[str]) -> None:
@@ -189,9 +189,9 @@ class HudiTable:
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
             return
-        fixed.check_key(table, key_columns, properties_of(client))
+        fixed.check_key(table, key_columns, self._read_properties(client))
         if "target.index" not in checkpoint.table_file:
-            groups = {file.file_group for file in live_files(committed_files(client))}
+            groups = {file.file_group for file in live_files(committed_files(self.spark, self.path, client))}
             check_buckets(table, self.spark, self.path, key_columns, groups)
 
     def check_storage(self, name: str) -> None:
@@ -263,9 +263,8 @@ class HudiTable:
         before = timeline_files(self.path)
         problem = ""
         try:
-            metadata = commit_metadata(checkpoint)
-            # Always append: in Spark's mode overwrite, Hudi deletes the table and its timeline (HUDI-6286).
-            rows.write.format("hudi").options(**options, **metadata).mode("append").save(self.path)
+            written = json.dumps({**options, **commit_metadata(checkpoint)})
+            jvm_of(self.spark).io.hudicdc.ingest.StoredTable.append(java_rows(rows), written, self.path)
         except (Py4JJavaError, PySparkException) as error:
             remove_corrupt_instants(self.spark, self.path, before)
             # Cleaning, archiving and compaction follow the commit, and can fail after it.
@@ -302,6 +301,11 @@ class HudiTable:
                 agree_on_properties(self.spark, client, options)
         return client
 
+    def _read_properties(self, client: Any) -> TableProperties:
+        if self._properties is None:
+            self._properties = properties_of(client)
+        return self._properties
+
     def _find(self, client: Any | None, checkpoint: LedgerEntry) -> LedgerEntry | None:
         """Find a commit by its account, which names run and time, wherever it is in the timeline."""
         self.refresh()
@@ -310,5 +314,5 @@ class HudiTable:
             return None
         account = commit_metadata(checkpoint)
         with lake_errors(self.path):
-            active = entries(self.path, client, archived=False)
+            active = entries(self.spark, self.path, client, archived=False)
             return next((entry for entry in active if commit_metadata(entry) == account), None)

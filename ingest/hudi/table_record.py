@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 from pyspark.sql import SparkSession
 
+from ingest.hudi.commit_reader import entries
 from ingest.hudi.commits import committed_files, read_actions, stored_sizes
 from ingest.hudi.damage import CommittedFiles
-from ingest.hudi.ledger import LedgerEntry, entries
+from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.metaclient import lake_errors, open_client
 
 
@@ -32,12 +33,12 @@ class HudiRecord:
     def accounts(self) -> tuple[LedgerEntry, ...]:
         """Return all accounts, newest first, archived ones included."""
         with lake_errors(self.path):
-            return tuple(entries(self.path, self._client))
+            return tuple(entries(self._spark, self.path, self._client))
 
     def committed(self) -> Iterator[CommittedFiles]:
         """Yield the files of all commits, newest first, archived ones included."""
         with lake_errors(self.path):
-            yield from committed_files(self._client, archived=True)
+            yield from committed_files(self._spark, self.path, self._client, archived=True)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the bytes of all data files by their paths."""

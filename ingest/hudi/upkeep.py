@@ -13,8 +13,10 @@ from typing import Any, Final
 import attrs
 from pyspark.sql import SparkSession
 
+from ingest.hudi.commit_reader import active_instants
 from ingest.hudi.options import SERVICES_OFF
 from ingest.hudi.retention import CLEAN_TRIGGER, COMPACTION_TRIGGER, KEEP_MAX, trigger, versions_retained
+from ingest.hudi.timeline_files import COMMIT_ACTIONS
 from ingest.java import hadoop_of, java_session, jvm_of
 
 FORCED: Final[Mapping[str, str]] = {
@@ -44,19 +46,22 @@ class Upkeep:
 
 def is_due(spark: SparkSession, client: Any, options: Mapping[str, str]) -> bool:
     """Tell from the names in the timeline of an open table whether Hudi would find anything to do."""
-    timeline = client.getActiveTimeline()
-    commits, cleans = timeline.getCommitsTimeline().filterCompletedInstants(), timeline.getCleanerTimeline()
-    pending = (timeline.filterPendingCompactionTimeline(), cleans.filterInflightsAndRequested())
-    if any(key.endswith(_STRATEGY) for key in options) or not all(work.empty() for work in pending):
+    instants = active_instants(spark, client)
+    if any(key.endswith(_STRATEGY) for key in options) or any(
+        instant.action in ("compaction", "clean") and not instant.is_completed for instant in instants
+    ):
         return True
-    if commits.countInstants() > trigger(options, KEEP_MAX):
+    commits = [
+        instant.requested for instant in instants if instant.action in COMMIT_ACTIONS and instant.is_completed
+    ]
+    if len(commits) > trigger(options, KEEP_MAX):
         return True
     if client.getTableType().name() == _MOR:  # old versions come from compactions, which a clean follows
-        return _delta_commits(spark, timeline) >= trigger(options, COMPACTION_TRIGGER)
-    last = cleans.filterCompletedInstants().lastInstant()
-    uncleaned = commits.findInstantsAfter(last.get().requestedTime()) if last.isPresent() else commits
-    is_removable = commits.countInstants() > versions_retained(options)
-    return bool(is_removable and uncleaned.countInstants() >= trigger(options, CLEAN_TRIGGER))
+        return _delta_commits(spark, client.getActiveTimeline()) >= trigger(options, COMPACTION_TRIGGER)
+    last_clean = max((instant.requested for instant in instants if instant.action == "clean"), default="")
+    uncleaned = sum(requested > last_clean for requested in commits)
+    is_removable = len(commits) > versions_retained(options)
+    return is_removable and uncleaned >= trigger(options, CLEAN_TRIGGER)
 
 
 def _delta_commits(spark: SparkSession, timeline: Any) -> int:

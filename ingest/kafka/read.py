@@ -1,14 +1,23 @@
 """Read exactly the offsets of a plan: as a DataFrame, or one record to look at."""
 
 import json
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
+from ingest.lazy import LazyModule
 from ingest.settings import KafkaSettings
 
 if TYPE_CHECKING:
+    from pyspark import sql as pyspark_sql
     from pyspark.sql import DataFrame, SparkSession
+
+    from ingest import java
+else:
+    pyspark_sql, java = LazyModule("pyspark.sql"), LazyModule("ingest.java")
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 
@@ -40,6 +49,10 @@ own defaults.
 """
 
 
+_SALT: Final = uuid4()
+"""Keeps the digest of a password useless to others."""
+
+
 def count_slices(ranges: TopicRanges, cores: int) -> int:
     """Choose `min_partitions`: all cores for a large range, even of one partition, else no split."""
     return max(1, min(cores, ranges.span // OFFSETS_PER_TASK))
@@ -60,12 +73,11 @@ def read(
     Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted
     before its task starts fails the query: it must not pass for an empty range.
     """
+    properties = _properties(kafka)
+    if not headers:
+        return _read_plain(spark, ranges, properties, min_partitions)
     options = {
-        **PROMPT,
-        **spark_properties(kafka.properties),
-        "kafka.bootstrap.servers": kafka.bootstrap_servers,
-        # Kafka's default, read_uncommitted, returns the records of aborted transactions.
-        "kafka.isolation.level": "read_committed",
+        **properties,
         # By partition: with `subscribe`, one that was added meanwhile has no start offset and fails the
         # query.
         "assign": json.dumps({ranges.topic: [part.partition for part in ranges.ranges]}),
@@ -74,8 +86,46 @@ def read(
         # false skips expired offsets without an error, and the rows with them (SPARK-18373).
         "failOnDataLoss": "true",
         "minPartitions": str(min_partitions),
-        "includeHeaders": str(headers).lower(),
+        "includeHeaders": "true",
         "kafkaConsumer.pollTimeoutMs": str(POLL_TIMEOUT_MS),
     }
-    columns = (*COLUMNS, "headers") if headers else COLUMNS
-    return spark.read.format("kafka").options(**options).load().select(*columns)
+    return spark.read.format("kafka").options(**options).load().select(*COLUMNS, "headers")
+
+
+def _properties(kafka: KafkaSettings) -> dict[str, str]:
+    return {
+        **PROMPT,
+        **spark_properties(kafka.properties),
+        "kafka.bootstrap.servers": kafka.bootstrap_servers,
+        # Kafka's default, read_uncommitted, returns the records of aborted transactions.
+        "kafka.isolation.level": "read_committed",
+    }
+
+
+def _read_plain(
+    spark: "SparkSession", ranges: TopicRanges, properties: Mapping[str, str], min_partitions: int
+) -> "DataFrame":
+    """Return the records without headers, by the source's tasks, but with less of it on the driver."""
+    of_client = json.dumps({name.removeprefix("kafka."): properties[name] for name in sorted(properties)})
+    rows = java.jvm_of(spark).io.hudicdc.ingest.KafkaRows.of(
+        java.java_session(spark),
+        ranges.topic,
+        json.dumps([[part.partition, part.start, part.end] for part in ranges.ranges]),
+        of_client,
+        _group(ranges, of_client),
+        min_partitions,
+        POLL_TIMEOUT_MS,
+    )
+    return pyspark_sql.DataFrame(rows, spark)
+
+
+def _group(ranges: TopicRanges, properties: str) -> str:
+    """Return the consumer group under which Spark keeps consumers, and records that they have fetched ahead.
+
+    Spark refuses other properties under the same group (InternalKafkaConsumerPool).  A topic that was created
+    again has another id; where the broker has no ids, nothing is kept.
+    """
+    if not ranges.topic_id:
+        return f"ingest-{uuid4()}"
+    text = f"{_SALT} {ranges.topic} {ranges.topic_id} {properties}"
+    return f"ingest-{sha256(text.encode()).hexdigest()[:16]}"

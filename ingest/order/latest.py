@@ -27,7 +27,7 @@ _ORDERED: Final = 2
 """How many of these, from the left, order the events of a key; within a partition the sort key suffices."""
 
 
-def latest_by_key(events: DataFrame, compiled: CompiledTable, *, in_one_task: bool = False) -> DataFrame:
+def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest change of each key.
 
     Columns: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (their
@@ -40,10 +40,9 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable, *, in_one_task: bo
     whole; and `base`, the whole row before them, or null if these events contain no such row.
 
     The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
-    shuffle: in measurements that takes half the time of caching the rows.  With `in_one_task`, for few
-    events, nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.
+    shuffle: in measurements that takes half the time of caching the rows.
     """
-    return reduce_rows(grouped_rows(events, compiled), compiled, in_one_task=in_one_task)
+    return reduce_rows(grouped_rows(events, compiled), compiled)
 
 
 def grouped_rows(events: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -54,10 +53,30 @@ def grouped_rows(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     )
 
 
-def reduce_rows(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool = False) -> DataFrame:
+def sorted_rows(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Sort few grouped rows, in one partition, as `reduce_few` takes them."""
+    latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.LatestByKey
+    columns = len(_groups(compiled)) + _ORDERED
+    return DataFrame(latest.sorted(java_rows(rows), columns), rows.sparkSession)
+
+
+def reduce_rows(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Keep the newest row of each group, see `latest_by_key`."""
-    groups, counters = _groups(compiled), _counters(compiled)
-    combine = {name: how for name, (_, how) in counters.items()}
+    return as_changes(_reduce(rows, compiled, in_one_task=False), compiled)
+
+
+def reduce_few(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Keep the newest row of each group in one task; `sorted_rows` has sorted the rows.
+
+    Nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.  The
+    result has the columns of the rows: see `as_changes`.
+    """
+    return _reduce(rows, compiled, in_one_task=True)
+
+
+def _reduce(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool) -> DataFrame:
+    groups = _groups(compiled)
+    combine = {name: how for name, (_, how) in _counters(compiled).items()}
     latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.LatestByKey
     of, with_partial = latest.of, latest.withPartial
     if in_one_task:
@@ -66,9 +85,14 @@ def reduce_rows(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool =
         reduced = with_partial(java_rows(rows), len(groups), _ORDERED, len(_EVENT), combine)
     else:
         reduced = of(java_rows(rows), len(groups), _ORDERED, combine)
-    names = [name for name in counters if name != "newest_ms"]
-    return DataFrame(reduced, rows.sparkSession).selectExpr(
-        *groups,
+    return DataFrame(reduced, rows.sparkSession)
+
+
+def as_changes(reduced: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Return reduced rows with the columns of `latest_by_key`."""
+    names = [name for name in _counters(compiled) if name != "newest_ms"]
+    return reduced.selectExpr(
+        *_groups(compiled),
         str(_EVENT_STRUCT.alias("newest")),
         "newest_ms as source_ms",
         *names,

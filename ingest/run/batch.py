@@ -24,7 +24,7 @@ from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.counts import count_batch
-from ingest.order.latest import grouped_rows, reduce_rows, rejected
+from ingest.order.latest import as_changes, grouped_rows, reduce_few, reduce_rows, rejected, sorted_rows
 from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
 from ingest.run.keys import with_key_rules
@@ -198,9 +198,15 @@ def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFra
 
     if batch.plans is None:
         return reduce_rows(grouped(batch.messages), compiled)
-    inputs = (compiled, dict(refused))
-    rows = batch.plans.apply(f"events of {batch.table.name}", inputs, grouped, batch.messages)
-    return reduce_rows(rows, compiled, in_one_task=True)
+    apply, name = batch.plans.apply, batch.table.name
+    events = apply(
+        f"events of {name}",
+        (compiled, dict(refused)),
+        lambda messages: sorted_rows(grouped(messages), compiled),
+        batch.messages,
+    )
+    reduced = reduce_few(events, compiled)
+    return apply(f"changes of {name}", compiled, lambda rows: as_changes(rows, compiled), reduced)
 
 
 def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:

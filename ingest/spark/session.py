@@ -86,6 +86,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
+    # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
+    "spark.kafka.consumer.cache.capacity": "128",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # What Spark's pages and event logs mask: its own default shows an Azure storage's key, say.

@@ -5,10 +5,12 @@ import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
@@ -56,7 +58,7 @@ public final class LatestByKey {
     }
 
     /**
-     * Reduce few rows that are all whole: in one task, without a shuffle.
+     * Reduce few rows that are all whole, and {@link #sorted}: in one task, without a shuffle.
      *
      * <p>Nothing runs before the first evaluation, which keeps the result; later ones read it from there. The result
      * has one partition, so that an aggregate of it needs no shuffle either.
@@ -82,6 +84,13 @@ public final class LatestByKey {
                 .reduceMany();
     }
 
+    /** Sort few rows, in one partition, by their first columns: those of the group and of the order. */
+    public static Dataset<Row> sorted(Dataset<Row> rows, int columns) {
+        Column[] order =
+                Arrays.stream(rows.columns()).limit(columns).map(functions::col).toArray(Column[]::new);
+        return rows.sortWithinPartitions(order);
+    }
+
     /** Reduce few rows of which some are partial: see {@link #ofFew} and {@link #withPartial}. */
     public static Dataset<Row> withPartialOfFew(
             Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
@@ -103,11 +112,17 @@ public final class LatestByKey {
 
     private Dataset<Row> reduceFew() {
         RowLayout layout = this.layout;
-        Dataset<Row> sorted = rows.coalesce(1).sortWithinPartitions(order);
-        JavaRDD<InternalRow> newest =
-                mapRows(sorted, groups -> new SortedCombiner(groups, layout)).map(InternalRow::copy);
+        QueryExecution plan = rows.queryExecution();
+        boolean isPlanned = plan.logical() instanceof LogicalRDD; // the result of a planned query
+        RDD<InternalRow> sorted = isPlanned ? ((LogicalRDD) plan.logical()).rdd() : plan.toRdd();
+        JavaRDD<InternalRow> newest = sorted.toJavaRDD()
+                .mapPartitions(groups -> new SortedCombiner(groups, layout), true)
+                .map(InternalRow::copy);
         // Spark's cleaner removes them with the last reference to the result, as it does with files of a shuffle.
-        return toRows(newest.persist(StorageLevel.MEMORY_AND_DISK())).coalesce(1);
+        return PlannedQuery.inOnePartition(
+                rows.sparkSession(),
+                newest.persist(StorageLevel.MEMORY_AND_DISK()).rdd(),
+                rows.schema());
     }
 
     private Dataset<Row> toRows(JavaRDD<InternalRow> newest) {

@@ -1,0 +1,102 @@
+package io.hudicdc.ingest;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.apache.spark.sql.kafka010.KafkaOffsetRangeCalculator;
+import org.apache.spark.sql.kafka010.KafkaSourceProvider;
+import org.apache.spark.sql.kafka010.KafkaSourceRDD;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Predef;
+import scala.Tuple2;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
+
+/**
+ * The records of known offsets, by the tasks of Spark's Kafka source.
+ *
+ * <p>The source itself asks the broker for the partitions, with a client of its own for each batch, gives each batch a
+ * consumer group of its own, so that its tasks open new consumers, and turns each record into a row for users and back.
+ */
+public final class KafkaRows {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final boolean FAIL_ON_DATA_LOSS = true;
+    private static final StructType SCHEMA = new StructType()
+            .add("partition", DataTypes.IntegerType)
+            .add("offset", DataTypes.LongType)
+            .add("timestamp", DataTypes.TimestampType)
+            .add("key", DataTypes.BinaryType)
+            .add("value", DataTypes.BinaryType);
+
+    private KafkaRows() {}
+
+    /**
+     * Return the records of one topic; nothing is read before an action.
+     *
+     * @param ranges JSON: arrays of partition, first offset, exclusive end
+     * @param properties JSON: the properties of Kafka's Java client
+     * @param group the consumer group under which executors keep consumers for later batches
+     * @param minPartitions the least number of tasks into which the ranges are cut
+     */
+    public static Dataset<Row> of(
+            SparkSession session,
+            String topic,
+            String ranges,
+            String properties,
+            String group,
+            int minPartitions,
+            long pollTimeoutMs)
+            throws JsonProcessingException {
+        List<KafkaOffsetRange> parts = new ArrayList<>();
+        for (long[] part : JSON.readValue(ranges, long[][].class)) {
+            TopicPartition partition = new TopicPartition(topic, Math.toIntExact(part[0]));
+            parts.add(new KafkaOffsetRange(partition, part[1], part[2], Option.empty()));
+        }
+        Seq<KafkaOffsetRange> slices = new KafkaOffsetRangeCalculator(Option.apply(minPartitions))
+                .getRanges(toSeq(parts), toSeq(List.<String>of()));
+        JavaRDD<InternalRow> rows = new KafkaSourceRDD(
+                        session.sparkContext(),
+                        KafkaSourceProvider.kafkaParamsForExecutors(toScala(properties), group),
+                        slices,
+                        pollTimeoutMs,
+                        FAIL_ON_DATA_LOSS)
+                .toJavaRDD()
+                .map(KafkaRows::row);
+        return session.internalCreateDataFrame(rows.setName("kafka").rdd(), SCHEMA, false);
+    }
+
+    private static InternalRow row(ConsumerRecord<byte[], byte[]> message) {
+        return new GenericInternalRow(new Object[] {
+            message.partition(),
+            message.offset(),
+            DateTimeUtils.millisToMicros(message.timestamp()),
+            message.key(),
+            message.value(),
+        });
+    }
+
+    private static <T> Seq<T> toSeq(List<T> items) {
+        return JavaConverters.asScalaBuffer(items).toSeq();
+    }
+
+    private static scala.collection.immutable.Map<String, String> toScala(String properties)
+            throws JsonProcessingException {
+        Map<String, String> parsed = JSON.readValue(properties, new TypeReference<Map<String, String>>() {});
+        return JavaConverters.mapAsScalaMap(parsed).toMap(Predef.<Tuple2<String, String>>$conforms());
+    }
+}
