@@ -168,7 +168,7 @@ torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of
 	$(BIN)/python torture/run.py
 
 ##@ The product
-.PHONY: demo bench bench-peers bench-flat
+.PHONY: demo bench bench-peers bench-flat bench-verify
 demo: setup ## turn recorded events into Hudi tables, on a real local broker and registry
 	@$(BIN)/python demo/demo.py
 
@@ -180,3 +180,6 @@ bench-peers: setup ## run ingest and two peers side by side, and print the table
 
 bench-flat: setup ## measure CPU per event for 10,000 to 5,000,000 events, wide and large rows, hot keys; 20 minutes
 	$(BIN)/python bench/flat.py
+
+bench-verify: setup jars/live/.stamp ## verify 10,000,000 equal rows, and 1,000,000 under 200 changes/s; needs PostgreSQL's server; half an hour
+	$(BIN)/python bench/verifying.py

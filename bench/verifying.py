@@ -106,7 +106,7 @@ class Bench:
 
     def onboard(self, table: Table) -> None:
         """Write the table file, and run the table."""
-        wait_until_delivered(self.database)
+        wait_until_delivered(self.database, SNAPSHOT_WAIT_S)
         self.ingest("onboard", f"{PREFIX}.{table.name}", "--name", "{table}")
         self.ingest("run")
 

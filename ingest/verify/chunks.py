@@ -65,14 +65,21 @@ def chunk_count(rows: int, chunk_rows: int) -> int:
     return max(1, min(MOST, -(-rows // chunk_rows)))
 
 
-def key_ranges(rows: DataFrame, layout: Layout, chunks: int) -> Ranges:
-    """Return ranges with about as many of the lake's rows each."""
-    if chunks == 1:
-        return Ranges(())
-    shares = [index / chunks for index in range(1, chunks)]
+def count_with_quantiles(rows: DataFrame, layout: Layout) -> tuple[int, tuple[int, ...]]:
+    """Return the number of the lake's rows, and the bounds between `MOST` equal shares of their keys."""
     column = F.expr(str(ident(layout.keys[0].name))).cast("bigint")
-    (row,) = rows.agg(F.percentile_approx(column, shares, _ACCURACY).alias("bounds")).collect()
-    return Ranges(tuple(sorted(set(row.bounds or ()))))
+    shares = [index / MOST for index in range(1, MOST)]
+    quantiles = F.percentile_approx(column, shares, _ACCURACY)
+    (row,) = rows.agg(F.count("*").alias("rows"), quantiles.alias("bounds")).collect()
+    return row.rows, tuple(row.bounds or ())
+
+
+def key_ranges(quantiles: Sequence[int], chunks: int) -> Ranges:
+    """Return ranges with about as many of the lake's rows each, from the bounds of `MOST` shares."""
+    if not quantiles:
+        return Ranges(())
+    bounds = {quantiles[round(index * MOST / chunks) - 1] for index in range(1, chunks)}
+    return Ranges(tuple(sorted(bounds)))
 
 
 def in_list(column: Sql, values: Sequence[Sql]) -> Sql:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.typemap.sql import Sql, ident, sql
-from ingest.verify.chunks import Ranges, chunk_count, in_list, key_ranges
+from ingest.verify.chunks import Ranges, chunk_count, count_with_quantiles, in_list, key_ranges
 from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
 from ingest.verify.jdbc import Connection
@@ -106,11 +106,13 @@ class Comparison:
     def _compare_chunks(self, answer: TableVerification) -> tuple[TableVerification, Part | None]:
         """Compare the checksums of chunks; return the part that differs, if any does."""
         stored = self.looks.stored.live_rows()
-        total = stored.count()
+        total, quantiles = (
+            count_with_quantiles(stored, self.layout) if self.layout.has_ranges else (stored.count(), ())
+        )
         chunks = chunk_count(total, self.looks.source.settings.chunk_rows)
         self.note(f"comparing {total:,} rows in {chunks} chunks")
         if self.layout.has_ranges:
-            ranges = self.progress.ranges() or key_ranges(stored, self.layout, chunks)
+            ranges = self.progress.ranges() or key_ranges(quantiles, chunks)
             source, lake = self._sum_ranges(stored, ranges, total)
             part = _range_part(self.layout, ranges, _unequal(source, lake))
         else:

@@ -108,15 +108,18 @@ def run_engine(
         process.communicate()
 
 
-def wait_until_delivered(database: Database) -> None:
+def wait_until_delivered(database: Database, wait_s: float = WAIT_S) -> None:
     """Wait until Kafka has every change committed so far.
 
-    The engine confirms a place of the log only when Kafka has what is before it; the message gives it
+    The engine confirms a place of the log only when Kafka has what is before it.  The first message is behind
+    the place where its slot begins, which counts as confirmed during a snapshot; the second one gives it
     something to confirm behind the last change.
     """
+    message = "select pg_logical_emit_message(true, 'live', 'the end')"
+    database.run(message)
     position = database.run("select pg_current_wal_lsn()").strip()
-    database.run("select pg_logical_emit_message(true, 'live', 'the end')")
-    _wait_until(database, f"select confirmed_flush_lsn >= '{position}' from pg_replication_slots")
+    database.run(message)
+    _wait_until(database, f"select confirmed_flush_lsn >= '{position}' from pg_replication_slots", wait_s)
 
 
 def _wait_until_streaming(
@@ -130,10 +133,10 @@ def _wait_until_streaming(
         time.sleep(POLL_S)
 
 
-def _wait_until(database: Database, query: str) -> None:
-    end = time.monotonic() + WAIT_S
+def _wait_until(database: Database, query: str, wait_s: float = WAIT_S) -> None:
+    end = time.monotonic() + wait_s
     while database.run(query) != "t\n":
-        assert time.monotonic() < end, f"not so after {WAIT_S:.0f} s: {query}"
+        assert time.monotonic() < end, f"not so after {wait_s:.0f} s: {query}"
         time.sleep(POLL_S)
 
 

@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from ingest.typemap.sql import sql
-from ingest.verify.chunks import Ranges, chunk_count
+from ingest.verify.chunks import Ranges, chunk_count, key_ranges
 from ingest.verify.databases import DATABASES
 from ingest.verify.forms import Form
 from ingest.verify.layout import ComparedColumn, Layout, SourceTable
@@ -56,6 +56,19 @@ def test_a_number_is_cut_by_ranges_and_a_text_by_a_hash() -> None:
     assert "md5(convert_to(" in str(layout("postgres", "text").source_bucket(16))
 
 
+def test_a_text_key_is_selected_by_its_octets() -> None:
+    """Its collation may make two texts equal, which would be read once for each of them."""
+    assert '"id" collate "C" as b' in str(layout("postgres", "text").rows_query())
+    assert "collate" not in str(layout("postgres").rows_query())
+
+
+def test_counts_can_carry_the_versions_of_rows() -> None:
+    """The sum changes with every row that is written."""
+    assert str(layout("postgres").count_query(with_versions=True)) == (
+        'select count(*), sum(xmin::text::bigint) from "own"."t" where 1 = 1'
+    )
+
+
 def test_ranges_cover_every_number_once() -> None:
     """The first and the last one are open; a bound is in the upper range."""
     ranges = Ranges((-5, 10))
@@ -66,6 +79,15 @@ def test_ranges_cover_every_number_once() -> None:
     assert str(ranges.chunk_of(sql("k"))) == (
         "if(k < cast(10 as bigint), if(k < cast(-5 as bigint), 0, 1), 2)"
     )
+
+
+def test_ranges_have_equal_shares() -> None:
+    """Of 256 shares, as many as there are chunks; keys that are doubled make fewer ranges."""
+    quantiles = range(10, 2560, 10)
+    assert key_ranges(quantiles, 4) == Ranges((640, 1280, 1920))
+    assert key_ranges(quantiles, 256).count == 256
+    assert key_ranges(quantiles, 1) == key_ranges((), 5) == Ranges(())
+    assert key_ranges([7] * 255, 3) == Ranges((7,))
 
 
 def test_chunks_follow_the_rows_up_to_a_bound() -> None:
