@@ -35,7 +35,7 @@ from ingest.verify.progress import Progress, key_of
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 
-_ROW_BYTES: Final = 100
+_ROW_BYTES: Final = 50
 
 
 @attrs.frozen(kw_only=True)

@@ -28,6 +28,8 @@ from tests.live.writer import CompiledWriter
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
 SEED = 4
+WRITTEN = ("customers", "docs")
+"""Tables to verify while they are written to, which takes most of the looks that there are."""
 SNAPSHOT_WAIT_S = 60.0
 # Every kind of value once more, streamed this time.
 COPY_ALL_TYPES = """
@@ -86,16 +88,16 @@ def pipeline(
                 live = Live(database, deployment, engine)
                 live.write_settings()
                 reports = [_snapshot(live)]
-                phases["snapshot"] = live.verify_all()
+                phases["snapshot"] = live.verify_all(*WRITTEN)
                 reports.append(_change_tables(live))
-                phases["new columns"] = live.verify_all()
+                phases["new columns"] = live.verify_all(*WRITTEN)
                 engine.kill()
-                phases["kill"] = live.verify_all()
+                phases["kill"] = live.verify_all(*WRITTEN)
             with stream(database, servers, folder) as engine:
                 live = Live(database, deployment, engine)
                 reports += _snapshot_again(live)
                 _wait_for_snapshot(servers)
-                phases["snapshot again"] = live.verify_all()
+                phases["snapshot again"] = live.verify_all(*WRITTEN)
                 writer.leave()
                 wait_until_delivered(database)
                 reports += deployment.run_until_idle()
@@ -191,14 +193,11 @@ def test_verify_agrees_with_the_comparison(table: str, pipeline: Pipeline) -> No
 
 @pytest.mark.parametrize("phase", ["snapshot", "new columns", "kill", "snapshot again"])
 def test_verify_accuses_nothing_during_a_phase(phase: str, pipeline: Pipeline) -> None:
-    """Writing goes on, a connector is dead: every table gets an answer, and no row is accused wrongly."""
+    """Writing goes on, a connector is dead: each table gets an answer, and no row is accused."""
     answers = pipeline.phases[phase]
-    assert set(answers) == set(TABLES) - ({"late"} if phase == "snapshot" else set())
+    assert set(answers) == set(WRITTEN)
     assert [answer.error for answer in answers.values() if answer.error] == []
-    accused = {name: answer for name, answer in answers.items() if answer.counts}
-    assert set(accused) <= set(LOST_BY_DEBEZIUM)
-    for table, answer in accused.items():
-        assert set(answer.columns) <= set(LOST_BY_DEBEZIUM[table])
+    assert {name: answer.counts for name, answer in answers.items()} == {name: {} for name in WRITTEN}
 
 
 def test_only_tables_are_onboarded(pipeline: Pipeline) -> None:

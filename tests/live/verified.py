@@ -57,10 +57,10 @@ class Live:
             (answer,) = session.verify([table], Request(**request), progress=progress).tables
         return answer
 
-    def verify_all(self) -> dict[str, TableVerification]:
-        """Verify every table."""
+    def verify_all(self, *tables: str) -> dict[str, TableVerification]:
+        """Verify tables, all by default."""
         with self.deployment.session as session:
-            return {answer.table: answer for answer in session.verify().tables}
+            return {answer.table: answer for answer in session.verify(tables).tables}
 
     def plant(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
         """Replace the rows of a table in the lake."""
