@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from ingest.hudi.table import HudiTable
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport
 from ingest.verify.result import TableVerification
@@ -54,6 +57,17 @@ chunk_rows = 100
 """
 
 
+FAULTS = {
+    "boolean": "not {c}",
+    "string": "concat({c}, ' ')",
+    "binary": "concat({c}, X'00')",
+    "date": "date_add({c}, 1)",
+    "timestamp": "{c} + interval 1 second",
+    "timestamp_ntz": "{c} + interval 1 second",
+}
+"""A fault for each type in the table; one unit more for numbers."""
+
+
 @attrs.frozen
 class Ending:
     """The end of a phase: by table, the test's own comparison and that of `ingest verify`."""
@@ -87,6 +101,17 @@ class Live:
         """Verify tables, all by default."""
         with self.deployment.session as session:
             return {answer.table: answer for answer in session.verify(tables, Request(**request)).tables}
+
+    def plant(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
+        """Replace the rows of a table in the lake."""
+        with self.deployment.session as session:
+            (config,) = session.tables([table])
+            stored = HudiTable(session.spark, session.settings.lake.table_path(table))
+            last = stored.checkpoint()
+            assert last is not None
+            entry = attrs.evolve(last, run_id=str(uuid.uuid4()), note="a planted fault", counters={})
+            rows = change(stored.rows()).localCheckpoint()
+            stored.commit(rows, config, ("id",), "overwrite", entry)
 
     def end(self, phase: str) -> None:
         """End a phase: compare every table in both ways."""
@@ -216,3 +241,55 @@ def test_runs_rejected_nothing(live: Live) -> None:
     assert [tally["error"] for tally in tallies if tally["error"]] == []
     assert {tally["rejected"] for tally in tallies} == {0}
     assert sum(tally["ignored"].get("truncate", 0) for tally in tallies) > 0
+
+
+def test_a_fault_of_each_type_is_found(live: Live) -> None:
+    """In row 4, one column at a time would take long: in all columns at once, each counted once."""
+    compared = live.endings["incremental"].answers["all_types"].compared
+
+    def change(rows: DataFrame) -> DataFrame:
+        for name, spark_type in rows.dtypes:
+            if name in compared and name != "id":
+                value = FAULTS.get(spark_type.partition("(")[0], "{c} + 1").format(c=f"`{name}`")
+                value = f"if(id = 4, cast({value} as {spark_type}), `{name}`)"
+                rows = rows.withColumn(name, F.expr(value))
+        return rows
+
+    live.plant("all_types", change)
+    answer = live.verify("all_types")["all_types"]
+    assert answer.error is None
+    assert answer.counts == {"different": 1}
+    assert dict(answer.columns) == {name: 1 for name in compared if name not in {"bo", "b1"}}
+
+
+def test_an_interrupted_verification_is_resumed(live: Live) -> None:
+    """With the chunks that were finished, and the position of the first attempt."""
+    live.database.run("use inv; insert into scratch select seq, 'x' from seq_1001_to_1600")
+    wait_until_delivered(live.database, live.servers)
+    live.run()
+
+    def interrupt(_: str, step: str) -> None:
+        if step.startswith("compared "):
+            raise InterruptedError
+
+    with live.deployment.session as session:
+        (broken,) = session.verify(["scratch"], Request(), progress=interrupt).tables
+    assert broken.error is not None
+    resumed = live.verify("scratch", resume=True)["scratch"]
+    assert (resumed.outcome, resumed.error) == ("equal", None)
+    assert resumed.note.startswith("resumed: ")
+    assert "not resumed" in live.verify("scratch", resume=True)["scratch"].note
+
+
+def test_a_repair_makes_the_table_equal(live: Live) -> None:
+    """The connector sends the rows that differ; extra rows go in a commit that says so."""
+
+    def change(rows: DataFrame) -> DataFrame:
+        changed = rows.where("id not in (1003, 1004)").withColumn("v", F.expr("if(id = 1007, 'wrong', v)"))
+        return changed.unionByName(rows.where("id = 1010").withColumn("id", F.lit(1777)))
+
+    live.plant("scratch", change)
+    shown = live.verify("scratch", repair="print")["scratch"]
+    assert shown.counts == {"missing": 2, "different": 1, "extra": 1}
+    repaired = live.verify("scratch", repair="execute", delete_extra=True, lake_wait_s=60.0)["scratch"]
+    assert (repaired.outcome, repaired.deleted, repaired.error) == ("equal", 1, None)
