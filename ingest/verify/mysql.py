@@ -44,15 +44,20 @@ MYSQL = Database(
             ),
             (r"bit\(1\)", sql("case when {c} = b'1' then 'true' when {c} = b'0' then 'false' end")),
         ),
-        "integer": ((r"(tiny|small|medium|big)?int.*|year.*", sql("cast({c} as char)")),),
+        # The text of a zerofill column has leading zeros.
+        "integer": (
+            (r"(tiny|small|medium|big)?int.*zerofill", sql("cast({c} + 0 as char)")),
+            (r"(tiny|small|medium|big)?int.*|year.*", sql("cast({c} as char)")),
+        ),
         "decimal": (
-            (r"decimal\(\d+,SCALE\).*", sql("cast({c} as char)")),
+            (r"decimal\(\d+,SCALE\)( unsigned)?", sql("cast({c} as char)")),
             (
                 r"(decimal|(tiny|small|medium|big)?int).*",
                 sql("cast(cast({c} as decimal(65,{scale})) as char)"),
             ),
         ),
-        "number": (("decimal.*", sql("cast({c} as char)")),),
+        "number": ((r"decimal\(\d+,\d+\)( unsigned)?", sql("cast({c} as char)")),),
+        "bits": ((r"bit\(([2-9]|[1-5]\d|6[0-4])\)", sql("cast(cast({c} + 0 as signed) as char)")),),
         "text": (
             (r"(var)?char.*|(tiny|medium|long)?text.*|enum.*", _UTF8),
             (r"uuid|inet[46]", sql("cast({c} as char)")),

@@ -17,7 +17,13 @@ COLUMNS = (
     # type, value, form, canonical text as Spark writes it
     ("bigint(20)", "-9223372036854775808", Form("integer"), "-9223372036854775808"),
     ("bigint(20) unsigned", "18446744073709551615", Form("decimal", 0), "18446744073709551615"),
+    ("int(10) unsigned zerofill", "42", Form("integer"), "42"),
+    ("bigint(20) unsigned zerofill", "7", Form("decimal", 0), "7"),
+    ("decimal(12,2) unsigned zerofill", "1.5", Form("decimal", 2), "1.50"),
     ("tinyint(1)", "1", Form("boolean"), "true"),
+    ("bit(8)", "b'101'", Form("bits"), "5"),
+    ("bit(64)", "0xffffffffffffffff", Form("bits"), "-1"),
+    ("bit(64)", "0", Form("bits"), "0"),
     ("bit(1)", "b'0'", Form("boolean"), "false"),
     ("decimal(12,2)", "-1234.50", Form("decimal", 2), "-1234.50"),
     ("decimal(12,2)", "-1234.50", Form("decimal", 4), "-1234.5000"),
