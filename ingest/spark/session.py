@@ -100,6 +100,8 @@ LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
+    # Without a `chmod` process for each file.
+    "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.LocalFiles",
     # Never used, yet Spark makes it on the first query: not in the user's folder.
     "spark.sql.warehouse.dir": str(Path(gettempdir()) / "ingest-warehouse"),
 }

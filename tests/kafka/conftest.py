@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from ingest.names import Topic
@@ -35,6 +35,19 @@ class Broker:
         built = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
         built[name].result(timeout=10)
         return Topic(name)
+
+    def recreate(self, topic: Topic) -> None:
+        """Delete a topic, and create another one of its name, as soon as the broker allows."""
+        self.admin.delete_topics([topic])[topic].result(timeout=10)
+        until = time.monotonic() + 20
+        while True:
+            try:
+                self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(timeout=10)
+            except KafkaException:
+                assert time.monotonic() < until
+                time.sleep(0.2)
+            else:
+                return
 
     def produce(
         self, topic: Topic, partition: int, count: int, *, keys: Iterable[str] = (), first: int = 0

@@ -140,3 +140,30 @@ def test_records_deleted_after_the_plan_fail_the_read(spark: Any, broker: Any) -
 
     with pytest.raises(Exception, match="Cannot fetch offset 0"):
         values(spark, broker, ranges)
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_records_that_were_fetched_ahead_belong_to_their_topic_only(spark: Any, broker: Any) -> None:
+    """A consumer stays for the next read and holds records behind the range; not for a topic made again."""
+    topic = broker.create_topic()
+    broker.produce(topic, 0, 10)
+    first = plan(broker, topic)
+    for start, end in ((0, 4), (4, 10)):
+        ranges = TopicRanges(topic, (OffsetRange(topic, Partition(0), start, end),), first.topic_id)
+        result = values(spark, broker, ranges)
+        assert [result[0, offset] for offset in range(start, end)] == [
+            str(offset).encode() for offset in range(start, end)
+        ]
+        if start == 0:
+            assert len(values(spark, broker, ranges)) == end  # once more, from the same consumer
+
+    values(spark, broker, TopicRanges(topic, (OffsetRange(topic, Partition(0), 0, 4),), first.topic_id))
+    broker.recreate(topic)
+    broker.produce(topic, 0, 10, first=100)
+    again = plan(broker, topic)
+    assert again.topic_id != first.topic_id
+    ranges = TopicRanges(topic, (OffsetRange(topic, Partition(0), 4, 10),), again.topic_id)
+    assert values(spark, broker, ranges) == {
+        (0, offset): str(100 + offset).encode() for offset in range(4, 10)
+    }

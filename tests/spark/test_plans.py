@@ -72,3 +72,13 @@ def test_sessions_do_not_share_plans(spark: SparkSession) -> None:
     """Each has settings of its own."""
     assert plans_of(spark) is plans_of(spark)
     assert plans_of(spark) is not plans_of(spark.newSession())
+
+
+def test_a_query_whose_code_is_too_large_to_compile_runs_without_it(spark: SparkSession) -> None:
+    """Java allows 64 KB in a method; Spark then interprets the query, and so does a planned one."""
+    branches = " ".join(f"when id = {number} then concat(text, '{number}')" for number in range(2_000))
+    plans, query = Plans(), Counted(("id", f"case {branches} end as text"))
+    for first in (1, 11):
+        rows = plans.apply("large", (), query, batch(spark, first, first + 1))
+        assert [tuple(row) for row in rows.collect()] == [(first, f"t{first}{first}")]
+    assert query.times == 1

@@ -14,8 +14,8 @@ import org.apache.hudi.common.table.timeline.HoodieTimeline;
 /**
  * The completed commits of a timeline, newest first, as JSON.
  *
- * <p>A call from Python takes 0.1 ms and each object that it returns takes another call to release; a commit's metadata
- * needs about a hundred of them.
+ * <p>Each call from Python is a message between two processes, and so is the release of each object that it returns: a
+ * commit's metadata would take dozens.
  */
 public final class CommitReader {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;

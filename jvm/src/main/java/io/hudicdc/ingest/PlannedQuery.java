@@ -133,12 +133,20 @@ public final class PlannedQuery {
         }
         WholeStageCodegenExec stage = (WholeStageCodegenExec) plan;
         Tuple2<CodegenContext, CodeAndComment> code = stage.doCodeGen();
-        int largest = CodeGenerator.compile(code._2())._2().maxMethodCodeSize();
-        if (largest > plan.conf().hugeMethodLimit()) {
+        if (largestMethod(code._2()) > plan.conf().hugeMethodLimit()) {
             return null; // Spark runs such a stage without its generated code
         }
         Object[] references = (Object[]) code._1().references().toArray(OBJECTS);
         return new WholeStageCodegenEvaluatorFactory(code._2(), stage.longMetric("pipelineTime"), references);
+    }
+
+    /** Return the bytes of the largest method; the most possible for code that cannot be compiled. */
+    private static int largestMethod(CodeAndComment code) {
+        try {
+            return CodeGenerator.compile(code)._2().maxMethodCodeSize();
+        } catch (Exception tooLarge) { // "grows beyond 64 KB": Scala declares no exceptions
+            return Integer.MAX_VALUE;
+        }
     }
 
     /** Whether the operators of a stage are a chain over its input. */
