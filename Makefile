@@ -92,7 +92,7 @@ clean: ## remove build results, but not downloads
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Checks
-.PHONY: check docs format golden unit test test-live test-places test-release test-browser torture
+.PHONY: check docs format golden unit test test-live test-places test-versions test-release test-browser torture
 check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -145,6 +145,9 @@ build/browser/axe.min.js: tests/browser/axe.txt
 
 test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report and of docs/ in Chromium; needs Debian's chromium and npm
 	$(BIN)/pytest -m browser tests/browser tests/docs
+
+test-versions: setup functions ## run the tests without a JVM at the lowest versions, and on Python 3.12 and 3.13
+	$(BIN)/python .ci/versions.py
 
 test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them
 	@rm -rf dist && mkdir dist

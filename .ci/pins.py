@@ -20,7 +20,7 @@ def pins() -> Iterator[dict[str, Any]]:
     """Yield an entry for each artifact of the profile `spark`."""
     pom = ET.parse(ROOT / "jars" / "pom.xml").getroot()  # noqa: S314  our own file
     names = {
-        item.tag.partition("}")[2]: item.text or "" for item in pom.find("m:properties", NAMESPACE) or ()
+        item.tag.partition("}")[2]: item.text or "" for item in pom.iterfind("m:properties/*", NAMESPACE)
     }
     profile = next(
         item

@@ -48,6 +48,21 @@ def _key_pem(key: ec.EllipticCurvePrivateKey, password: bytes | None) -> bytes:
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
 
 
+def _usage(*, is_ca: bool) -> x509.KeyUsage:
+    """Return the uses of an authority's key, or those of a server's or client's."""
+    unused = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement"), False
+    )
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=is_ca,
+        crl_sign=is_ca,
+        encipher_only=False,
+        decipher_only=False,
+        **unused,
+    )
+
+
 def _signed(
     public: ec.EllipticCurvePublicKey,
     name: str,
@@ -67,5 +82,11 @@ def _signed(
         .not_valid_after(now + dt.timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        # Python 3.13 demands these of authorities and of what they sign (VERIFY_X509_STRICT).
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+        .add_extension(_usage(is_ca=issuer is None), critical=True)
         .sign(signer, hashes.SHA256())
     )

@@ -67,7 +67,7 @@ def test_images_have_the_projects_versions() -> None:
     broker, registry = (re.findall(f"<{name}.version>(.+?)<", POM)[0] for name in ("broker", "registry"))
     assert {f"apache/kafka:{broker}", f"apicurio/apicurio-registry:{registry}"} <= images()
     assert {image for image in images() if image.startswith("python:")} == {"python:3.11-slim-bookworm"}
-    assert 'requires-python = ">=3.11,<3.12"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'requires-python = ">=3.11,<3.14"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert [image for image in images() if re.search(r":(?!.*latest).*\d", image) is None] == []
 
 
