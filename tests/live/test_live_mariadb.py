@@ -60,7 +60,7 @@ chunk_rows = 100
 FAULTS = {
     "boolean": "not {c}",
     "string": "concat({c}, ' ')",
-    "binary": "concat({c}, X'00')",
+    "binary": "concat({c}, X'01')",
     "date": "date_add({c}, 1)",
     "timestamp": "{c} + interval 1 second",
     "timestamp_ntz": "{c} + interval 1 second",
