@@ -4,11 +4,14 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.executor.InputMetrics;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -76,8 +79,25 @@ public final class KafkaRows {
                         pollTimeoutMs,
                         FAIL_ON_DATA_LOSS)
                 .toJavaRDD()
-                .map(KafkaRows::row);
+                .mapPartitions(KafkaRows::counted, true);
         return session.internalCreateDataFrame(rows.setName("kafka").rdd(), SCHEMA, false);
+    }
+
+    /** Return a task's rows, and count them as the records that it has read, as Spark's newer source does. */
+    private static Iterator<InternalRow> counted(Iterator<ConsumerRecord<byte[], byte[]>> messages) {
+        InputMetrics metrics = TaskContext.get().taskMetrics().inputMetrics();
+        return new Iterator<>() {
+            @Override
+            public boolean hasNext() {
+                return messages.hasNext();
+            }
+
+            @Override
+            public InternalRow next() {
+                metrics.incRecordsRead(1);
+                return row(messages.next());
+            }
+        };
     }
 
     private static InternalRow row(ConsumerRecord<byte[], byte[]> message) {
