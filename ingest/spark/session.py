@@ -99,12 +99,15 @@ LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.host": "127.0.0.1",  # loopback only, whatever the host name resolves to
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
-    "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
-    # Without a `chmod` process for each file.
-    "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.LocalFiles",
     # Never used, yet Spark makes it on the first query: not in the user's folder.
     "spark.sql.warehouse.dir": str(Path(gettempdir()) / "ingest-warehouse"),
 }
+
+OWN_CLASSES: Final[Mapping[str, str]] = {
+    "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
+    "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.LocalFiles",  # without a `chmod` process for each file
+}
+"""For a local JVM that has our functions: a context that lacks the classes does not start."""
 
 
 def start_session(
@@ -243,6 +246,7 @@ def launch_conf(
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
         **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
+        **(OWN_CLASSES if local and any(jar.name.startswith("ingest-functions") for jar in jars) else {}),
     }
     to_fetch = [] if local else [str(jar.resolve()) for jar in jars]
     own_jars = _joined(conf.get("spark.jars", ""), *to_fetch)

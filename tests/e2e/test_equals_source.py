@@ -93,7 +93,7 @@ USUAL = {
     (ORACLE_RAC, one_run, "cow"),
     (ORACLE_RAC, small_runs, "mor"),
     (SQLSERVER, repeated_runs, "cow"),
-    *product((SQLSERVER, ORACLE, MONGODB), (small_runs,), ("mor",)),
+    *product((SQLSERVER, MONGODB), (small_runs,), ("mor",)),
     (SQLSERVER, three_partitions, "mor"),
     (MONGODB, three_partitions_at_once, "cow"),
     (SQLSERVER_JSON, one_run, "mor"),

@@ -177,7 +177,15 @@ def list_commits(deployment: Deployment, table: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "command", [["plan", "a"], ["status", "a"], ["offsets", "show", "a"], ["schema", "history", "a"]]
+    "command",
+    [
+        ["plan", "a"],
+        ["offsets", "show", "a"],
+        *(
+            pytest.param(rest, marks=pytest.mark.pairs)
+            for rest in (["status", "a"], ["schema", "history", "a"])
+        ),
+    ],
 )
 def test_a_command_without_its_jvm_can_be_repeated(
     make_deployment: Callable[[], Deployment], command: list[str]

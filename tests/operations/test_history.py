@@ -135,11 +135,13 @@ def test_a_time_before_the_first_commit_is_refused(orders: Orders) -> None:
         session.state_at("orders", FIRST)
 
 
-def test_a_session_in_a_catalog_queries_the_table_by_its_name(orders: Orders) -> None:
+def test_a_session_in_a_catalog_queries_the_table_by_its_name(
+    orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without making it known first."""
-    with Session.open(orders.deployment.root / "ingest.toml", overrides={"lake.database": "shop"}) as session:
-        state = session.state_at("orders", FIRST + timedelta(days=1))
-    assert (state.sql.split()[3], state.create_sql) == ("`shop`.`orders`", "")
+    monkeypatch.setenv("INGEST_LAKE_DATABASE", "shop")
+    state = json.loads(run_cli(orders, "--at", "2026-11-21", "--json"))
+    assert [query.split()[3] for query in state["sql"]] == ["`shop`.`orders`"]
 
 
 def test_the_text_fits_and_names_every_commit(orders: Orders) -> None:
