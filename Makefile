@@ -127,7 +127,7 @@ unit: setup ## run the tests that need no JVM: seconds
 # Two workers, each with servers and a Spark session of its own, take file after file.
 test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-live: setup jars/live/.stamp jars/mariadb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium; needs both servers
 	$(BIN)/pytest -m live tests/live
