@@ -3,20 +3,27 @@
 import re
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from ingest.errors import BrokerRefusedError, BrokerUnreachableError, SettingsError
 from ingest.kafka.properties import client_properties, without_secrets
 from ingest.settings import KafkaSettings
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
 """Reports that come back at every try; librdkafka itself never stops trying."""
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
 
+_POLL_S: Final = 0.01
+
 C = TypeVar("C")
+A = TypeVar("A")
 
 
 def check_addresses(bootstrap_servers: str) -> None:
@@ -74,6 +81,21 @@ class Connection:
             if error.name() in _REFUSED:
                 todo = "Check [kafka.properties] in the settings"
                 raise BrokerRefusedError(self.kafka.bootstrap_servers, self._text(error), todo)
+
+    def answer(self, client: AdminClient, future: "Future[A]") -> A | KafkaError:
+        """Wait for the answer to one request; raise where the broker fails, rather than the request."""
+        while not future.done() and not self.is_over():
+            client.poll(_POLL_S)  # runs error_cb
+            self.raise_refused()
+        try:
+            return future.result(timeout=0)
+        except TimeoutError:
+            raise self.unreachable() from None
+        except KafkaException as error:
+            problem: KafkaError = error.args[0]
+            if problem.name() == "_TIMED_OUT":
+                raise self.unreachable() from None
+            return problem
 
     def unreachable(self) -> BrokerUnreachableError:
         """Return the error of no answer: the last reason that guesses at a cause, else the last one."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ingest.errors import BrokerRefusedError, IngestError
@@ -13,7 +13,6 @@ from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
 TIMEOUT_S: Final = 5.0
-_POLL_S: Final = 0.01
 _AGAIN_S: Final = 0.1
 _NO_COORDINATOR: Final = frozenset(
     {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
@@ -48,23 +47,15 @@ def _try_to_store(
     connection: Connection, admin: AdminClient, request: ConsumerGroupTopicPartitions
 ) -> tuple[KafkaError, str] | None:
     """Send the request; return an error and its topic, or None."""
-    (answer,) = admin.alter_consumer_group_offsets(
-        [request], request_timeout=connection.remaining_s()
-    ).values()
-    while not answer.done() and not connection.is_over():
-        admin.poll(_POLL_S)  # runs error_cb
-        connection.raise_refused()
-    try:
-        stored = answer.result(timeout=0)
-    except TimeoutError:
-        raise connection.unreachable() from None
-    except KafkaException as error:
-        return error.args[0], ""
+    futures = admin.alter_consumer_group_offsets([request], request_timeout=connection.remaining_s())
+    (stored,) = (connection.answer(admin, future) for future in futures.values())
+    if isinstance(stored, KafkaError):
+        return stored, ""
     return next(((part.error, part.topic) for part in stored.topic_partitions if part.error), None)
 
 
 def _refusal(connection: Connection, error: KafkaError, topic: str) -> IngestError:
-    if error.name() in {"_TIMED_OUT", "_TRANSPORT", *_NO_COORDINATOR}:
+    if error.name() in {"_TRANSPORT", *_NO_COORDINATOR}:
         return connection.unreachable()
     problem = f"group {connection.kafka.group}: {f'topic {topic}: ' if topic else ''}{error.str()}"
     todo = "The login needs READ for the group; a group with consumers: choose another name in [kafka] group"

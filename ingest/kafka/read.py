@@ -1,7 +1,6 @@
 """Read exactly the offsets of a plan: as a DataFrame, or one record to look at."""
 
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -73,39 +72,13 @@ def read(
     Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted
     before its task starts fails the query: it must not pass for an empty range.
     """
-    properties = _properties(kafka)
-    if not headers:
-        return _read_plain(spark, ranges, properties, min_partitions)
-    options = {
-        **properties,
-        # By partition: with `subscribe`, one that was added meanwhile has no start offset and fails the
-        # query.
-        "assign": json.dumps({ranges.topic: [part.partition for part in ranges.ranges]}),
-        "startingOffsets": json.dumps({ranges.topic: ranges.start_offsets()}),
-        "endingOffsets": json.dumps({ranges.topic: ranges.end_offsets()}),
-        # false skips expired offsets without an error, and the rows with them (SPARK-18373).
-        "failOnDataLoss": "true",
-        "minPartitions": str(min_partitions),
-        "includeHeaders": "true",
-        "kafkaConsumer.pollTimeoutMs": str(POLL_TIMEOUT_MS),
-    }
-    return spark.read.format("kafka").options(**options).load().select(*COLUMNS, "headers")
-
-
-def _properties(kafka: KafkaSettings) -> dict[str, str]:
-    return {
+    properties = {
         **PROMPT,
         **spark_properties(kafka.properties),
         "kafka.bootstrap.servers": kafka.bootstrap_servers,
         # Kafka's default, read_uncommitted, returns the records of aborted transactions.
         "kafka.isolation.level": "read_committed",
     }
-
-
-def _read_plain(
-    spark: "SparkSession", ranges: TopicRanges, properties: Mapping[str, str], min_partitions: int
-) -> "DataFrame":
-    """Return the records without headers, by the source's tasks, but with less of it on the driver."""
     of_client = json.dumps({name.removeprefix("kafka."): properties[name] for name in sorted(properties)})
     rows = java.jvm_of(spark).io.hudicdc.ingest.KafkaRows.of(
         java.java_session(spark),
@@ -115,6 +88,7 @@ def _read_plain(
         _group(ranges, of_client),
         min_partitions,
         POLL_TIMEOUT_MS,
+        headers,
     )
     return pyspark_sql.DataFrame(rows, spark)
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 TIMEOUT_S: Final = 5.0
-_POLL_S: Final = 0.01
 _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # theirs
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # theirs
 
@@ -222,23 +221,9 @@ class _Broker:
         """Wait for all answers; raise where the broker fails, rather than a single topic."""
         answers: dict[K, A | KafkaError] = {}
         for key, future in futures.items():
-            while not future.done() and not self.connection.is_over():
-                self.admin.poll(_POLL_S)  # runs error_cb
-                self.connection.raise_refused()
-            answer: A | KafkaError = self._answer(future)
+            answer: A | KafkaError = self.connection.answer(self.admin, future)
             answers[key] = answer
         return answers
-
-    def _answer(self, future: "Future[A]") -> A | KafkaError:
-        try:
-            return future.result(timeout=0)
-        except TimeoutError:
-            raise self.connection.unreachable() from None
-        except KafkaException as error:
-            problem: KafkaError = error.args[0]
-            if problem.name() == "_TIMED_OUT":
-                raise self.connection.unreachable() from None
-            return problem
 
     def _topic_error(self, topic: Topic, error: KafkaError) -> IngestError:
         servers = self.connection.kafka.bootstrap_servers

@@ -78,9 +78,6 @@ TUNED_SQL: Final[Mapping[str, str]] = {
     # A batch whose rows are completed is held between counting and writing: compressing it costs a tenth of a
     # run and saves little.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark's default without Kafka: its newer source counts the records that it reads, and does not convert
-    # each to a row of objects and back, a third of the time of reading.
-    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,

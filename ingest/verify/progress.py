@@ -75,10 +75,7 @@ class Progress:
         problem = "an interrupted comparison was not found" if old is None else old.problem(self.key, offsets)
         if old is not None and self.resumes and not problem:
             self.saved = old
-            at = datetime.fromtimestamp(old.started_s, UTC)
-            self.note = (
-                f"resumed: {len(old.sums)} of {len(old.bounds) + 1} chunks are of {at:%Y-%m-%d %H:%M} UTC"
-            )
+            self.note = f"resumed: {old}"
             return old.position
         self.note = f"not resumed: {problem}" if self.resumes else ""
         self.resumes = False
@@ -106,7 +103,7 @@ class Progress:
             try:
                 write_whole(self.path, json.dumps(attrs.asdict(self.saved)) + "\n")
             except OSError as error:
-                logger(__name__).warning("verify: finished chunks were not saved", error=str(error))
+                logger(__name__).warning("verify.not-saved", problem=str(error))
 
     def end(self) -> None:
         """Forget the chunks of a comparison that came to its end."""

@@ -4,11 +4,13 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.executor.InputMetrics;
@@ -17,13 +19,16 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.apache.spark.sql.kafka010.KafkaOffsetRangeCalculator;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.kafka010.KafkaSourceRDD;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 import scala.Predef;
 import scala.Tuple2;
@@ -38,13 +43,18 @@ import scala.collection.Seq;
  */
 public final class KafkaRows {
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** Otherwise expired offsets are skipped without an error, and the rows with them (SPARK-18373). */
     private static final boolean FAIL_ON_DATA_LOSS = true;
+
     private static final StructType SCHEMA = new StructType()
             .add("partition", DataTypes.IntegerType)
             .add("offset", DataTypes.LongType)
             .add("timestamp", DataTypes.TimestampType)
             .add("key", DataTypes.BinaryType)
             .add("value", DataTypes.BinaryType);
+    private static final StructType HEADER =
+            new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
+    private static final StructType WITH_HEADERS = SCHEMA.add("headers", DataTypes.createArrayType(HEADER));
 
     private KafkaRows() {}
 
@@ -55,6 +65,7 @@ public final class KafkaRows {
      * @param properties JSON: the properties of Kafka's Java client
      * @param group the consumer group under which executors keep consumers for later batches
      * @param minPartitions the least number of tasks into which the ranges are cut
+     * @param headers whether to add a column of the headers, null for a record without headers
      */
     public static Dataset<Row> of(
             SparkSession session,
@@ -63,7 +74,8 @@ public final class KafkaRows {
             String properties,
             String group,
             int minPartitions,
-            long pollTimeoutMs)
+            long pollTimeoutMs,
+            boolean headers)
             throws JsonProcessingException {
         List<KafkaOffsetRange> parts = new ArrayList<>();
         for (long[] part : JSON.readValue(ranges, long[][].class)) {
@@ -79,12 +91,13 @@ public final class KafkaRows {
                         pollTimeoutMs,
                         FAIL_ON_DATA_LOSS)
                 .toJavaRDD()
-                .mapPartitions(KafkaRows::counted, true);
-        return session.internalCreateDataFrame(rows.setName("kafka").rdd(), SCHEMA, false);
+                .mapPartitions(messages -> counted(messages, headers), true);
+        StructType schema = headers ? WITH_HEADERS : SCHEMA;
+        return session.internalCreateDataFrame(rows.setName("kafka").rdd(), schema, false);
     }
 
     /** Return a task's rows, and count them as the records that it has read, as Spark's newer source does. */
-    private static Iterator<InternalRow> counted(Iterator<ConsumerRecord<byte[], byte[]>> messages) {
+    private static Iterator<InternalRow> counted(Iterator<ConsumerRecord<byte[], byte[]>> messages, boolean headers) {
         InputMetrics metrics = TaskContext.get().taskMetrics().inputMetrics();
         return new Iterator<>() {
             @Override
@@ -95,7 +108,8 @@ public final class KafkaRows {
             @Override
             public InternalRow next() {
                 metrics.incRecordsRead(1);
-                return row(messages.next());
+                ConsumerRecord<byte[], byte[]> message = messages.next();
+                return headers ? new JoinedRow(row(message), headersOf(message)) : row(message);
             }
         };
     }
@@ -108,6 +122,15 @@ public final class KafkaRows {
             message.key(),
             message.value(),
         });
+    }
+
+    private static InternalRow headersOf(ConsumerRecord<byte[], byte[]> message) {
+        Header[] headers = message.headers().toArray();
+        Object[] rows = Arrays.stream(headers)
+                .map(header ->
+                        new GenericInternalRow(new Object[] {UTF8String.fromString(header.key()), header.value()}))
+                .toArray();
+        return new GenericInternalRow(new Object[] {rows.length == 0 ? null : new GenericArrayData(rows)});
     }
 
     private static <T> Seq<T> toSeq(List<T> items) {
