@@ -45,6 +45,8 @@ jars/lib/.stamp: PROFILE := spark
 jars/broker/.stamp: PROFILE := broker
 jars/registry/.stamp: PROFILE := registry
 jars/places/.stamp: PROFILE := places
+jars/kafka3/.stamp: PROFILE := kafka3
+jars/hdfs/.stamp: PROFILE := hdfs
 jars/mariadb/.stamp: PROFILE := mariadb
 jars/%/.stamp: jars/pom.xml
 	@echo "jars/$*: copying the artifacts of jars/pom.xml ..."
@@ -132,7 +134,15 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 test-live: setup jars/live/.stamp jars/mariadb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium; needs both servers
 	$(BIN)/pytest -m live tests/live
 
-test-places: setup jars/places/.stamp ## run against an S3 server; downloads 340 MB of jars
+# hudi-rs, Daft, DuckDB and Polars, only for test-places: not among the dependencies of the package.
+build/readers/.stamp: tests/places/readers.txt | .venv/.stamp
+	@echo "build/readers: installing tests/places/readers.txt ..."
+	@rm -rf build/readers && $(BIN)/uv venv -q --python $(BIN)/python build/readers
+	@$(BIN)/uv pip install -q --python build/readers/bin/python -r $<
+	@touch $@
+
+# RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp build/readers/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
 	$(BIN)/pytest -m places tests/places
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.

@@ -455,4 +455,4 @@ def test_every_key_of_a_new_file_has_its_help_as_a_comment() -> None:
         if " = " in line and not line.startswith(("#", "type =", "exclude", '"hoodie')):
             assert comment.startswith("# "), line
     text = " ".join(line.removeprefix("# ") for line in lines)
-    assert text.count("Fixed at creation.") == 8
+    assert text.count("Fixed at creation.") == 9

@@ -1,7 +1,7 @@
 """The errors of a failed write."""
 
 from ingest.errors import IngestError, LakeUnreachableError, TableLockedError, WriteError
-from ingest.hudi.java_errors import LOCKED, UNREACHABLE, class_names, has_no_room, root_cause
+from ingest.hudi.java_errors import LOCKED, class_names, has_no_room, is_unreachable, root_cause
 
 
 def write_failure(name: str, path: str, error: Exception) -> IngestError:
@@ -9,7 +9,7 @@ def write_failure(name: str, path: str, error: Exception) -> IngestError:
     names, problem = class_names(error), root_cause(error)
     if names & LOCKED:
         return TableLockedError(name, problem)
-    if names & UNREACHABLE:
+    if is_unreachable(error):
         return LakeUnreachableError(path, problem)
     if has_no_room(error):
         return LakeUnreachableError(path, f"{problem}. Nothing was committed: free some space, and run again")

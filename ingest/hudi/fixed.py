@@ -12,6 +12,8 @@ from ingest.errors import TableChangedError
 from ingest.hudi.properties import TableProperties
 from ingest.tables import TableConfig
 
+_BEFORE_RECORDED: Final = {"types.timestamps": "ntz"}
+"""Parts that older versions of ingest neither had nor recorded, with their values then."""
 APPEND_KEY: Final = ("_cdc_partition", "_cdc_offset")
 """The record key of a table in mode `append`."""
 
@@ -27,6 +29,7 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
         "key.columns": ",".join(key_columns),
         "types.time": types.time,
         "types.nanos": types.nanos,
+        "types.timestamps": types.timestamps,
     }
     if target.index == "bucket":
         parts["target.buckets"] = str(target.buckets)
@@ -57,6 +60,7 @@ def check_recorded(
 
     Calls `columns` only for a policy that differs.  Raises TableChangedError.
     """
+    recorded = {**_BEFORE_RECORDED, **recorded}
     parts = recorded_parts(table, recorded.get("key.columns", "").split(","))
     for name in {**recorded, **parts}:
         value, fixed = parts.get(name, ""), recorded.get(name, "")

@@ -15,8 +15,14 @@ UNREACHABLE: Final = frozenset(
         "SocketTimeoutException",
         "UnknownHostException",
         "SdkClientException",  # S3: no answer; an answer with an error is an AmazonS3Exception
+        "NoHttpResponseException",
+        "StandbyException",  # HDFS: the other name node is the active one
+        "RetriableException",
+        "SafeModeException",
     }
 )
+_S3_ANSWERS: Final = frozenset({"AmazonS3Exception", "AmazonServiceException"})
+_TOO_MANY, _SERVER_ERROR = 429, 500
 NO_ROOM: Final = ("No space left on device", "Disk quota exceeded", "File too large")
 """The operating system's texts for ENOSPC, EDQUOT and EFBIG; Java passes them on."""
 LOCKED: Final = frozenset({"HoodieLockException", "HoodieWriteConflictException"})
@@ -65,7 +71,20 @@ def has_no_room(error: Exception) -> bool:
 def is_damage(error: Exception) -> bool:
     """Tell whether a file's content is at fault, not the way to it."""
     names = class_names(error)
-    return bool(names & DAMAGED) and not names & UNREACHABLE
+    return bool(names & DAMAGED) and not is_unreachable(error)
+
+
+def is_unreachable(error: Exception) -> bool:
+    """Tell whether the storage did not answer, or could not serve: another try may succeed."""
+    return bool(class_names(error) & UNREACHABLE) or any(map(_is_overloaded, chain(error)))
+
+
+def _is_overloaded(java: Any) -> bool:
+    """Tell whether S3 answered that it cannot serve now: 429 and 5xx."""
+    if java.getClass().getSimpleName() not in _S3_ANSWERS:
+        return False
+    status = int(java.getStatusCode())
+    return status == _TOO_MANY or status >= _SERVER_ERROR
 
 
 def chain(error: Exception) -> Iterator[Any]:

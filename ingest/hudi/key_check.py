@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from ingest.errors import LakeUnreachableError
 from ingest.hudi.damage import RESTORE
 from ingest.hudi.findings import Finding
-from ingest.hudi.java_errors import UNREACHABLE, class_names, root_cause
+from ingest.hudi.java_errors import is_unreachable, root_cause
 from ingest.hudi.table import HudiTable
 from ingest.typemap.sql import ident
 
@@ -30,7 +30,7 @@ def check_keys(table: HudiTable) -> tuple[int | None, tuple[Finding, ...]]:
     try:
         return _check_keys(table)
     except (Py4JJavaError, PySparkException) as error:
-        if class_names(error) & UNREACHABLE:
+        if is_unreachable(error):
             raise LakeUnreachableError(table.path, root_cause(error)) from error
         problem = f"the rows cannot be read: {root_cause(error)}"
         return None, (Finding("files", problem, RESTORE),)

@@ -7,6 +7,8 @@ People may write either family of names; each client gets its own.  Passed to bo
 librdkafka                                            Java
 ====================================================  =============================================
 sasl.username, sasl.password (PLAIN and SCRAM)        sasl.jaas.config
+sasl.oauthbearer.method = oidc, with client.id,       sasl.jaas.config and
+client.secret, scope and extensions                   sasl.login.callback.handler.class
 ssl.ca.location, or ssl.ca.pem                        ssl.truststore.type = PEM with
                                                       ssl.truststore.location or .certificates
 ssl.certificate.location, or ssl.certificate.pem      ssl.keystore.type = PEM with
@@ -18,17 +20,16 @@ ssl.endpoint.identification.algorithm, disabled       the same, empty
 ====================================================  =============================================
 
 A file named by a librdkafka property is read here and given to Java inline, so that executors on
-other machines need no copy of it; an encrypted key is opened here.  Other SASL mechanisms (GSSAPI,
-OAUTHBEARER) are not translated: write the properties of both families.  A name outside these lists is an
+other machines need no copy of it; an encrypted key is opened here.  Other logins (GSSAPI, OAUTHBEARER by
+another method) are not translated: write the properties of both families.  A name outside these lists is an
 error.
 """
 
 import difflib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ingest.errors import SettingsError
+from ingest.kafka.login import client_login, java_login, wrong
 from ingest.settings import looks_secret
 
 
@@ -69,10 +70,6 @@ _TRANSLATED = _names(
 )
 _KNOWN = _BOTH | _CLIENT_ONLY | _JAVA_ONLY | _TRANSLATED
 
-_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
-_QUOTED = r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'"
-
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties for librdkafka; Java properties without an equivalent are left out or refused."""
@@ -84,7 +81,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if "ssl.endpoint.identification.algorithm" in properties:
         checked = properties["ssl.endpoint.identification.algorithm"] or "none"
         passed["ssl.endpoint.identification.algorithm"] = checked
-    return {**_client_login(properties, mechanism), **_client_tls(properties), **passed}
+    return {**client_login(properties, mechanism), **_client_tls(properties), **passed}
 
 
 def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -99,7 +96,7 @@ def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
         passed["ssl.endpoint.identification.algorithm"] = "" if checked == "none" else checked
     if "security.protocol" in passed:
         passed["security.protocol"] = passed["security.protocol"].upper()
-    java = {**_java_login(properties, mechanism), **_java_tls(properties), **passed}
+    java = {**java_login(properties, mechanism), **_java_tls(properties), **passed}
     return {f"kafka.{name}": value for name, value in _with_open_key(java).items()}
 
 
@@ -109,11 +106,6 @@ def without_secrets(text: str, properties: Mapping[str, str]) -> str:
         if value and looks_secret(name):
             text = text.replace(value, "***")
     return text
-
-
-def wrong(name: str, problem: str, todo: str = "") -> SettingsError:
-    """Return the error of one property; `problem` must not hold its value."""
-    return SettingsError("settings", f"kafka.properties.{name}", problem, todo)
 
 
 def _check_names(properties: Mapping[str, str]) -> None:
@@ -133,42 +125,6 @@ def _check_names(properties: Mapping[str, str]) -> None:
 
 def _mechanism(properties: Mapping[str, str]) -> str:
     return properties.get("sasl.mechanism", properties.get("sasl.mechanisms", ""))
-
-
-def _translates(mechanism: str) -> bool:
-    return mechanism == "PLAIN" or mechanism.startswith("SCRAM-")
-
-
-def _java_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
-    if not _translates(mechanism) or "sasl.jaas.config" in properties:
-        return {}
-    for name in ("sasl.username", "sasl.password"):
-        if name not in properties:
-            raise wrong(name, f"missing, and sasl.mechanism {mechanism} needs it")
-    user, password = (_quote(properties[name]) for name in ("sasl.username", "sasl.password"))
-    module = _PLAIN if mechanism == "PLAIN" else _SCRAM
-    return {"sasl.jaas.config": f"{module} required username={user} password={password};"}
-
-
-def _client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
-    if not _translates(mechanism) or "sasl.jaas.config" not in properties:
-        return {}
-    pattern = rf"\b(username|password)\s*=\s*({_QUOTED}|[^\s;\"']+)"
-    login = {k: _unquote(v) for k, v in re.findall(pattern, properties["sasl.jaas.config"])}
-    if login.keys() != {"username", "password"}:
-        raise wrong("sasl.jaas.config", "holds no username and password", "Give both, quoted")
-    return {f"sasl.{name}": value for name, value in login.items()}
-
-
-def _quote(text: str) -> str:
-    """Write a JAAS string: Java reads it with StreamTokenizer, which knows backslash escapes."""
-    if re.search(r"[\x00-\x1f]", text):
-        raise wrong("sasl.username or sasl.password", "holds a control character")
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
 
 
 def _client_tls(properties: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,8 @@ from ingest.compile.envelope import Envelope
 from ingest.compile.table import CompiledTable
 from ingest.dialects import Dialect
 from ingest.tables import Column
+from ingest.typemap.readers import excluded_readers
+from ingest.typemap.sparktype import parse_ddl
 
 
 def lossless_keys(key: avro.Schema) -> dict[str, Column]:
@@ -40,4 +42,17 @@ def caveats(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> li
     texts += [f"{', '.join(dict.fromkeys(names))}: loses {loss}" for loss, names in lossy.items()]
     semantics = {v.mapped.semantic for v in compiled.value.column_versions}
     caveats = [g.text for g in dialect.caveats if not g.semantics or semantics.intersection(g.semantics)]
-    return [*texts, *caveats]
+    return [*texts, *caveats, *_excluded(compiled)]
+
+
+def _excluded(compiled: CompiledTable) -> list[str]:
+    """Return the readers that the table excludes, by reason."""
+    types = [
+        *(spark_type for _, spark_type in compiled.key_columns),
+        *(version.mapped.spark for version in compiled.value.column_versions),
+        *(parse_ddl(column.type) for column in compiled.table.document.columns.values()),
+    ]
+    readers_by_reason: dict[str, list[str]] = {}
+    for reader, reason in excluded_readers(types, compiled.table.target.type).items():
+        readers_by_reason.setdefault(reason, []).append(reader)
+    return [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]

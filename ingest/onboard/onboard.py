@@ -185,7 +185,9 @@ def _new_table(
         schema=_schema_file(settings, schemas, name),
         key=Key(options.key or schemas.key_names),
         target=Target(mode="append" if options.append else "upsert"),
-        types=Types(out_of_range="null") if dialect.has_infinity else Types(),
+        types=Types(
+            timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
+        ),
     )
 
 

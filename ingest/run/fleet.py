@@ -17,9 +17,10 @@ from ingest.errors import (
     IngestError,
     JvmEndedError,
     JvmMemoryError,
+    LakeUnreachableError,
     UnexpectedError,
 )
-from ingest.hudi.java_errors import class_names, root_cause
+from ingest.hudi.java_errors import class_names, is_unreachable, root_cause
 from ingest.log import logger
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.supervisor import Shift, Supervisor
@@ -121,11 +122,13 @@ class Fleet(Generic[T]):
 
 
 def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
-    """Return the meaning of a failed Spark job: a broker that went away, too little memory, or unknown."""
+    """Return the meaning of a failed Spark job: no answer of broker or storage, little memory, unknown."""
     logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem, names = root_cause(error), class_names(error)
     if names & _KAFKA_DOWN:
         return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
     if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
         return JvmMemoryError(table.name, problem)
+    if is_unreachable(error):
+        return LakeUnreachableError(run.settings.lake.table_path(table.name), problem)
     return UnexpectedError(f"table {table.name}", problem)

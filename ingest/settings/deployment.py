@@ -20,6 +20,9 @@ from ingest.settings.secret import (
 )
 from ingest.settings.source import SourceSettings
 
+Timestamps = Literal["ntz", "utc"]
+"""The key `[types] timestamps` of table files."""
+
 
 def _masked(text: str) -> str:
     return repr(mask_url(text))
@@ -158,6 +161,19 @@ class LakeSettings:
 
 
 @attrs.frozen
+class TypesSettings:
+    """The types of new tables; each table file holds the choice of its table."""
+
+    timestamps: Timestamps = attrs.field(
+        default="ntz",
+        metadata={
+            "help": "`[types] timestamps` of the table files that `ingest onboard` writes. `utc` lets more "
+            "readers open the tables, at a price: see [Readers](readers.md)."
+        },
+    )
+
+
+@attrs.frozen
 class SparkSettings:
     """The session that `ingest` starts when spark-submit did not."""
 
@@ -270,6 +286,7 @@ class Settings:
     lake: LakeSettings = LakeSettings()
     spark: SparkSettings = attrs.Factory(SparkSettings)
     run: RunSettings = RunSettings()
+    types: TypesSettings = TypesSettings()
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     tables_dir: Path = Path("tables")
     source: str = "defaults"

@@ -32,6 +32,7 @@ Format = Literal["avro", "debezium-json", "cdl-json"]
 Nanos = Literal["timestamp", "bigint", "string"]
 TimeOfDay = Literal["string", "micros"]
 OutOfRange = Literal["fail", "null"]
+Timestamps = Literal["ntz", "utc"]
 
 
 @attrs.frozen(kw_only=True)
@@ -75,6 +76,14 @@ class Types:
         metadata={
             "help": "Timestamps with nanoseconds. `timestamp`: to 1 µs. `bigint`, `string`: all nine digits. "
             "Fixed at creation."
+        },
+    )
+    timestamps: Timestamps = attrs.field(
+        default="ntz",
+        metadata={
+            "help": "Timestamps without a zone. `ntz`: `timestamp_ntz`, the wall clock itself. `utc`: "
+            "`timestamp`, the wall clock as if it were in UTC, for readers that refuse the other "
+            "([Readers](readers.md)). Fixed at creation."
         },
     )
     decimals: Literal["string", "fail"] = attrs.field(

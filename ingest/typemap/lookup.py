@@ -1,8 +1,16 @@
 """Which row of the type table a type has: by its name, its physical type and the table's policies."""
 
+from typing import Final
+
+import attrs
+
 from ingest import avro
 from ingest.tables import Types
 from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.typemap.sql import sql
+
+WALL_CLOCK: Final = "wall clock, as if in UTC"
+"""The unit of a timestamp without a zone that is stored as one with a zone: the two never share a column."""
 
 _VENDOR_NAMES = ("cdc.data.Decimal", "cdc.data.timestamp")
 """Names that CDL puts behind a vendor's package, which varies."""
@@ -22,6 +30,21 @@ def find_row(
     notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
 ) -> TypeRow | None:
     """Find the row of a scalar: a source's own row comes before the one for all."""
+    row = _find(notes, physical, types, time_resolution_ns=time_resolution_ns, durations=durations)
+    is_wall_clock = row is not None and row.spark == "timestamp_ntz"
+    return _in_utc(row) if row and is_wall_clock and types.timestamps == "utc" else row
+
+
+def _in_utc(row: TypeRow) -> TypeRow:
+    """Return the row that stores a wall clock as the instant at which UTC shows it."""
+    value = sql("cast({value} as timestamp)", value=row.sql)  # the run's session zone is UTC
+    unit = f"{row.unit}; stored as if in UTC"
+    return attrs.evolve(row, spark="timestamp", sql=value, unit=unit, stored=WALL_CLOCK)
+
+
+def _find(
+    notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
+) -> TypeRow | None:
     semantic = semantic_of(notes)
     policy = {"time": types.time, "nanos": types.nanos}.get(POLICIES.get(semantic, ""), "")
     policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy

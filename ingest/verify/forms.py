@@ -10,6 +10,7 @@ from typing import Final
 
 import attrs
 
+from ingest.typemap.lookup import WALL_CLOCK
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
 from ingest.typemap.sql import Sql, sql
@@ -129,15 +130,21 @@ _NUMBERS: Final = (
 
 @attrs.frozen
 class Form:
-    """The form of a stored type; `item` is that of an array's elements, `scale` a decimal's."""
+    """The form of a stored type; `item` is that of an array's elements, `scale` a decimal's.
+
+    `in_utc` is true for a wall clock that is stored as if in UTC.
+    """
 
     name: str
     scale: int = 0
     item: "Form | None" = None
+    in_utc: bool = False
 
     def spark(self, value: Sql) -> Sql:
         """Return the text of a stored value; null for null."""
         template = SPARK[self.name]
+        if self.in_utc:
+            template = template.of(c=sql("cast({c} as timestamp_ntz)"))  # the run's session zone is UTC
         if self.item is not None:
             text = template.of(c=value, item=sql("coalesce({text}, 'n')", text=self.item.part(sql("x"))))
         else:
@@ -155,6 +162,9 @@ class Form:
 def form_of(mapped: Mapped, stored: SparkType) -> Form | str:
     """Return the form of a column, or the reason why it has none; `stored` is its type in the table."""
     match stored:
+        case Simple("timestamp") if mapped.units.get("") == WALL_CLOCK:
+            form = _simple_form(mapped.semantic, "timestamp_ntz")
+            return attrs.evolve(form, in_utc=True) if isinstance(form, Form) else form
         case Simple(name):
             return _simple_form(mapped.semantic, name)
         case Decimal(_, scale) if scale > MAX_SCALE:
@@ -162,7 +172,8 @@ def form_of(mapped: Mapped, stored: SparkType) -> Form | str:
         case Decimal(_, scale):
             return Form("small_decimal" if scale > _PLAIN_SCALE else "decimal", scale)
         case ArrayOf(items):
-            item = form_of(attrs.evolve(mapped, semantic=""), items)
+            units = {path.removeprefix("[]"): unit for path, unit in mapped.units.items()}
+            item = form_of(attrs.evolve(mapped, semantic="", units=units), items)
             return Form("array", item=item) if isinstance(item, Form) else f"an array: {item}"
         case Struct(fields) if mapped.semantic == "io.debezium.data.geometry.Point" and fields:
             return Form("point")

@@ -3,7 +3,7 @@
 import math
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +12,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.settings.deployment import Timestamps
 from ingest.tables import Column
 from ingest.testing import decimal, nullable, semantic, unscaled
 from tests.compile.sqlserver import ID, compiled, table
@@ -366,24 +367,31 @@ ROWS = max(len(case.pairs) for case in CASES) + 1
 """One more than the longest column: the last row is null in every one of them."""
 
 
-@pytest.fixture(scope="module")
-def decoded(spark: SparkSession) -> dict[str, list[Any]]:
-    """Decode all cases at once; give each one's values by row, moments as text."""
-    topic = Topic([{**ID, **{name: nullable(case.kind) for name, case in COLUMNS.items()}}])
+def decode(
+    spark: SparkSession, cases: Mapping[str, Case], timestamps: Timestamps = "ntz"
+) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    """Decode cases at once; return each one's type, and its values by row, moments as text."""
+    topic = Topic([{**ID, **{name: nullable(case.kind) for name, case in cases.items()}}])
     rows = [
-        {
-            "id": n,
-            **{name: case.pairs[n][0] if n < len(case.pairs) else None for name, case in COLUMNS.items()},
-        }
+        {"id": n, **{name: case.pairs[n][0] if n < len(case.pairs) else None for name, case in cases.items()}}
         for n in range(ROWS)
     ]
-    of = table(columns={name: case.rule for name, case in COLUMNS.items()})
+    of = table(columns={name: case.rule for name, case in cases.items()}, timestamps=timestamps)
     counts, written = rows_of(frame(spark, [topic.row(row) for row in rows]), compiled(topic.versions, of=of))
     assert (counts.rejected, counts.upserted) == (0, ROWS)
-    moments = {name for name, kind in written.dtypes if kind in ("date", "timestamp", "timestamp_ntz")}
-    shown = [f"cast({c} as string) as {c}" if c in moments else c for c in ("id", *COLUMNS)]
+    types = dict(written.dtypes)
+    shown = [
+        f"cast({c} as string) as {c}" if types[c] in ("date", "timestamp", "timestamp_ntz") else c
+        for c in ("id", *cases)
+    ]
     collected = written.selectExpr(*shown).orderBy("id").collect()
-    return {name: [row[name] for row in collected] for name in COLUMNS}
+    return types, {name: [row[name] for row in collected] for name in cases}
+
+
+@pytest.fixture(scope="module")
+def decoded(spark: SparkSession) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    """Decode all cases."""
+    return decode(spark, COLUMNS)
 
 
 def comparable(value: Any) -> Any:
@@ -398,11 +406,23 @@ def comparable(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", COLUMNS, ids=lambda name: COLUMNS[name].name)
-def test_a_value_comes_out_as_it_was_at_the_source(name: str, decoded: dict[str, list[Any]]) -> None:
+def test_a_value_comes_out_as_it_was_at_the_source(
+    name: str, decoded: tuple[dict[str, str], dict[str, list[Any]]]
+) -> None:
     """At both ends of its type, and null where it was null."""
     expected = [comparable(out) for _, out in COLUMNS[name].pairs]
     nulls = [comparable(None)] * (ROWS - len(expected))
-    assert [comparable(value) for value in decoded[name]] == expected + nulls
+    assert [comparable(value) for value in decoded[1][name]] == expected + nulls
+
+
+def test_a_wall_clock_stored_as_if_in_utc_shows_its_digits_in_utc(
+    spark: SparkSession, decoded: tuple[dict[str, str], dict[str, list[Any]]]
+) -> None:
+    """Of each semantic type without a zone, at both ends of the calendar; other types are as before."""
+    cases = {name: case for name, case in COLUMNS.items() if decoded[0][name].startswith("timestamp")}
+    types, values = decode(spark, cases, "utc")
+    assert {types[name] for name in cases} == {"timestamp"} < {decoded[0][name] for name in cases}
+    assert values == {name: decoded[1][name] for name in cases}
 
 
 def test_the_process_is_in_a_zone_of_its_own() -> None:

@@ -25,9 +25,10 @@ from ingest.local.broker import broker_problem, prepare_broker
 from ingest.local.ports import LOOPBACK, choose_port
 from ingest.local.process import Process, lock_data, start_process, stop_processes
 from tests.certificates import Certificates
+from tests.e2e.issuer import AUDIENCE, Issuer
 
 USER: Final = "ann"
-LISTENERS: Final = {"PLAIN": "SASL_SSL", "SCRAM": "SASL_SSL", "MUTUAL": "SSL"}
+LISTENERS: Final = {"PLAIN": "SASL_SSL", "SCRAM": "SASL_SSL", "MUTUAL": "SSL", "OAUTH": "SASL_SSL"}
 """Listeners other than the open one, by name, with their protocol."""
 _JAAS: Final = "org.apache.kafka.common.security"
 _UP_S: Final = 60.0
@@ -44,6 +45,11 @@ listener.name.plain.sasl.enabled.mechanisms=PLAIN
 listener.name.plain.plain.sasl.jaas.config={jaas}.plain.PlainLoginModule required user_{user}="{password}";
 listener.name.scram.sasl.enabled.mechanisms=SCRAM-SHA-512
 listener.name.scram.scram-sha-512.sasl.jaas.config={jaas}.scram.ScramLoginModule required;
+listener.name.oauth.sasl.enabled.mechanisms=OAUTHBEARER
+listener.name.oauth.oauthbearer.sasl.server.callback.handler.class={jaas}.oauthbearer.OAuthBearerValidatorCallbackHandler
+listener.name.oauth.oauthbearer.sasl.jaas.config={jaas}.oauthbearer.OAuthBearerLoginModule required;
+listener.name.oauth.sasl.oauthbearer.jwks.endpoint.url={keys}
+listener.name.oauth.sasl.oauthbearer.expected.audience={audience}
 """
 
 
@@ -60,8 +66,10 @@ class SecuredBroker:
 
 
 @contextmanager
-def secured_broker(data: Path, certificates: Certificates, plain: str, scram: str) -> Iterator[SecuredBroker]:
-    """Run a broker; `plain` and `scram` are the passwords of `USER`."""
+def secured_broker(
+    data: Path, certificates: Certificates, issuer: Issuer, plain: str, scram: str
+) -> Iterator[SecuredBroker]:
+    """Run a broker; `plain` and `scram` are the passwords of `USER`, `issuer` makes the tokens to accept."""
     process = Process("broker", data)
     ports: dict[str, int] = {}
     for name in ("PLAINTEXT", *LISTENERS):
@@ -72,6 +80,8 @@ def secured_broker(data: Path, certificates: Certificates, plain: str, scram: st
     try:
         with lock_data(data) as lock:
             command = prepare_broker(process.folder, ports["PLAINTEXT"])
+            allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer.keys_url}"
+            command = tuple(part.replace("-Xmx512m", f"-Xmx512m {allowed}") for part in command)
             for name in ("format", "server"):
                 file = process.folder / f"{name}.properties"
                 controller = re.search(rf"CONTROLLER://({LOOPBACK}:\d+)", file.read_text())
@@ -80,7 +90,7 @@ def secured_broker(data: Path, certificates: Certificates, plain: str, scram: st
                     listeners=",".join(f"{listener}://{address}" for listener, address in addresses.items()),
                     protocols=",".join(f"{listener}:{protocol}" for listener, protocol in LISTENERS.items()),
                     controller=controller[1], keystore=keystore, truststore=certificates.ca,
-                    jaas=_JAAS, user=USER, password=plain,
+                    jaas=_JAAS, user=USER, password=plain, keys=issuer.keys_url, audience=AUDIENCE,
                 )  # fmt: skip
                 file.write_text(file.read_text() + properties)  # Java uses the last of duplicate keys
             start_process(process, command, lock)

@@ -26,6 +26,7 @@ from ingest.session import Session
 from ingest.testing import nullable
 from tests.certificates import Certificates, make_certificates
 from tests.e2e.events import Change, make_topics
+from tests.e2e.issuer import Issuer, issuer_for
 from tests.e2e.secured import (
     USER,
     Gate,
@@ -49,6 +50,7 @@ class Stage:
 
     root: Path
     broker: SecuredBroker
+    issuer: Issuer
     certificates: Certificates
     registries: Mapping[str, str]
     """URLs by login."""
@@ -60,7 +62,7 @@ class Stage:
         folder = self.root / login
         folder.mkdir()
         sections = {
-            "plain": self._plain, "scram": self._scram, "mutual": self._mutual,
+            "plain": self._plain, "scram": self._scram, "mutual": self._mutual, "oauth": self._oauth,
         }[login](folder)  # fmt: skip
         file = folder / "ingest.toml"
         file.write_text(sections)
@@ -129,6 +131,26 @@ class Stage:
         "ssl.key.password" = "{ours.client_key_password}"
         """
 
+    def _oauth(self, _: Path) -> str:
+        """Log in to the broker with a token, issued for a client's secret."""
+        return f"""
+        [registry]
+        url = "{self.registries["basic"]}"
+        ca = "{self.certificates.ca}"
+        basic_auth = "{self.planted["basic"]}"
+        [kafka]
+        bootstrap_servers = "{self.broker.addresses["OAUTH"]}"
+        [kafka.properties]
+        "security.protocol" = "SASL_SSL"
+        "sasl.mechanism" = "OAUTHBEARER"
+        "sasl.oauthbearer.method" = "oidc"
+        "sasl.oauthbearer.token.endpoint.url" = "{self.issuer.token_url}"
+        "sasl.oauthbearer.client.id" = "{USER}"
+        "sasl.oauthbearer.client.secret" = "{self.planted["client"]}"
+        "sasl.oauthbearer.scope" = "read"
+        "ssl.ca.location" = "{self.certificates.ca}"
+        """
+
     def shown_in(self, text: str) -> list[str]:
         """Return the secrets that a text contains."""
         parts = {name: value.rpartition(":")[2] for name, value in self.planted.items()}
@@ -138,7 +160,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Iterator[Stage]:
     """Start a broker with a listener for each login, and gates in front of the suite's registry."""
-    names = ("plain", "scram", "token", "key", "s3a", "azure", "gateway")
+    names = ("plain", "scram", "token", "key", "s3a", "azure", "gateway", "client")
     planted = {name: secrets.token_urlsafe(18) for name in names}
     planted["basic"] = f"bob:{secrets.token_urlsafe(18)}"
     root = tmp_path_factory.mktemp("security")
@@ -150,17 +172,20 @@ def stage(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Itera
         "mutual": Gate(mutual=True),
     }
     with ExitStack() as opened:
-        broker = opened.enter_context(secured_broker(root, certificates, planted["plain"], planted["scram"]))
+        issuer = opened.enter_context(issuer_for(USER, planted["client"]))
+        broker = opened.enter_context(
+            secured_broker(root, certificates, issuer, planted["plain"], planted["scram"])
+        )
         urls = {
             name: opened.enter_context(registry_behind(servers.registry_url, gate, certificates))
             for name, gate in gates.items()
         }
         topics = make_topics(Addresses(broker.open, servers.registry_url), {TOPIC: COLUMNS})
         topics["customers"].send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in (1, 2)))
-        yield Stage(root, broker, certificates, urls, planted)
+        yield Stage(root, broker, issuer, certificates, urls, planted)
 
 
-@pytest.mark.parametrize("login", ["plain", "mutual"])
+@pytest.mark.parametrize("login", ["plain", "mutual", "oauth"])
 def test_a_table_is_read_through_each_login(stage: Stage, login: str, outer_spark: SparkSession) -> None:
     """Both Kafka clients, librdkafka and Java's, and the registry's log in; no log or plan has a secret."""
     handlers, heard = logging.getLogger().handlers[:], io.StringIO()
@@ -251,7 +276,10 @@ def test_a_refused_login_is_permanent_and_its_error_has_no_secret(stage: Stage) 
     by_registry = refusal(plain, "registry.basic_auth", f"bob:{wrong}")
     assert isinstance(by_broker, BrokerRefusedError), by_broker
     assert isinstance(by_registry, RegistryRefusedError), by_registry
+    oauth = stage.root / "oauth" / "ingest.toml"
+    by_issuer = refusal(oauth, "kafka.properties.sasl.oauthbearer.client.secret", wrong)
+    assert isinstance(by_issuer, BrokerRefusedError), by_issuer
     assert by_registry.status == 401
-    for error in (by_broker, by_registry, refusal(mutual, "registry.key_password", wrong)):
+    for error in (by_broker, by_registry, by_issuer, refusal(mutual, "registry.key_password", wrong)):
         assert wrong not in f"{error} {error!r}"
         assert stage.shown_in(f"{error} {error!r}") == []

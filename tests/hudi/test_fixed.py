@@ -68,6 +68,8 @@ def test_key_types_and_columns_are_compared(lake: "Lake", table: TableConfig) ->
         assert refused.value.key == key
     with pytest.raises(TableChangedError, match=r"types.time: found micros, but .* with string"):
         stored.check_file(attrs.evolve(table, types=Types(time="micros")))
+    with pytest.raises(TableChangedError, match=r"types.timestamps: found utc, but .* with ntz"):
+        stored.check_file(attrs.evolve(table, types=Types(timestamps="utc")))
     with pytest.raises(TableChangedError, match=r"key.columns: found id,p, but .* with id"):
         stored.check_key(attrs.evolve(table, key=Key(("id", "p"))), ("id", "p"))
 

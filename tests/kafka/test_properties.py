@@ -46,6 +46,69 @@ def test_a_jaas_line_becomes_user_and_password(line: str) -> None:
     assert result == {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "s3c"}
 
 
+OIDC = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.method": "oidc",
+    "sasl.oauthbearer.token.endpoint.url": "https://login/token",
+    "sasl.oauthbearer.client.id": "ann",
+    "sasl.oauthbearer.client.secret": 's"3c\\',
+    "sasl.oauthbearer.scope": "kafka",
+    "sasl.oauthbearer.extensions": "logicalCluster=lkc-1,identityPoolId=pool-2",
+}
+
+
+def test_a_clients_credentials_become_a_jaas_line_and_its_handler() -> None:
+    """With scope and extensions; the endpoint has one name in both families."""
+    assert spark_properties(OIDC) == {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "kafka.sasl.oauthbearer.token.endpoint.url": "https://login/token",
+        "kafka.sasl.login.callback.handler.class": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+        ),
+        "kafka.sasl.jaas.config": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+            'clientId="ann" clientSecret="s\\"3c\\\\" scope="kafka" '
+            'extension_logicalCluster="lkc-1" extension_identityPoolId="pool-2";'
+        ),
+    }
+
+
+def test_a_clients_credentials_survive_the_way_to_java_and_back() -> None:
+    """A person may write either family; each client gets all of its own, with or without Java's class."""
+    java = {name.removeprefix("kafka."): value for name, value in spark_properties(OIDC).items()}
+    without_class = {name: value for name, value in java.items() if "class" not in name}
+    for written in (java, without_class):
+        assert client_properties(written) == OIDC
+        assert spark_properties(written) == spark_properties(OIDC)
+
+
+@pytest.mark.parametrize("name", ["client.id", "client.secret", "token.endpoint.url"])
+def test_incomplete_credentials_of_a_client_are_named(name: str) -> None:
+    """Java would fail in a task, librdkafka in a thread of its own."""
+    missing = f"sasl.oauthbearer.{name}"
+    given = {key: value for key, value in OIDC.items() if key != missing}
+    with pytest.raises(SettingsError, match=f"{missing}: missing, and sasl.oauthbearer.method oidc needs it"):
+        spark_properties(given)
+    with pytest.raises(SettingsError, match="is not a list of name=value"):
+        spark_properties(OIDC | {"sasl.oauthbearer.extensions": "lkc-1"})
+
+
+def test_another_handler_of_tokens_is_left_alone() -> None:
+    """MSK's IAM login, for example, is a class of its own, with options of its own."""
+    given = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": 'x.Module required clientSecret="1";',
+        "sasl.login.callback.handler.class": "com.example.IamHandler",
+        "sasl.oauthbearer.config": "principal=ann",
+    }
+    assert client_properties(given) == {
+        "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.config": "principal=ann",
+    }  # fmt: skip
+    assert spark_properties(given)["kafka.sasl.login.callback.handler.class"] == "com.example.IamHandler"
+
+
 text = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"]), min_size=1)
 
 

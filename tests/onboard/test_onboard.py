@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from ingest.errors import UsageError
@@ -12,6 +13,7 @@ from ingest.onboard.onboard import onboard
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
 from ingest.settings import Settings
+from ingest.settings.deployment import TypesSettings
 from ingest.tables import read
 from ingest.testing import decimal, fields_of, nullable, semantic
 from tests.compile.sqlserver import envelope, key
@@ -328,3 +330,25 @@ def test_a_topic_without_keys_gets_the_columns_that_a_person_names(folder: Folde
     unknown = folder.onboard("*", key=("nope",), name="x_{table}")["srv.db.dbo.keyless"]
     assert unknown.state == "failed"
     assert "$.nope" in unknown.reason
+
+
+def test_a_deployment_chooses_the_type_of_wall_clocks_in_new_table_files(folder: Folder) -> None:
+    """A file that exists keeps its own; the choice decides the readers that the table excludes."""
+    columns = {**ROW, "at": nullable(semantic("long", "io.debezium.time.Timestamp"))}
+    folder.add("srv.db.dbo.old", table_of(columns))
+    before = folder.onboard("*")["srv.db.dbo.old"]
+    folder.settings = attrs.evolve(folder.settings, types=TypesSettings(timestamps="utc"))
+    folder.add("srv.db.dbo.new", table_of(columns))
+
+    result = folder.onboard("*")
+
+    after, old = result["srv.db.dbo.new"], result["srv.db.dbo.old"]
+    assert [item.table.types.timestamps for item in (before, after, old) if item.table] == [
+        "ntz",
+        "utc",
+        "ntz",
+    ]
+    assert 'timestamps = "utc"' in folder.files["srv_db_dbo_new.toml"]
+    assert [any("timestamp_ntz" in caveat for caveat in item.caveats) for item in (before, after, old)] == [
+        True, False, True,
+    ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -22,10 +22,12 @@ _KEY: Final = "places"
 
 @attrs.frozen
 class S3:
-    """A running server with one bucket."""
+    """A bucket of a running server; `is_one_of_many` gives it settings of its own."""
 
     port: int
     bucket: str = "lake"
+    is_one_of_many: bool = False
+    more: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def endpoint(self) -> str:
@@ -34,11 +36,13 @@ class S3:
 
     def spark_conf(self) -> dict[str, str]:
         """Return the settings of a deployment, as a user writes them."""
+        scope = f"spark.hadoop.fs.s3a.bucket.{self.bucket}" if self.is_one_of_many else "spark.hadoop.fs.s3a"
         return {
-            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            f"{scope}.endpoint": self.endpoint,
             "spark.hadoop.fs.s3a.path.style.access": "true",
             "spark.hadoop.fs.s3a.access.key": _KEY,
             "spark.hadoop.fs.s3a.secret.key": _KEY,
+            **self.more,
         }
 
     def client(self) -> fs.S3FileSystem:

@@ -10,6 +10,7 @@ from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.tables import Column, TableConfig
 from ingest.testing import decimal, nullable, semantic
 from ingest.typemap.column import Mapped
+from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TypeRow
 from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, compiled, table
 
@@ -333,3 +334,30 @@ def test_a_lossless_plain_column_is_not_converted() -> None:
     assert not mapped(NANO).is_plain
     twice = attrs.evolve(mapped("int"), sql=sql("f({c}) + {c}"))
     assert twice.convert(sql("x.y")) == sql("f(x.y) + x.y")
+
+
+# --- wall clocks as if in UTC ------------------------------------------------------------------------
+
+WALL_CLOCKS = [row for row in {**TYPES, **TYPES_BY_TICK[100]}.values() if row.spark == "timestamp_ntz"]
+
+
+@pytest.mark.parametrize("row", WALL_CLOCKS, ids=lambda row: f"{row.semantic}-{row.policy}")
+def test_every_wall_clock_can_be_stored_as_if_in_utc(row: TypeRow) -> None:
+    """With the same bounds and losses, and a unit that no instant has."""
+    name = "com.acme.cdc.data.timestamp" if row.semantic.startswith("cdc.") else row.semantic
+    plain = row.semantic == "timestamp-millis"
+    kind = {"type": row.physical, "logicalType": name} if plain else semantic(row.physical, name)
+    clock, instant = mapped(kind), mapped(kind, table(timestamps="utc"))
+    assert (str(clock.spark), str(instant.spark)) == ("timestamp_ntz", "timestamp")
+    assert (instant.loses, instant.merges, instant.reader) == (clock.loses, clock.merges, clock.reader)
+    zoned = mapped(dbz("string", "ZonedTimestamp"), table(timestamps="utc"))
+    assert instant.clash(zoned.units)
+    assert instant.unit.endswith("as if in UTC")
+
+
+def test_a_nested_wall_clock_is_stored_as_if_in_utc() -> None:
+    """As deep as it lies, and with its unit's path."""
+    kind = {"type": "array", "items": {"type": "map", "values": dbz("long", "MicroTimestamp")}}
+    result = mapped(kind, table(timestamps="utc"))
+    assert str(result.spark) == "array<map<string,timestamp>>"
+    assert set(result.units) == {"[]{}"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.typemap.lookup import WALL_CLOCK
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
 from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl
@@ -25,6 +26,25 @@ def test_a_row_of_the_type_table_has_a_form_or_a_reason(row: TypeRow) -> None:
         assert "`c`" in str(form.part(ident("c")))
     else:
         assert " " in form
+
+
+def test_a_wall_clock_stored_as_if_in_utc_is_compared_as_a_wall_clock() -> None:
+    """Its form is that of the source's column, also in an array; an instant keeps its own."""
+    for spark_type, unit, wanted in (
+        ("timestamp", WALL_CLOCK, Form("timestamp3", in_utc=True)),
+        ("timestamp", "", Form("instant")),
+        ("timestamp_ntz", "", Form("timestamp3")),
+    ):
+        semantic = (
+            "io.debezium.time.Timestamp" if wanted.name != "instant" else "io.debezium.time.ZonedTimestamp"
+        )
+        mapped = Mapped(semantic, "long", Simple(spark_type), "long", units={"": unit})
+        assert form_of(mapped, Simple(spark_type)) == wanted
+    stored = ArrayOf(Simple("timestamp"))
+    mapped = Mapped("", "array", stored, "array", units={"[]": WALL_CLOCK})
+    form = form_of(mapped, stored)
+    assert form == Form("array", item=Form("timestamp", in_utc=True))
+    assert "ingest_timestamp(cast(x as timestamp_ntz))" in str(form.spark(ident("c")))
 
 
 def test_each_form_of_a_database_is_one_of_sparks() -> None:

@@ -1,0 +1,37 @@
+"""Values of any reader as text that can be compared; no Spark: `reading.py` runs in another environment."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+
+def text(value: Any) -> Any:
+    """Return a value as JSON holds it; an instant is the wall clock in UTC."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case bytes() | bytearray():
+            return bytes(value).hex()
+        case Decimal():
+            return format(value.normalize(), "f")
+        case float():
+            return repr(value)
+        case datetime():
+            utc = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            return utc.isoformat(timespec="microseconds")
+        case date():
+            return value.isoformat()
+        case Mapping():
+            return sorted([str(key), text(item)] for key, item in value.items())
+        case [*items] if items and all(isinstance(item, tuple) for item in items):  # a map of Arrow
+            return sorted([str(key), text(item)] for key, item in items)
+        case [*items]:
+            return [text(item) for item in items]
+        case _:
+            return f"{type(value).__name__} {value}"
+
+
+def rows_of(records: list[dict[str, Any]]) -> list[list[Any]]:
+    """Return the key and the value of each record, in the order of keys."""
+    return sorted(([record["id"], text(record["v"])] for record in records), key=lambda row: row[0])
