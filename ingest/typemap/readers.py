@@ -16,7 +16,7 @@ def excluded_readers(types: Iterable[SparkType], table_type: str) -> dict[str, s
     if any(map(_has_wall_clock, types)):
         reason = (
             "it stops at columns of type timestamp_ntz; a table created with "
-            '[types] timestamps = "utc" has none'
+            '[types] timestamps = "utc" has `timestamp` in their place'
         )
         return dict.fromkeys((HUDI_RS, *BY_FILES), reason)
     if table_type == "mor":
