@@ -204,8 +204,6 @@ def measured(name: str) -> dict[str, Any]:
 
 def readers_page() -> str:
     """Return the page of readers: a table for each type of table, and what the failures say."""
-    if not (HERE / "places" / "readers.json").exists():
-        return _page(["# Readers", MEASURED, _head("readers")])
     found = measured("readers")
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     parts = ["# Readers", MEASURED, _head("readers"), f"Measured on {found['date']} with {versions}."]
