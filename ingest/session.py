@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ingest.operations import offsets, versions
     from ingest.operations import overview as overviews
     from ingest.operations import plan as planning
+    from ingest.operations import rebuild as rebuilding
     from ingest.operations import rejects as dead_letters
     from ingest.operations import replay as replaying
     from ingest.operations import signal as signals
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from ingest.operations.maintain import Maintenance
     from ingest.operations.offsets import OffsetMove
     from ingest.operations.overview import LakeOverview
+    from ingest.operations.rebuild import Rebuilt
+    from ingest.operations.rebuild_plan import Source
     from ingest.operations.rejects import Reject, Rejects
     from ingest.operations.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
@@ -67,6 +70,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     pages, file_checks = LazyModule("ingest.page.write"), LazyModule("ingest.operations.verify_files")
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     maintaining = LazyModule("ingest.operations.maintain")
+    rebuilding = LazyModule("ingest.operations.rebuild")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor")
     following = LazyModule("ingest.run.follow")
@@ -207,6 +211,25 @@ class Session(Deployment):
         tables, run = self.tables(names), self._run(progress, stop=stop)
         return maintaining.maintain_tables(
             run, tables, lambda: self._driver.process, dry_run=dry_run, raises_signal=stop is None
+        )
+
+    def rebuild(
+        self,
+        name: str,
+        source: "Source" = "table",
+        *,
+        dry_run: bool = False,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "Rebuilt":
+        """Write a table again by the changed parts of its file (see `operations.rebuild`); offsets stay.
+
+        `source` is `topic` where the table has no values to convert; with `dry_run` only plan it.  Signals
+        work as in `run`; an error is in the result.
+        """
+        table, run = self.table(name), self._run(progress, stop=stop)
+        return rebuilding.rebuild_table(
+            run, table, lambda: self._driver.process, source, dry_run=dry_run, raises_signal=stop is None
         )
 
     def status(

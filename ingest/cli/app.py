@@ -18,6 +18,7 @@ COMMANDS: Final = (
     ("plan", 2, "Preview a run, without writing."),
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
     ("maintain", 3, "Compact, clean and archive tables."),
+    ("rebuild", 3, "Write a table again with other buckets, type, key or policies; its offsets stay."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
     ("verify", 3, "Compare tables with their sources, cell by cell, or check their own files."),

@@ -15,6 +15,7 @@ from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
     from ingest.operations import plan as planning
+    from ingest.operations.rebuild_plan import RebuildPlan
     from ingest.operations.table_plan import PlanOutcome, TablePlan, VersionPlan
     from ingest.operations.versions import PlannedChange
 else:
@@ -89,9 +90,18 @@ def show_plan(table_plan: "TablePlan") -> None:
         print_text(f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}", indent=4)
     if table_plan.warning:
         print_text(f"with messages a run would fail: {table_plan.warning}", indent=4, hanging=2)
+    if table_plan.rebuild:
+        _show_rebuild(table_plan.rebuild)
     if table_plan.error:
         print_text(f"{_VERDICTS[table_plan.verdict]}: {table_plan.error}", indent=4, hanging=2)
     print_text()
+
+
+def _show_rebuild(rebuild: "RebuildPlan") -> None:
+    """Print the rebuild that a changed table file needs."""
+    print_text(f"rebuild: {rebuild}: `{rebuild.command}`", indent=4, hanging=2)
+    if rebuild.problem:
+        print_text(f"! {rebuild.problem}", indent=6, hanging=2)
 
 
 def _show_columns(table_plan: "TablePlan") -> None:

@@ -58,6 +58,7 @@ def status(
         rows = [_row(status, bound) for status in results]
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(results)
+        _show_warnings(results)
     for status in results:
         if status.error:
             print_error(str(status.error))
@@ -96,6 +97,14 @@ def _show_changes(statuses: "tuple[TableStatus, ...]") -> None:
         print_text()
         headings = ("changed at the source", "at", "kind", "statement, or columns")
         print_table(headings, changes, elastic=("statement, or columns",))
+
+
+def _show_warnings(statuses: "tuple[TableStatus, ...]") -> None:
+    warnings = [f"{status.table}: {status.warning}" for status in statuses if status.warning]
+    if warnings:
+        print_text()
+    for warning in warnings:
+        print_text(f"warning: {warning}", hanging=2)
 
 
 def _duration(seconds: float | None) -> str | None:

@@ -37,12 +37,27 @@ class TableChangedError(PermanentError):
     key: str
     value: str
     fixed: str
+    source: str = "table"
+    """`topic` where the rows of the table do not have the values that a rebuild needs."""
 
     def __str__(self) -> str:
+        table = self.path.removesuffix(".toml")
         return sentences(
             f"{self.path}: {self.key}: found {self.value}, but the table was created with {self.fixed}",
-            "Set it back, or load a new table: change `table`, or move the table's folder away",
+            f"Set it back, or rebuild the table: `ingest rebuild {table} --from {self.source}`",
         )
+
+
+@attrs.frozen
+class RebuildError(PermanentError):
+    """A table that cannot be rebuilt: rows or values would be lost, or there is no room."""
+
+    table: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return sentences(f"table {self.table}: cannot be rebuilt: {self.problem}", self.todo)
 
 
 @attrs.frozen

@@ -71,3 +71,8 @@ def live_files(commits: Iterable[CommittedFiles], limit: int | None = COMMITS) -
         complete.update(commit.replaced)
         if commit.operation == EVERY_FILE:
             return
+
+
+def largest_base(files: Iterable[WrittenFile]) -> int:
+    """Return the bytes of the largest base file; 0 without a file."""
+    return max((file.size for file in files if not file.is_log), default=0)

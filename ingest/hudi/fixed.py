@@ -2,11 +2,13 @@
 
 Hudi trusts most options of a write: with other buckets the table holds old keys twice (apache/hudi#13241),
 another table type is ignored.  Type, key and partitions are in Hudi's own properties; the rest is in the
-ledger.
+ledger.  Only a rebuild changes them (`ingest.hudi.rebuild`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
+
+import attrs
 
 from ingest.errors import TableChangedError
 from ingest.hudi.properties import TableProperties
@@ -16,6 +18,48 @@ _BEFORE_RECORDED: Final = {"types.timestamps": "ntz"}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
 APPEND_KEY: Final = ("_cdc_partition", "_cdc_offset")
 """The record key of a table in mode `append`."""
+_LAYOUT: Final = frozenset(
+    {"target.type", "target.partition_by", "target.index", "target.buckets", "key.columns"}
+)
+"""Parts that arrange the rows: the stored values stay as they are."""
+
+
+@attrs.frozen
+class FixedChange:
+    """A fixed part with another value in the table file than in the table; `key` is its dotted path."""
+
+    key: str
+    fixed: str
+    value: str
+
+    @property
+    def needs_topic(self) -> bool:
+        """Whether only the topic has the values: a policy has converted those that the table stores."""
+        is_name = self.key.startswith("columns.") and self.key.endswith(".rename")
+        return self.key not in _LAYOUT and not is_name
+
+    def __str__(self) -> str:
+        name = self.key.removeprefix("target.")
+        return f"{name} {self.fixed or 'unset'} -> {self.value or 'unset'}"
+
+
+@attrs.frozen
+class FixedChanges:
+    """The changes against Hudi's properties, and those against the ledger's record of the last commit.
+
+    Both have the key, type and partitions: they differ after a rebuild that was killed.  `is_whole` is False
+    for a table of an older version, without a record.
+    """
+
+    properties: tuple[FixedChange, ...] = ()
+    recorded: tuple[FixedChange, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def all(self) -> tuple[FixedChange, ...]:
+        """Return every change once, by key."""
+        by_key = {change.key: change for change in (*self.properties, *self.recorded)}
+        return tuple(by_key[key] for key in sorted(by_key))
 
 
 def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
@@ -40,44 +84,86 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
     return parts | {f"document.columns.{name}.path": column.path for name, column in documents}
 
 
-def check_properties(table: TableConfig, properties: TableProperties) -> None:
-    """Compare a table file with Hudi's properties of the table.  Raises TableChangedError."""
-    target = table.target
-    compare(table, "target.mode", target.mode, "append" if properties.keys == APPEND_KEY else "upsert")
-    compare(table, "target.type", target.type, properties.type)
-    compare(table, "target.partition_by", ",".join(target.partition_by), ",".join(properties.partitions))
+def find_changes(
+    table: TableConfig,
+    properties: TableProperties,
+    recorded: Mapping[str, str],
+    columns: Callable[[], Collection[str]],
+    key_columns: Sequence[str] | None = None,
+) -> FixedChanges:
+    """Compare a table file, and its compiled key if given, with the table.
 
-
-def check_key(table: TableConfig, key_columns: Sequence[str], properties: TableProperties) -> None:
-    """Compare the key columns of the compiled table with those of the table.  Raises TableChangedError."""
-    compare(table, "key.columns", ",".join(key_columns), ",".join(properties.keys))
-
-
-def check_recorded(
-    table: TableConfig, recorded: Mapping[str, str], columns: Callable[[], Collection[str]]
-) -> None:
-    """Compare a table file with the ledger's record; policies of columns that the table lacks are free.
-
-    Calls `columns` only for a policy that differs.  Raises TableChangedError.
+    `recorded` is the ledger's record; `columns` is called only for a policy that differs.
     """
+    key_columns = _named_key(table) if key_columns is None else key_columns
+    return FixedChanges(
+        tuple(_against_properties(table, properties, key_columns)),
+        tuple(_against_record(table, recorded, columns, key_columns)),
+        "target.index" in recorded,
+    )
+
+
+def check(table: TableConfig, changes: Iterable[FixedChange]) -> None:
+    """Raise TableChangedError for the first change; its remedy is the one for all of them."""
+    found = tuple(changes)
+    if found:
+        first, source = found[0], "topic" if any(change.needs_topic for change in found) else "table"
+        raise TableChangedError(
+            f"{table.name}.toml", first.key, first.value or "unset", first.fixed or "unset", source
+        )
+
+
+def compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
+    """Raise TableChangedError where a table file and its table have different values of a key."""
+    check(table, _differing((key, fixed, value)))
+
+
+def stored_name(key: str, recorded: Mapping[str, str]) -> str:
+    """Return the column that a recorded policy shaped: the policy's own, or its new name."""
+    name = key.removeprefix("document.").removeprefix("columns.").rpartition(".")[0]
+    return recorded.get(f"columns.{name}.rename", name)
+
+
+def _named_key(table: TableConfig) -> tuple[str, ...] | None:
+    """Return the key that a table file names; None where the key subject or the mode decides."""
+    if not table.key.columns or table.target.mode == "append":
+        return None
+    names = {name: column.rename for name, column in table.columns.items() if column.rename}
+    return tuple(names.get(name, name) for name in table.key.columns)
+
+
+def _against_properties(
+    table: TableConfig, properties: TableProperties, key_columns: Sequence[str] | None
+) -> Iterator[FixedChange]:
+    target, mode = table.target, "append" if properties.keys == APPEND_KEY else "upsert"
+    yield from _differing(
+        ("target.mode", mode, target.mode),
+        ("target.type", properties.type, target.type),
+        ("target.partition_by", ",".join(properties.partitions), ",".join(target.partition_by)),
+    )
+    if key_columns is not None:
+        yield from _differing(("key.columns", ",".join(properties.keys), ",".join(key_columns)))
+
+
+def _against_record(
+    table: TableConfig,
+    recorded: Mapping[str, str],
+    columns: Callable[[], Collection[str]],
+    key_columns: Sequence[str] | None,
+) -> Iterator[FixedChange]:
+    """Yield the parts that differ; policies of columns that the table lacks are free."""
     recorded = {**_BEFORE_RECORDED, **recorded}
-    parts = recorded_parts(table, recorded.get("key.columns", "").split(","))
+    keys = recorded.get("key.columns", "").split(",") if key_columns is None else key_columns
+    parts = recorded_parts(table, keys)
     for name in {**recorded, **parts}:
         value, fixed = parts.get(name, ""), recorded.get(name, "")
         is_policy = name.startswith(("columns.", "document."))
         if value == fixed or not (is_policy or (name in recorded and name in parts)):
             continue
-        if not is_policy or _stored_as(name, recorded) in columns():
-            compare(table, name, value, fixed)
+        if not is_policy or stored_name(name, recorded) in columns():
+            yield FixedChange(name, fixed, value)
 
 
-def compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
-    """Raise TableChangedError where a table file and its table have different values of a key."""
-    if value != fixed:
-        raise TableChangedError(f"{table.name}.toml", key, value or "unset", fixed or "unset")
-
-
-def _stored_as(key: str, recorded: Mapping[str, str]) -> str:
-    """Return the column that a recorded policy shaped: the policy's own, or its new name."""
-    name = key.removeprefix("document.").removeprefix("columns.").rpartition(".")[0]
-    return recorded.get(f"columns.{name}.rename", name)
+def _differing(*parts: tuple[str, str, str]) -> Iterator[FixedChange]:
+    """Yield the keys with different values."""
+    yield from (FixedChange(*part) for part in parts if part[1] != part[2])

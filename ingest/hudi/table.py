@@ -19,8 +19,9 @@ from ingest.hudi.bucket_sample import check_buckets
 from ingest.hudi.clock import check_clock
 from ingest.hudi.commit_reader import entries
 from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
-from ingest.hudi.damage import live_files
+from ingest.hudi.damage import CommittedFiles, largest_base, live_files
 from ingest.hudi.failures import write_failure
+from ingest.hudi.fixed import FixedChanges
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.marker import agree_on_properties
@@ -85,6 +86,11 @@ class HudiTable:
                 self._client.reload()
         self._newest = self._fields = self._properties = None
 
+    def reopen(self) -> None:
+        """Forget the state and the properties, which a refresh does not read again."""
+        self._client, self._is_open = None, False
+        self.refresh()
+
     def checkpoint(self) -> LedgerEntry | None:
         """Return the newest commit's account of itself; None before the first commit."""
         if self._newest is None:
@@ -106,6 +112,22 @@ class HudiTable:
             return ()
         with lake_errors(self.path):
             return tuple(stored_commits(self.spark, self.path, client, archived=archived))
+
+    def committed(self) -> tuple[CommittedFiles, ...]:
+        """Return the files of all commits, newest first, archived ones included."""
+        client = self._open()
+        if client is None:
+            return ()
+        with lake_errors(self.path):
+            return tuple(committed_files(self.spark, self.path, client, archived=True))
+
+    def largest_file(self) -> int:
+        """Return the bytes of the largest base file of the newest commits; 0 without a file."""
+        client = self._open()
+        if client is None:
+            return 0
+        with lake_errors(self.path):
+            return largest_base(live_files(committed_files(self.spark, self.path, client)))
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
@@ -178,18 +200,24 @@ class HudiTable:
 
     def check_file(self, table: TableConfig) -> None:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
+        fixed.check(table, self.fixed_changes(table).all)
+
+    def fixed_changes(self, table: TableConfig, key_columns: Sequence[str] | None = None) -> FixedChanges:
+        """Compare the fixed parts of a table file, and the compiled key if given, with this table."""
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
-            return
-        fixed.check_properties(table, self._read_properties(client))
-        fixed.check_recorded(table, checkpoint.table_file, lambda: self.columns() or {})
+            return FixedChanges()
+        properties = self._read_properties(client)
+        return fixed.find_changes(
+            table, properties, checkpoint.table_file, lambda: self.columns() or {}, key_columns
+        )
 
     def check_key(self, table: TableConfig, key_columns: Sequence[str]) -> None:
         """Compare the compiled key, and for a table of an older version the buckets, with this table."""
         client, checkpoint = self._open(), self.checkpoint()
         if client is None or checkpoint is None:
             return
-        fixed.check_key(table, key_columns, self._read_properties(client))
+        fixed.check(table, self.fixed_changes(table, key_columns).all)
         if "target.index" not in checkpoint.table_file:
             groups = {file.file_group for file in live_files(committed_files(self.spark, self.path, client))}
             check_buckets(table, self.spark, self.path, key_columns, groups)

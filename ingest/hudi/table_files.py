@@ -10,7 +10,8 @@ from typing import BinaryIO
 from ingest.compile.event import DELETED
 from ingest.hudi import fixed
 from ingest.hudi.archive_files import archived_commits, has_archive
-from ingest.hudi.damage import CommittedFiles, check_files, live_files
+from ingest.hudi.damage import CommittedFiles, check_files, largest_base, live_files
+from ingest.hudi.fixed import FixedChanges
 from ingest.hudi.folder_size import FolderSize, measure
 from ingest.hudi.folders import open_folder
 from ingest.hudi.hadoop_settings import HadoopSettings
@@ -79,11 +80,14 @@ class TableFiles:
 
     def check_file(self, table: TableConfig) -> None:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
+        fixed.check(table, self.fixed_changes(table).all)
+
+    def fixed_changes(self, table: TableConfig) -> FixedChanges:
+        """Compare the parts of a table file that are fixed with this table."""
         checkpoint = self.checkpoint()
         if checkpoint is None:
-            return
-        fixed.check_properties(table, self._properties)
-        fixed.check_recorded(table, checkpoint.table_file, self._columns)
+            return FixedChanges()
+        return fixed.find_changes(table, self._properties, checkpoint.table_file, self._columns)
 
     def check_files(self) -> None:
         """Check that storage has the newest commits' files, in full size.  Raises LakeError."""
@@ -91,6 +95,12 @@ class TableFiles:
             check_files(
                 self.path, live_files(committed_files(self._timeline.commits)), self._present_folder.size_of
             )
+
+    def largest_file(self) -> int:
+        """Return the bytes of the largest base file of the newest commits; 0 without a file."""
+        if self.checkpoint() is None:
+            return 0
+        return largest_base(live_files(committed_files(self._timeline.commits)))
 
     def count_rows(self, as_of: Instant | None = None) -> int:
         """Count the rows, or those that the table had as of an instant of the active timeline.

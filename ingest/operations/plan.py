@@ -17,11 +17,13 @@ from ingest.errors import (
     RetryableError,
     SchemaError,
     SchemaNotFoundError,
+    TableChangedError,
     UnmappedTypeError,
 )
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId
+from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
 from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
@@ -47,6 +49,9 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
         with prepared(run, table, start.last, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, met_ids)
             rows_to_write(run, batch)
+    except TableChangedError as error:
+        rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
+        return attrs.evolve(stopped(plan, error), rebuild=rebuild)
     except IngestError as error:
         return stopped(plan, error)
     return attrs.evolve(plan, verdict="commit")
@@ -56,7 +61,12 @@ def plan_by_files(
     run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
 ) -> TablePlan | None:
     """Plan a table without pending messages, without a JVM; None if messages are pending."""
-    start = _find_start(run, run.files.table(table), table, watermarks)
+    stored = run.files.table(table)
+    try:
+        start = _find_start(run, stored, table, watermarks)
+    except TableChangedError as error:
+        plan = stopped(TablePlan(table.name, table.topic, "fail"), error)
+        return attrs.evolve(plan, rebuild=plan_refused(table, stored, free_by_files(run), error))
     return _plan_idle(run, table, start) if start.ranges.is_empty else None
 
 

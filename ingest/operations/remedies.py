@@ -8,6 +8,7 @@ import attrs
 from ingest.errors import RetryableError
 from ingest.operations.health import Bound, health
 from ingest.operations.overview import TableOverview
+from ingest.operations.status import TableStatus
 
 State = Literal["failing", "temporary", "unknown", "behind", "rejects", "not run yet", "ok"]
 STATES: Final[dict[State, str]] = {
@@ -74,4 +75,10 @@ def remedies(overview: TableOverview, bound: Bound | None = None) -> tuple[Remed
         behind = bound.problem(status) if bound else ""
         reason = f"{behind or f'{status.lag:,} messages are waiting'}."
         steps.append(Remedy(reason, (f"ingest plan {name}", f"ingest run {name}")))
-    return tuple(steps)
+    return (*steps, *_advice(status))
+
+
+def _advice(status: TableStatus) -> tuple[Remedy, ...]:
+    """Return what can wait."""
+    command = f"ingest rebuild {status.table} --dry-run"
+    return (Remedy(f"{status.warning}.", (command,)),) if status.warning else ()

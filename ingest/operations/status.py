@@ -12,6 +12,7 @@ from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
+from ingest.operations.bucket_size import bucket_warning
 from ingest.operations.source_ddl import SourceChange, read_changes
 from ingest.run.context import Run
 from ingest.run.lag import source_lag_s
@@ -45,6 +46,8 @@ class TableStatus:
     error: IngestError | None = None
     changes: tuple[SourceChange, ...] = ()
     """The newest schema changes at the source, if the table file names their topic."""
+    warning: str = ""
+    """Advice that can wait: buckets that have outgrown themselves."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON."""
@@ -66,6 +69,7 @@ class TableStatus:
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
             "error": str(self.error) if self.error else None,
+            "warning": self.warning or None,
             "source_changes": [change.to_json() for change in self.changes],
         }
 
@@ -135,6 +139,7 @@ def table_status(
         rejects=count_open() if last else 0,
         source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
         error=error,
+        warning=bucket_warning(table, stored.largest_file()) if last and error is None else "",
     )
 
 

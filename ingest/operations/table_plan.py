@@ -9,6 +9,7 @@ from ingest.compile.diff import SchemaChange
 from ingest.errors import IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
+from ingest.operations.rebuild_plan import RebuildPlan
 from ingest.operations.versions import PlannedChange
 from ingest.order.batch_counts import BatchCounts
 from ingest.run.report import by_text
@@ -83,6 +84,8 @@ class TablePlan:
     rewrites: tuple[str, ...] = ()
     error: IngestError | None = None
     warning: str = ""
+    rebuild: RebuildPlan | None = None
+    """The rebuild without which a run is refused."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -107,4 +110,5 @@ class TablePlan:
             "columns": [column.to_json() for column in self.columns],
             "error": str(self.error) if self.error else None,
             "warning": self.warning or None,
+            "rebuild": self.rebuild.to_json() if self.rebuild else None,
         }

@@ -127,11 +127,7 @@ def _keys(compiled: CompiledTable, evolution: Evolution) -> list[Sql]:
     if compiled.key_source == Coordinates():
         return []  # the coordinates, which are among the `_cdc_` columns
     return [
-        sql(
-            "coalesce({key}, {never_used})",
-            key=cast(ident(f"k_{index}"), column.spark),
-            never_used=_some_value(column.spark),
-        ).alias(column.name)
+        never_null(cast(ident(f"k_{index}"), column.spark), column.spark).alias(column.name)
         for index, column in enumerate(evolution.keys)
     ]
 
@@ -318,6 +314,11 @@ def _swept(
         "_cdc_position": sql("greatest(_cdc_position, {end})", end=literal(truncated_at)),
     }
     return deleted.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+
+
+def never_null(value: Sql, spark_type: SparkType) -> Sql:
+    """Mark a value that is never null as NOT NULL: Spark does so for a `coalesce` with a constant."""
+    return sql("coalesce({value}, {never_used})", value=value, never_used=_some_value(spark_type))
 
 
 def _some_value(spark_type: SparkType) -> Sql:

@@ -39,6 +39,9 @@ class StoredTable(Protocol):
     def count_rows(self) -> int:
         """Count the rows without the soft-deleted ones."""
 
+    def largest_file(self) -> int:
+        """Return the bytes of the largest base file of the newest commits."""
+
 
 @attrs.frozen
 class Start:

@@ -155,6 +155,10 @@ class LakeSettings:
         """Return the path of a table's rejects."""
         return f"{self.path.rstrip('/')}/_rejects/{table}"
 
+    def rebuild_path(self, table: str) -> str:
+        """Return the path of the copy in which a table gets other partitions."""
+        return f"{self.path.rstrip('/')}/_rebuild/{table}"
+
     def lock_path(self, table: str) -> str:
         """Return the folder of a table's lock."""
         return f"{self.path.rstrip('/')}/_locks/{table}"

@@ -15,10 +15,8 @@ DATABASES: Final = {
     "jdbc:mariadb:": "mysql",
     "jdbc:sqlserver:": "sqlserver",
     "jdbc:oracle:": "oracle",
-    "mongodb:": "mongodb",
-    "mongodb+srv:": "mongodb",
 }
-"""The dialect of a database, by the start of its URL."""
+"""The dialect of a database, by the start of its JDBC URL."""
 _PASSWORD: Final = re.compile(r"(?i)[?&;:](password|pwd)=|//[^/?;]*:[^/?;@]*@|oracle:thin:[^/@]+/[^@]+@")
 
 
@@ -37,8 +35,7 @@ class SourceSettings:
     url: str = attrs.field(
         validator=(not_empty, _check_url),
         metadata={
-            "help": "JDBC URL with the database, such as `jdbc:postgresql://db/shop`, or MongoDB's, such as "
-            "`mongodb://db-1,db-2/?replicaSet=rs0`, without a password."
+            "help": "JDBC URL with the database, such as `jdbc:postgresql://db/shop`, without a password."
         },
     )
     user: str = attrs.field(default="", metadata={"help": "User who may read the tables."})
@@ -47,8 +44,7 @@ class SourceSettings:
         default=None,
         metadata={
             "help": "Jar of the JDBC driver, or a folder of jars. `ingest` does not download it: "
-            "[Verify](../verify.md) names a version for each database. Empty: Spark's class path has it, or "
-            "the source is MongoDB."
+            "[Verify](../verify.md) names a version for each database. Empty: Spark's class path has it."
         },
     )
     prefix: str = attrs.field(

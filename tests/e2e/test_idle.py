@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
 TASKS: tuple[Any, ...] = (RunTask, StatusTask, PlanTask)
-BY_TIME = ("seconds", "step_seconds", "source_lag_s", "lag_s")
+BY_TIME = ("seconds", "step_seconds", "source_lag_s", "lag_s", "free_bytes")
 
 
 class SparkStartedError(Exception):
@@ -50,7 +50,7 @@ def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str
 
 
 def without_times(content: dict[str, Any]) -> dict[str, Any]:
-    """Drop the fields that differ from one look to the next."""
+    """Drop the fields that differ from one look to the next, or by the user who looks (free_bytes)."""
     plain = {key: value for key, value in content.items() if key not in BY_TIME}
     return {key: without_times(value) if isinstance(value, dict) else value for key, value in plain.items()}
 
@@ -130,13 +130,15 @@ def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Dep
         assert deployment.run().exit_code == 0
     break_tables(deployment, topics["versions"], kind)
     tables = sorted(path.stem for path in deployment.tables.glob("*.toml"))
-    countable = [name for name in tables if kind == "cow" or name not in ("good", "versions")]
+    # Rows in log files are counted by Spark: those of a status, and those of the plan of a rebuild.
+    uncountable: dict[Any, tuple[str, ...]] = {StatusTask: ("good", "versions"), PlanTask: ("changed",)}
 
     metrics = {"run.metrics": str(deployment.root)}
     settings = deployment.root / "ingest.toml"
     with Session.open(settings, overrides=metrics, spark=deployment.spark) as session:
         for task in TASKS:
-            chosen = countable if task is StatusTask else tables
+            left_out = uncountable.get(task, ()) if kind == "mor" else ()
+            chosen = [name for name in tables if name not in left_out]
             assert answers(session, LOCAL, task, chosen) == answers(session, UNKNOWN, task, chosen), task
         (status,) = session.status(["good"])
         assert (status.rows, status.error) == (3, None)

@@ -1,5 +1,6 @@
 """A table file that contradicts its table is refused, with the key and both values."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -8,6 +9,7 @@ import pytest
 from ingest.errors import TableChangedError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import hudi_options
+from ingest.hudi.table_files import TableFiles
 from ingest.names import Partition, Topic
 from ingest.tables import Column, Key, TableConfig, Types
 
@@ -75,6 +77,15 @@ def test_key_types_and_columns_are_compared(lake: "Lake", table: TableConfig) ->
 
     stored.check_file(attrs.evolve(table, columns={"new": Column(rename="w"), "v": Column(type="bigint")}))
     stored.check_key(table, ("id",))
+
+
+def test_both_readers_find_the_largest_file(lake: "Lake", table: TableConfig) -> None:
+    """The newest version of a bucket's file, as the disk has it; by it `ingest status` advises buckets."""
+    lake.commit(table, lake.changes(DDL, *(("u", "2", key, 1, 2) for key in range(40))))
+    newest = sorted(Path(lake.path(table)).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)[-2:]
+    largest = max(file.stat().st_size for file in newest)
+    assert lake.open(table).largest_file() == largest
+    assert TableFiles(lake.path(table), lake.hadoop).largest_file() == largest
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])

@@ -1,8 +1,9 @@
-"""The example of `docs/testing.md` passes, and the page shows it whole."""
+"""The examples of the pages pass, and the pages show them whole."""
 
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,20 +14,32 @@ DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "test_customers.py"
 PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 
-spec = spec_from_file_location("example", EXAMPLE)
-assert spec is not None
-assert spec.loader is not None
-example = module_from_spec(spec)
-spec.loader.exec_module(example)
+REBUILD = DOCS / "examples" / "test_rebuild.py"
+
+
+def load(path: Path) -> ModuleType:
+    """Import an example."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 test_the_example_passes = pytest.mark.spark(
-    pytest.mark.servers(example.test_new_version_adds_phone_and_widens_points)
+    pytest.mark.servers(load(EXAMPLE).test_new_version_adds_phone_and_widens_points)
+)
+test_the_rebuild_passes = pytest.mark.spark(
+    pytest.mark.servers(load(REBUILD).test_rebuild_keeps_rows_and_offsets)
 )
 
 
-def test_the_page_shows_the_example() -> None:
+@pytest.mark.parametrize(("page", "example"), [("testing.md", EXAMPLE), ("rebuild.md", REBUILD)])
+def test_the_page_shows_the_example(page: str, example: Path) -> None:
     """Page and file have the same lines."""
-    assert f"```python\n{EXAMPLE.read_text(encoding='utf-8')}```\n" in PAGE
+    code = example.read_text(encoding="utf-8")
+    assert f"```python\n{code}```\n" in (DOCS / page).read_text(encoding="utf-8")
 
 
 def test_every_function_that_the_page_names_exists() -> None:

@@ -1,0 +1,79 @@
+"""`ingest rebuild`: a table written again by the changed parts of its file."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from ingest.cli.completer import table_parameter
+from ingest.cli.display import show_progress
+from ingest.cli.options import Deployment
+from ingest.cli.output import claim_stdout, print_error, print_json, print_text
+from ingest.cli.page import CommandPage, Json
+from ingest.errors import StoppedError
+from ingest.stop import INTERRUPTED, Stop, terminable
+
+if TYPE_CHECKING:
+    from ingest.operations.rebuild import Rebuilt
+
+app = CommandPage(name="rebuild", help_format="markdown")
+
+
+@app.default
+def rebuild(
+    table: Annotated[str, table_parameter("The table.")],
+    /,
+    *,
+    from_: Annotated[
+        Literal["table", "topic"],
+        Parameter(
+            name="--from",
+            help="Where the rows come from: the table itself, or its topic, where a policy has converted "
+            "the values that the table stores.",
+        ),
+    ] = "table",
+    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Write a table again with the changed parts of its file: what is fixed when a table is created.
+
+    Buckets, index, type, key, and with `--from topic` the policies of times and documents. Readers see the
+    old table until the commit, and the offsets stay: the next run continues. Takes the table's lock. If it
+    is killed, the table is the old or the new one, and the same command finishes its work.
+
+    Exit code 0: done or nothing to do; 1: the table cannot be rebuilt so; 75: try again.
+
+    Example: `ingest rebuild server1_dbo_customers --dry-run`
+    """
+    claim_stdout()
+    with (
+        terminable(),
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
+        result = session.rebuild(table, from_, dry_run=dry_run, progress=progress, stop=Stop())
+    if json:
+        print_json(result.to_json())
+    else:
+        _show(result)
+    if result.error is None:
+        return 0
+    print_error(str(result.error))
+    is_interrupted = isinstance(result.error, StoppedError) and result.error.signal == "SIGINT"
+    return INTERRUPTED if is_interrupted else result.error.exit_code
+
+
+def _show(result: "Rebuilt") -> None:
+    plan = result.plan
+    if result.outcome == "idle":
+        print_text(f"{result.table}: nothing to rebuild: its file agrees with the table")
+    elif result.outcome == "planned":
+        print_text(f"{result.table}: rebuild: {plan}")
+        print_text("Nothing was written: this is what is to do")
+    elif result.outcome == "rebuilt" and plan is None:
+        print_text(f"{result.table}: finished a rebuild that was killed; its rows are those of commit "
+                   f"{result.instant}")  # fmt: skip
+    elif result.outcome == "rebuilt" and plan is not None:
+        changes = ", ".join(map(str, plan.changes))
+        print_text(f"{result.table}: rebuilt from the {result.source}: {changes}")
+        print_text(f"{plan.rows:,} rows in {result.seconds:.1f} s, commit {result.instant}")

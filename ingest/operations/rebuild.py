@@ -1,0 +1,267 @@
+"""Tables written again after a change of a part that is fixed at creation: one commit, the offsets stay."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from ingest.errors import IngestError, RebuildError, RetryableError, TableChangedError
+from ingest.hudi.fixed import FixedChange, FixedChanges
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.local_files import local_folder
+from ingest.hudi.options import check_hudi, options_digest
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.watermarks import Watermarks
+from ingest.lazy import LazyModule
+from ingest.names import Instant, Partition
+from ingest.operations.rebuild_plan import (
+    RebuildPlan,
+    Source,
+    free_by_hadoop,
+    plan_rebuild,
+    whole_ranges,
+)
+from ingest.run.context import Jvm, Run
+from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
+from ingest.run.task import work_on_tables
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi import catalog, rebuild
+    from ingest.hudi import exchange as exchanging
+    from ingest.hudi.lock import LockHandle
+    from ingest.hudi.rebuild import Folders
+    from ingest.hudi.table import HudiTable
+    from ingest.operations import rebuild_rows
+    from ingest.operations.rebuild_rows import NewRows
+else:  # a table without commits needs no Spark
+    catalog, rebuild = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.rebuild")
+    exchanging = LazyModule("ingest.hudi.exchange")
+    rebuild_rows = LazyModule("ingest.operations.rebuild_rows")
+
+RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
+
+
+@attrs.frozen
+class Rebuilt:
+    """The rebuild of a table, or its plan; `plan` is None where nothing was to do or it failed before."""
+
+    table: str
+    outcome: RebuildOutcome
+    source: Source
+    plan: RebuildPlan | None = None
+    instant: Instant | None = None
+    seconds: float = 0.0
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "table": self.table,
+            "outcome": self.outcome,
+            "source": self.source,
+            "plan": self.plan.to_json() if self.plan else None,
+            "instant": self.instant,
+            "seconds": round(self.seconds, 3),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+@attrs.frozen
+class _Table:
+    """A table to rebuild, with the key of its file, and its changes."""
+
+    config: TableConfig
+    stored: "HudiTable"
+    last: LedgerEntry
+    key_columns: tuple[str, ...]
+    schemas: PayloadSchemas
+    changes: FixedChanges
+
+
+@attrs.frozen
+class RebuildTask:
+    """Rebuilds tables (a `TableTask`)."""
+
+    source: Source
+    is_dry: bool
+    watermarks: Watermarks
+
+    def work_by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
+        """Return the result for a table without commits."""
+        if run.files.table(table).checkpoint() is None:
+            return Rebuilt(table.name, "idle", self.source)
+        return None
+
+    def work(self, run: Run, table: TableConfig) -> Rebuilt:
+        """Rebuild one table as its only writer, or plan it as a reader."""
+        marks = self.watermarks.of(table.topic)
+        if self.is_dry:
+            subject = _open(run, table, marks)
+            plan = self._plan(run, subject) if subject else None
+            return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
+        with run.locked(table) as lock:
+            run.lake.table(table).refresh()
+            subject = _open(run, table, marks)
+            if subject is None:
+                return Rebuilt(table.name, "idle", self.source)
+            return self._rebuild(run, subject, lock, marks)
+
+    def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
+        """Make a result of an error, too."""
+        run.progress(table.name, "idle")
+        if isinstance(result, IngestError):
+            outcome: RebuildOutcome = "temporary" if isinstance(result, RetryableError) else "failed"
+            result = Rebuilt(table.name, outcome, self.source, error=result)
+        return attrs.evolve(result, seconds=seconds)
+
+    def _plan(self, run: Run, subject: _Table) -> RebuildPlan | None:
+        """Return the plan of a rebuild; None without changes.  Raises RebuildError for one that must fail."""
+        changes = subject.changes.all
+        if not changes:
+            return None
+        run.enter(subject.config, "planning its rebuild")
+        plan = plan_rebuild(subject.config, subject.stored, free_by_hadoop(run), changes)
+        if plan.needed_source == "topic" and self.source == "table":
+            lost = next(change for change in changes if change.needs_topic)
+            raise RebuildError(
+                subject.config.name,
+                f"{lost}: the table does not have the values of the source any more",
+                f"Read them from the topic: `{plan.command}`",
+            )
+        plan.check_disk()
+        _folders(run, subject.config, plan)
+        return plan
+
+    def _rebuild(
+        self, run: Run, subject: _Table, lock: "LockHandle", marks: Mapping[Partition, Watermark]
+    ) -> Rebuilt:
+        table, stored = subject.config, subject.stored
+        if subject.changes.is_whole and not subject.changes.recorded:
+            lock.check()
+            rebuild.complete(stored, table, subject.key_columns)
+            outcome: RebuildOutcome = "rebuilt" if subject.changes.properties else "idle"
+            return Rebuilt(table.name, outcome, self.source, instant=subject.last.instant)
+        plan = self._plan(run, subject)
+        if plan is None:
+            return Rebuilt(table.name, "idle", self.source)
+        stored.check_storage(table.name)
+        stored.check_options(table)
+        run.enter(table, f"reading {plan.rows:,} rows")
+        with self._rows(run, subject, plan, marks) as new:
+            run.enter(table, f"writing {plan.rows:,} rows")
+            with run.stop.committing(table.name):
+                lock.check()
+                entry = _entry(run, subject, plan, new.entry, self.source)
+                rewritten = rebuild.Rewrite(new.rows, table, subject.key_columns, entry)
+                folders = _folders(run, table, plan)
+                if folders is None:
+                    committed = rebuild.rewrite(stored, rewritten)
+                else:
+                    committed = rebuild.rewrite_copy(stored, rewritten, folders, lock.check)
+                if run.settings.lake.database:
+                    catalog.register(stored, run.settings.lake.database, table.name)
+        return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant)
+
+    @contextmanager
+    def _rows(
+        self, run: Run, subject: _Table, plan: RebuildPlan, marks: Mapping[Partition, Watermark]
+    ) -> "Iterator[NewRows]":
+        """Return the rows to write; valid until the context ends."""
+        table, last = subject.config, subject.last
+        if self.source == "table":
+            keys = subject.key_columns
+            yield rebuild_rows.rows_of_table(subject.stored, table, keys, last, plan.changes)
+            return
+        ranges = whole_ranges(table, last, marks)
+        with rebuild_rows.rows_of_topic(run, table, last, ranges, subject.schemas) as new:
+            yield new
+
+
+def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
+    """Return the folders to exchange for other partitions; None for a rebuild in place.
+
+    Raises RebuildError for a storage that cannot.
+    """
+    if all(change.key != "target.partition_by" for change in plan.changes):
+        return None
+    lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
+    home = local_folder(lake.table_path(table.name), default_fs)
+    copy = local_folder(lake.rebuild_path(table.name), default_fs)
+    problem = f"{lake.path} is not a local disk"
+    if home is not None and copy is not None:
+        try:
+            exchanging.check_exchange(copy.root.parent)
+        except OSError as error:
+            problem = f"{lake.path}: {error}"
+        else:
+            return rebuild.Folders(home.root, copy.root)
+    raise RebuildError(
+        table.name,
+        f"other partitions need a storage that exchanges two folders in one step ({problem})",
+        "Set partition_by back, or load a new table: change `table` in the file",
+    )
+
+
+def _open(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) -> _Table | None:
+    """Compare a table with its file, compiled by the registry's schemas; None before the first commit."""
+    check_hudi(table)
+    stored = run.lake.table(table)
+    last = stored.checkpoint()
+    if last is None:
+        return None
+    run.enter(table, "comparing it with its file")
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    schemas = fetch_written(run.settings, run.registry, table, retained, retained)
+    keys = tuple(name for name, _ in compile_written(table, *schemas).key_columns)
+    changes = stored.fixed_changes(table, keys)
+    if not changes.is_whole:
+        changes = _with_sample(stored, table, keys, changes)
+    return _Table(table, stored, last, keys, schemas, changes)
+
+
+def _with_sample(
+    stored: "HudiTable", table: TableConfig, key_columns: tuple[str, ...], changes: FixedChanges
+) -> FixedChanges:
+    """Add the index or the buckets of a table of an older version, by a sample of its rows."""
+    try:
+        stored.check_key(table, key_columns)
+    except TableChangedError as error:
+        change = FixedChange(error.key, error.fixed, error.value)
+        if change.key not in {known.key for known in changes.all}:
+            return attrs.evolve(changes, recorded=(*changes.recorded, change))
+    return changes
+
+
+def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, source: Source) -> LedgerEntry:
+    """Return the account of a rebuild: the offsets of the commit before, and the changes as its note."""
+    table = subject.config
+    return attrs.evolve(
+        entry,
+        run_id=run.run_id,
+        start_offsets=entry.next_offsets,
+        counters={},
+        kind="rebuild",
+        note=f"rebuilt from the {source}: {', '.join(map(str, plan.changes))}",
+        checked_options=options_digest(table) if table.hudi else "",
+        instant=None,
+    )
+
+
+def rebuild_table(
+    run: Run,
+    table: TableConfig,
+    jvm: Callable[[], Jvm],
+    source: Source,
+    *,
+    dry_run: bool,
+    raises_signal: bool,
+) -> Rebuilt:
+    """Rebuild a table by the fixed parts of its file; an error is in the result."""
+
+    def make_task(watermarks: Watermarks) -> RebuildTask:
+        return RebuildTask(source, dry_run, watermarks)
+
+    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    return result
