@@ -9,6 +9,7 @@ import pytest
 
 from ingest.errors import SettingsError
 from ingest.settings import KafkaSettings, RegistrySettings, Secret, Settings, load, mask_url
+from ingest.settings.keys import FIELDS, MAPS
 
 FULL = """
 [registry]
@@ -357,3 +358,25 @@ def test_a_wrong_source_is_refused(lines: str, text: str, tmp_path: Path) -> Non
         load(tmp_path / "ingest.toml")
     assert text in str(error.value)
     assert "geheim" not in str(error.value)
+
+
+@pytest.mark.parametrize("key", sorted(FIELDS.keys() - set(MAPS)))
+def test_every_setting_can_come_from_the_environment(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind of value is written as text: a number, a truth, a choice, a path, a secret."""
+    field = FIELDS[key]
+    default = field.default
+    value = default if isinstance(default, (bool, int, float, str)) and default != "" else "http://x/1"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = "bronze" if key == "lake.database" else text
+    if key in ("registry.certificate", "registry.key", "registry.key_password", "registry.basic_auth"):
+        monkeypatch.setenv("INGEST_REGISTRY_CERTIFICATE", "c.pem")
+        text = "a:b"
+    if key.startswith("registry.oauth"):
+        for name in ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"):
+            monkeypatch.setenv(f"INGEST_REGISTRY_OAUTH_{name}", "http://x/1")
+    monkeypatch.setenv(f"INGEST_{key.upper().replace('.', '_')}", text)
+    section, _, name = key.partition(".")
+    loaded = getattr(getattr(load(), section), name)
+    assert loaded is not None
+    if isinstance(value, bool):
+        assert loaded is value

@@ -13,19 +13,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import attrs
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeUnreachableError, SettingsError, TableLockedError, WriteError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.lock_providers import LockProvider, OsLock, ProviderLock, StorageLock
+from ingest.hudi.s3_lock import S3Lock, UnconditionalStoreError
 from ingest.java import hadoop_of, jvm_of
 from ingest.settings import LakeSettings
 
 _RETRY_S: Final = 0.2
+_S3A: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _HELD: Final[dict[str, str]] = {}
 """The holder's notes of the locks that this process holds, by folder."""
 _GUARD: Final = threading.Lock()
@@ -64,6 +66,8 @@ def locked(
         try:
             provider = provider_of(spark, folder)
             _take(provider, table, note, until)
+        except UnconditionalStoreError as error:
+            raise _no_lock("s3a", str(error)) from error
         except (Py4JJavaError, OSError) as error:
             raise _failure(folder, table, error) from error
         try:
@@ -78,19 +82,40 @@ def provider_of(spark: SparkSession, folder: str) -> LockProvider:
     hadoop = hadoop_of(spark)
     path = jvm.org.apache.hadoop.fs.Path(folder)
     files = path.getFileSystem(hadoop)
-    scheme, schemes = files.getUri().getScheme(), jvm.org.apache.hudi.storage.StorageSchemes
+    scheme = files.getUri().getScheme()
     if scheme == "file":
         return OsLock(jvm, path.toUri().getPath())
-    if schemes.isAtomicCreationSupported(scheme):
+    storage = _storage_scheme(jvm, scheme)
+    if storage is not None and storage.isAtomicCreationSupported():
         return ProviderLock(jvm, hadoop, folder)
-    storage_lock = schemes.getStorageLockImplementationIfExists(scheme)
-    if not storage_lock.isPresent():
+    if storage is None or not storage.implementsStorageLock():
         raise _no_lock(scheme, "Hudi does not have a lock for it")
     try:
         return StorageLock(jvm, hadoop, folder)
     except Py4JJavaError as error:
-        missing = f"{storage_lock.get().getStorageLockClass()}: {root_cause(error)}"
+        if files.getClass().getName() == _S3A:
+            return _s3_lock(jvm, files, path)
+        missing = f"{storage.getStorageLockClass()}: {root_cause(error)}"
         raise _no_lock(scheme, f"Hudi's lock does not start ({missing}). Add Hudi's bundle for it") from error
+
+
+def _storage_scheme(jvm: Any, scheme: str) -> Any:
+    """Return Hudi's entry of a scheme; None for a scheme that Hudi does not know.
+
+    Not by its static methods: each has an overload of the instance, and py4j may take the class for one
+    without them (ReflectionCommand of 0.10.9.7 looks at the first method of a name).
+    """
+    schemes = jvm.org.apache.hudi.storage.StorageSchemes.values()
+    return next((entry for entry in schemes if entry.getScheme() == scheme), None)
+
+
+def _s3_lock(jvm: Any, files: Any, path: Any) -> LockProvider:
+    """Return the lock by conditional writes; S3A of Hadoop 3.4 has a client of another kind."""
+    try:
+        return S3Lock(jvm, files, path)
+    except Py4JError as error:
+        problem = "Hadoop's S3A is not that of 3.3, and Hudi's lock needs its bundle for AWS"
+        raise _no_lock("s3a", problem) from error
 
 
 @contextmanager

@@ -271,7 +271,7 @@ def _value(assignment: Assignment) -> object:
     if field is None:
         raise unknown_setting(key)
     kind = type_of(field)
-    return _placed(key, kind, _number(kind, value) if lenient else value, assignment.folder)
+    return _placed(key, kind, _from_text(kind, value) if lenient else value, assignment.folder)
 
 
 def _is_secret(key: str) -> bool:
@@ -288,8 +288,13 @@ def _holds_secret(assignment: Assignment) -> bool:
     return isinstance(assignment.value, str) and _is_secret(assignment.key)
 
 
-def _number(kind: Any, value: object) -> object:
-    """Read a text as a number where the setting is one; other text stays, and is refused later."""
+_TRUTHS: Final[Mapping[str, bool]] = {"true": True, "false": False}
+
+
+def _from_text(kind: Any, value: object) -> object:
+    """Read a text as a number or a truth where the setting is one; other text stays, and is refused later."""
+    if isinstance(value, str) and kind is bool:
+        return _TRUTHS.get(value, value)
     if isinstance(value, str) and kind in (int, float):
         try:
             return kind(value)

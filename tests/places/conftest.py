@@ -61,15 +61,24 @@ def fragile(s3: S3, front: Front) -> S3:
     return bucket
 
 
+@pytest.fixture(scope="session")
+def counted(s3: S3, front: Front) -> S3:
+    """Make a bucket behind the proxy with many connections: Hudi's metadata table leaves them open."""
+    settings = {"spark.hadoop.fs.s3a.bucket.counted.connection.maximum": "4000"}
+    bucket = attrs.evolve(s3, port=front.port, bucket="counted", is_one_of_many=True, more=settings)
+    s3.client().create_dir(bucket.bucket)
+    return bucket
+
+
 S3_JARS = (*JARS.glob("hadoop-aws-*.jar"), *JARS.glob("aws-java-sdk-bundle-*.jar"))
 
 
 @pytest.fixture(scope="session")
-def ingest_spark(s3: S3, fronted: S3, fragile: S3) -> Iterator[SparkSession]:
+def ingest_spark(s3: S3, fronted: S3, fragile: S3, counted: S3) -> Iterator[SparkSession]:
     """Start Spark with Hadoop's S3 client, set up as a user does."""
     jars = [*spark_jars(), *S3_JARS]
     builder = SparkSession.builder.appName(f"places-{os.getpid()}")
-    conf = s3.spark_conf() | fronted.spark_conf() | fragile.spark_conf()
+    conf = s3.spark_conf() | fronted.spark_conf() | fragile.spark_conf() | counted.spark_conf()
     for key, value in launch_conf("local[2]", conf, jars).items():
         builder = builder.config(key, value)
     with class_path(jars):

@@ -19,27 +19,27 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_commit_without_the_metadata_table_asks_less_of_s3(
-    layout: str, make_place: Callable[..., Place], fronted: S3, front: Front
+    layout: str, make_place: Callable[..., Place], counted: S3, front: Front
 ) -> None:
     """A warm commit of a small change, for each layout; reads are counted, too."""
-    counted = {}
+    results = {}
     for metadata in ("false", "true"):
-        place = make_place(fronted, f"metadata_{metadata}")
+        place = make_place(counted, f"metadata_{metadata}")
         place.create("cow", target=LAYOUTS[layout], hudi=f'"hoodie.metadata.enable" = "{metadata}"\n')
         for _ in range(25):
             place.change()
         assert outcome(place.run()) == ("committed", None)
         for _ in range(2):
             place.change()
-            assert outcome(place.run()) == ("committed", None)
+            assert outcome(place.run()) == ("committed", None), metadata
         place.change()
         writes = requests(front, lambda place=place: outcome(place.run()))
         reader = place.spark.read.format("hudi").option("hoodie.metadata.enable", metadata)
         reads = requests(front, lambda place=place, reader=reader: reader.load(place.path).collect())
         place.check()
-        counted[metadata] = {"commit": writes, "query": reads}
-    record_requests(layout, counted)
-    assert sum(counted["false"]["commit"].values()) < sum(counted["true"]["commit"].values())
+        results[metadata] = {"commit": writes, "query": reads}
+    record_requests(layout, results)
+    assert sum(results["false"]["commit"].values()) < sum(results["true"]["commit"].values())
 
 
 def requests(front: Front, work: Callable[[], object]) -> dict[str, int]:
