@@ -216,17 +216,30 @@ def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> S
 
 
 def in_place(was: SparkType, wider: SparkType) -> bool:
-    """Tell whether Hudi widens stored values as they are read; else every file has to be rewritten."""
+    """Tell whether Spark reads stored values of one type as a wider one; else every file has to be rewritten.
+
+    Hudi's vectorized reader, Spark's default, refuses files in which a value inside a struct, an array or a
+    map has another type (`ParquetSchemaEvolutionUtils` of 1.2.0); a field that they lack is null.
+    """
     match was, wider:
         case Simple(), Decimal():
             return False
+        case Simple() | Decimal(), Simple() | Decimal():
+            return True
+        case _:
+            return _has_types_of(was, wider)
+
+
+def _has_types_of(was: SparkType, wider: SparkType) -> bool:
+    """Tell whether two nested types differ by added fields only."""
+    match was, wider:
         case (ArrayOf(one), ArrayOf(other)) | (MapOf(one), MapOf(other)):
-            return in_place(one, other)
+            return _has_types_of(one, other)
         case Struct(fields), Struct(others):
             kinds = dict(others)
-            return all(in_place(kind, kinds[name]) for name, kind in fields)
+            return all(_has_types_of(kind, kinds[name]) for name, kind in fields)
         case _:
-            return True
+            return was == wider
 
 
 # --- reshaping ---------------------------------------------------------------------------------

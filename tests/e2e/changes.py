@@ -138,24 +138,6 @@ IN_PLACE: Final[Mapping[str, Case]] = {
         nullable(record("L3", a="int", b="int")), nullable(record("L3", a="int")), {"a": 1, "b": 2}, {"a": 3},
         "struct<a:int,b:int>", (("field-dropped", "field_gone.b"),), stored_new={"a": 3, "b": None},
     ),
-    "field_wider": Case(
-        nullable(record("L4", a="int")), nullable(record("L4", a="long")), {"a": 1}, {"a": 1 << 40},
-        "struct<a:bigint>", (("column-widened", "field_wider.a"),),
-    ),
-    "in_array": Case(
-        nullable(array(record("L5", a="int"))), nullable(array(record("L5", a="long", b="string"))),
-        [{"a": 1}], [{"a": 1 << 40, "b": "n"}], "array<struct<a:bigint,b:string>>",
-        (("column-widened", "in_array[].a"), ("field-added", "in_array[].b")), [{"a": 1, "b": None}],
-    ),
-    "in_map": Case(
-        nullable(mapping(record("L6", a="float"))), nullable(mapping(record("L6", a="double", b="int"))),
-        {"k": {"a": 0.1}}, {"k": {"a": 0.1, "b": 2}}, "map<string,struct<a:double,b:int>>",
-        (("column-widened", "in_map{}.a"), ("field-added", "in_map{}.b")), {"k": {"a": 0.1, "b": None}},
-    ),
-    "items": Case(
-        nullable(array(nullable("int"))), nullable(array(nullable("long"))), [1, None], [1 << 40],
-        "array<bigint>", (("column-widened", "items[]"),),
-    ),
     "aliased": Case(
         nullable("int"), nullable("long"), 7, 1 << 40, "bigint",
         (("column-renamed", "aliased"), ("column-widened", "aliased")), new_name="alias",
@@ -191,7 +173,25 @@ REWRITTEN: Final[Mapping[str, Case]] = {
         [{"a": 1, "b": "o"}], [{"a": Decimal("0.5"), "b": "n"}], "array<struct<a:decimal(11,1),b:string>>",
         (("column-widened", "field_decimal[].a"),),
     ),
+    "field_wider": Case(
+        nullable(record("L4", a="int")), nullable(record("L4", a="long")), {"a": 1}, {"a": 1 << 40},
+        "struct<a:bigint>", (("column-widened", "field_wider.a"),),
+    ),
+    "in_array": Case(
+        nullable(array(record("L5", a="int"))), nullable(array(record("L5", a="long", b="string"))),
+        [{"a": 1}], [{"a": 1 << 40, "b": "n"}], "array<struct<a:bigint,b:string>>",
+        (("column-widened", "in_array[].a"), ("field-added", "in_array[].b")), [{"a": 1, "b": None}],
+    ),
+    "in_map": Case(
+        nullable(mapping(record("L6", a="float"))), nullable(mapping(record("L6", a="double", b="int"))),
+        {"k": {"a": 0.1}}, {"k": {"a": 0.1, "b": 2}}, "map<string,struct<a:double,b:int>>",
+        (("column-widened", "in_map{}.a"), ("field-added", "in_map{}.b")), {"k": {"a": 0.1, "b": None}},
+    ),
+    "items": Case(
+        nullable(array(nullable("int"))), nullable(array(nullable("long"))), [1, None], [1 << 40],
+        "array<bigint>", (("column-widened", "items[]"),),
+    ),
     "beside": Case(nullable("string"), None, "o", None, "string", (("column-dropped", "beside"),)),
     "same": Case(nullable(_MAP), nullable(_MAP), {"k": 1}, {"k": 2}, "map<string,int>", ()),
 }  # fmt: skip
-"""Changes that rewrite the table: Hudi does not widen integers to decimals."""
+"""Changes that rewrite the table: integers become decimals, or a value inside another one a wider type."""

@@ -1,9 +1,14 @@
 """A wider or longer row reaches the table, and the rows of before read back right."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from ingest.typemap.sparktype import in_place, parse_ddl
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -42,6 +47,56 @@ def test_widened_and_added_columns_read_back_right(lake: "Lake", kind: str) -> N
         ("z", "string", True),
         ("n", "array<int>", True),
     )
+
+
+WIDENED: Final = {
+    "flat": ("int", "bigint", "1"),
+    "text": ("float", "double", "1"),
+    "exact": ("decimal(5,2)", "decimal(9,2)", "1"),
+    "same": ("struct<a:int>", "struct<a:int>", "named_struct('a', 1)"),
+    "added": ("struct<a:int>", "struct<a:int,b:string>", "named_struct('a', 1)"),
+    "added_in": ("array<struct<a:int>>", "array<struct<b:string,a:int>>", "array(named_struct('a', 1))"),
+    "field": ("struct<a:int>", "struct<a:bigint>", "named_struct('a', 1)"),
+    "item": ("array<int>", "array<bigint>", "array(1)"),
+    "value": ("map<string,float>", "map<string,double>", "map('k', 1)"),
+    "exact_in": ("array<decimal(5,2)>", "array<decimal(9,2)>", "array(1)"),
+    "deep": ("array<map<string,struct<a:int>>>", "array<map<string,struct<a:bigint>>>",
+             "array(map('k', named_struct('a', 1)))"),
+}  # fmt: skip
+"""Columns: the type before and after, and a value."""
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_plain_spark_reads_the_older_files_of_columns_widened_in_place(
+    lake: "Lake", outer_spark: SparkSession, kind: str
+) -> None:
+    """And refuses the others, which a run rewrites; a session of ours reads them as well."""
+    table = lake.table("widened", type=kind, buckets=2)
+    for number, before in ((1, True), (2, False)):  # a bucket each
+        columns = (
+            f"cast({value if before or not name.startswith('added') else 'null'} as {was if before else wider})"
+            f" as {name}"
+            for name, (was, wider, value) in WIDENED.items()
+        )
+        row = f"select 'c' as _cdc_op, '{number}' as _cdc_position, {number} as id, {', '.join(columns)}"
+        rows = lake.spark.sql(row)
+        nullable = [F.when(F.col("id") > 0, F.col(name)).alias(name) for name in WIDENED]
+        lake.commit(table, rows.select("_cdc_op", "_cdc_position", "id", *nullable))
+
+    plain = outer_spark.newSession()
+    plain.conf.set("spark.sql.parquet.enableNestedColumnVectorizedReader", "true")  # Spark's default
+    readable = set()
+    for name in WIDENED:
+        try:
+            plain.read.format("hudi").load(lake.path(table)).select("id", name).collect()
+        except Py4JJavaError:
+            continue
+        readable.add(name)
+
+    assert readable == {
+        name for name, (was, wider, _) in WIDENED.items() if in_place(parse_ddl(was), parse_ddl(wider))
+    }
+    assert len(lake.frame(table).select(*WIDENED).collect()) == 2
 
 
 def test_a_dropped_column_stays_and_is_null_in_new_rows(lake: "Lake") -> None:

@@ -193,15 +193,14 @@ def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> N
     files.check_files()
     history = History(lake, table)
     happenings = [
-        *[history.commit] * 12,
-        *[history.commit_of_another_writer] * 3,
-        *[history.move] * 2,
+        *[history.commit] * 7,
+        *[history.commit_of_another_writer] * 2,
+        history.move,
         history.rewrite,
-        history.die_in_a_commit,
         history.die_in_a_commit,
     ]
     random.Random(17).shuffle(happenings)  # noqa: S311  the order is the test's data
-    happenings = [history.commit, *happenings[:9], history.roll_back, *happenings[9:], history.commit]
+    happenings = [history.commit, *happenings[:6], history.roll_back, *happenings[6:], history.commit]
     happenings += [history.save, history.commit, history.move, history.restore, history.commit]
     clear = []
     for happening in happenings:

@@ -53,18 +53,15 @@ def test_the_first_jvm_writes_an_archive_and_the_second_maps_it(tmp_path: Path) 
     (archive,) = (tmp_path / "class-data").iterdir()  # the JVM's stdout is ours: it has ended
     second = run_session(tmp_path)
     whole = archive.read_bytes()
-    archive.write_bytes(whole[:100_000])
-    cut_off = run_session(tmp_path)
     middle = len(whole) // 2
     archive.write_bytes(whole[:middle] + os.urandom(100_000) + whole[middle + 100_000 :])
     third = run_session(tmp_path)
 
-    assert (first[0], second[0], cut_off[0], third[0]) == ("3", "3", "3", "3")
+    assert (first[0], second[0], third[0]) == ("3", "3", "3")
     assert RECORD in first
     assert "dump" not in " ".join(first)
     assert f"{MAP}{archive}" in second
     assert f"{MAP}{archive}" in third
-    assert not any(MAP in option for option in cut_off)
     assert archive.suffix == ".jsa"
 
 
