@@ -72,14 +72,16 @@ def test_plain_spark_reads_the_older_files_of_columns_widened_in_place(
 ) -> None:
     """And refuses the others, which a run rewrites; a session of ours reads them as well."""
     table = lake.table("widened", type=kind, buckets=2)
-    for number, before in ((1, True), (2, False)):  # a bucket each
-        columns = (
-            f"cast({value if before or not name.startswith('added') else 'null'} as {was if before else wider})"
-            f" as {name}"
-            for name, (was, wider, value) in WIDENED.items()
+    before = {name: f"cast({value} as {was})" for name, (was, _, value) in WIDENED.items()}
+    after = {
+        name: f"cast({'null' if name.startswith('added') else value} as {wider})"
+        for name, (_, wider, value) in WIDENED.items()
+    }
+    for number, values in ((1, before), (2, after)):  # a bucket each
+        columns = ", ".join(f"{value} as {name}" for name, value in values.items())
+        rows = lake.spark.sql(
+            f"select 'c' as _cdc_op, '{number}' as _cdc_position, {number} as id, {columns}"
         )
-        row = f"select 'c' as _cdc_op, '{number}' as _cdc_position, {number} as id, {', '.join(columns)}"
-        rows = lake.spark.sql(row)
         nullable = [F.when(F.col("id") > 0, F.col(name)).alias(name) for name in WIDENED]
         lake.commit(table, rows.select("_cdc_op", "_cdc_position", "id", *nullable))
 
