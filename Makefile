@@ -48,6 +48,7 @@ jars/places/.stamp: PROFILE := places
 jars/kafka3/.stamp: PROFILE := kafka3
 jars/hdfs/.stamp: PROFILE := hdfs
 jars/mariadb/.stamp: PROFILE := mariadb
+jars/mongodb/.stamp: PROFILE := mongodb
 jars/%/.stamp: jars/pom.xml
 	@echo "jars/$*: copying the artifacts of jars/pom.xml ..."
 	@rm -rf jars/$*
@@ -81,7 +82,7 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 debezium: setup jars/live/.stamp ## unpack Debezium's engine, for docs/your-postgres.md and test-live
 
 lock: ## rewrite the lock files from pyproject.toml
-	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra mongodb --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
@@ -131,7 +132,7 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
 	$(BIN)/pytest -n 2 --dist loadfile
 
-test-live: setup jars/live/.stamp jars/mariadb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium; needs both servers
+test-live: setup jars/live/.stamp jars/mariadb/.stamp jars/mongodb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium, and MongoDB's protocol; needs both servers
 	$(BIN)/pytest -m live tests/live
 
 # hudi-rs, Daft, DuckDB and Polars, only for test-places: not among the dependencies of the package.

@@ -348,6 +348,7 @@ def test_a_source_has_a_name_of_the_users(tmp_path: Path, monkeypatch: pytest.Mo
         ('url = "postgres://db/shop"', "allowed: jdbc:postgresql:"),
         ('url = "jdbc:postgresql://db/shop?user=a&password=geheim"', "holds a password"),
         ('url = "jdbc:mysql://a:geheim@db/shop"', "holds a password"),
+        ('url = "mongodb://a:geheim@db/shop"', "holds a password"),
         ('url = "jdbc:mysql://db/shop"\nparallel = 0', "allowed: 1 or more"),
     ],
 )

@@ -15,8 +15,10 @@ DATABASES: Final = {
     "jdbc:mariadb:": "mysql",
     "jdbc:sqlserver:": "sqlserver",
     "jdbc:oracle:": "oracle",
+    "mongodb:": "mongodb",
+    "mongodb+srv:": "mongodb",
 }
-"""The dialect of a database, by the start of its JDBC URL."""
+"""The dialect of a database, by the start of its URL."""
 _PASSWORD: Final = re.compile(r"(?i)[?&;:](password|pwd)=|//[^/?;]*:[^/?;@]*@|oracle:thin:[^/@]+/[^@]+@")
 
 
@@ -35,7 +37,8 @@ class SourceSettings:
     url: str = attrs.field(
         validator=(not_empty, _check_url),
         metadata={
-            "help": "JDBC URL with the database, such as `jdbc:postgresql://db/shop`, without a password."
+            "help": "JDBC URL with the database, such as `jdbc:postgresql://db/shop`, or MongoDB's, such as "
+            "`mongodb://db-1,db-2/?replicaSet=rs0`, without a password."
         },
     )
     user: str = attrs.field(default="", metadata={"help": "User who may read the tables."})
@@ -44,7 +47,8 @@ class SourceSettings:
         default=None,
         metadata={
             "help": "Jar of the JDBC driver, or a folder of jars. `ingest` does not download it: "
-            "[Verify](../verify.md) names a version for each database. Empty: Spark's class path has it."
+            "[Verify](../verify.md) names a version for each database. Empty: Spark's class path has it, or "
+            "the source is MongoDB."
         },
     )
     prefix: str = attrs.field(

@@ -13,11 +13,11 @@ from ingest.typemap.sql import Sql, ident, sql
 from ingest.verify.chunks import Ranges, chunk_count, count_with_quantiles, in_list, key_ranges
 from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
-from ingest.verify.jdbc import Connection
 from ingest.verify.layout import Layout
 from ingest.verify.looks import Looks, Part, read_once, verdict_is
 from ingest.verify.progress import Progress, Sums
 from ingest.verify.result import Difference, TableVerification
+from ingest.verify.rows import SqlRows
 
 MOST_LOOKS: Final = 6
 """Looks at rows that keep changing; then they are reported as in flight."""
@@ -41,19 +41,20 @@ class Comparison:
 
     looks: Looks
     cut: Cut
-    connection: Connection
+    sql_rows: SqlRows | None
+    """Sums the checksums of chunks; None for a source without checksums."""
     options: Options
     note: Note
     progress: Progress
 
     @property
     def layout(self) -> Layout:
-        """The columns, and the queries over them."""
+        """The columns to compare."""
         return self.looks.layout
 
     def compare(self, answer: TableVerification) -> TableVerification:
         """Return the answer, completed."""
-        position = self.cut.position(self.connection)
+        position = self.cut.position()
         problem = self.cut.follow()
         self.looks.stored.refresh()
         position = self.progress.begin(position, self.cut.offsets())
@@ -65,9 +66,9 @@ class Comparison:
     def _compare(self, answer: TableVerification) -> TableVerification:
         if self.layout.mode == "counts":
             return self._compare_counts(answer)
-        if self.layout.mode == "full":
+        if self.layout.mode == "full" or self.sql_rows is None:
             return self._look(answer, Part())
-        answer, part = self._compare_chunks(answer)
+        answer, part = self._compare_chunks(answer, self.sql_rows)
         return answer if part is None else self._look(answer, part)
 
     # --- counts --------------------------------------------------------------------------------
@@ -80,9 +81,9 @@ class Comparison:
         """
         before: tuple[int, ...] = ()
         for looks in range(1, MOST_LOOKS + 1):
-            passed = Passed(None) if looks == 1 else self.cut.passed(self.connection)
+            passed = Passed(None) if looks == 1 else self.cut.passed()
             rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
-            state = (*self._count(with_versions=looks > 1), rows)
+            state = (*self.looks.source.count(with_versions=looks > 1), rows)
             count = state[0]
             note = passed.problem or passed.note or answer.note
             answer = attrs.evolve(answer, source_rows=count, table_rows=rows, looks=looks, note=note)
@@ -95,35 +96,33 @@ class Comparison:
             before = state
         return attrs.evolve(answer, in_flight=abs(count - rows))
 
-    def _count(self, *, with_versions: bool = False) -> tuple[int, ...]:
-        """Return the number of the source's rows, and the sum of their versions if requested."""
-        query = self.layout.count_query(with_versions=with_versions)
-        (numbers,) = self.connection.rows(query, 2 if with_versions else 1)
-        return tuple(int(number or 0) for number in numbers)
-
     # --- chunks --------------------------------------------------------------------------------
 
-    def _compare_chunks(self, answer: TableVerification) -> tuple[TableVerification, Part | None]:
+    def _compare_chunks(
+        self, answer: TableVerification, reader: SqlRows
+    ) -> tuple[TableVerification, Part | None]:
         """Compare the checksums of chunks; return the part that differs, if any does."""
         stored = self.looks.stored.live_rows()
         total, quantiles = (
             count_with_quantiles(stored, self.layout) if self.layout.has_ranges else (stored.count(), ())
         )
-        chunks = chunk_count(total, self.looks.source.settings.chunk_rows)
+        chunks = chunk_count(total, reader.source.settings.chunk_rows)
         self.note(f"comparing {total:,} rows in {chunks} chunks")
         if self.layout.has_ranges:
             ranges = self.progress.ranges() or key_ranges(quantiles, chunks)
-            source, lake = self._sum_ranges(stored, ranges, total)
+            source, lake = self._sum_ranges(reader, stored, ranges, total)
             part = _range_part(self.layout, ranges, _unequal(source, lake))
         else:
-            source, lake = self._sum_buckets(stored, chunks)
+            source, lake = self._sum_buckets(reader, stored, chunks)
             part = _bucket_part(self.layout, chunks, _unequal(source, lake))
         rows = (sum(count for count, _ in sums.values()) for sums in (source, lake))
         return attrs.evolve(answer, source_rows=next(rows), table_rows=next(rows)), part
 
-    def _sum_ranges(self, stored: DataFrame, ranges: Ranges, total: int) -> tuple[Sums, Sums]:
-        parallel = min(self.looks.source.settings.parallel, ranges.count)
-        walk = _Walk(self, ranges, total, self.progress.sums(ranges))
+    def _sum_ranges(
+        self, reader: SqlRows, stored: DataFrame, ranges: Ranges, total: int
+    ) -> tuple[Sums, Sums]:
+        parallel = min(reader.source.settings.parallel, ranges.count)
+        walk = _Walk(self, reader, ranges, total, self.progress.sums(ranges))
         column = ident(self.layout.keys[0].name)
         with ThreadPoolExecutor(parallel) as pool:
             stripes = [pool.submit(walk.sum_stripe, start, parallel) for start in range(parallel)]
@@ -131,9 +130,9 @@ class Comparison:
             source = {chunk: sums for stripe in stripes for chunk, sums in stripe.result().items()}
         return source, lake
 
-    def _sum_buckets(self, stored: DataFrame, chunks: int) -> tuple[Sums, Sums]:
+    def _sum_buckets(self, reader: SqlRows, stored: DataFrame, chunks: int) -> tuple[Sums, Sums]:
         with ThreadPoolExecutor(1) as pool:
-            rows = pool.submit(self.connection.rows, self.layout.bucket_query(chunks), 3)
+            rows = pool.submit(reader.connection.rows, reader.queries.bucket_query(chunks), 3)
             lake = self.layout.lake_chunks(stored, self.layout.lake_bucket(chunks))
             source = {int(b or 0): (int(count or 0), int(total or 0)) for b, count, total in rows.result()}
         return source, lake
@@ -142,9 +141,9 @@ class Comparison:
 
     def _look(self, answer: TableVerification, part: Part) -> TableVerification:
         """Look at the rows of a part until each that differs is confirmed, or changed at every look."""
-        if self.layout.mode == "full":
+        if self.layout.mode == "full" or self.sql_rows is None:
             rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
-            answer = attrs.evolve(answer, source_rows=self._count()[0], table_rows=rows)
+            answer = attrs.evolve(answer, source_rows=self.looks.source.count()[0], table_rows=rows)
         with self.looks.source.errors():
             pending, count = read_once(self.looks.differing(part))
             if not count or self.cut.following == "as-is":
@@ -152,7 +151,7 @@ class Comparison:
             confirmed: list[DataFrame] = []
             for looks in range(2, MOST_LOOKS + 1):
                 self.note(f"looking again at {count:,} rows that differ")
-                passed = self.cut.passed(self.connection)
+                passed = self.cut.passed()
                 answer = attrs.evolve(answer, looks=looks, position=passed.position, note=passed.note)
                 if passed.problem:
                     answer = attrs.evolve(answer, note=passed.problem)
@@ -200,6 +199,7 @@ class _Walk:
     """Walks the ranges of a source, several stripes at a time."""
 
     comparison: Comparison
+    reader: SqlRows
     ranges: Ranges
     total: int
     finished: Sums
@@ -209,15 +209,15 @@ class _Walk:
 
     def sum_stripe(self, start: int, step: int) -> Sums:
         """Sum every `step`th range, over a connection of its own."""
-        source, layout = self.comparison.looks.source, self.comparison.layout
+        source, queries = self.reader.source, self.reader.queries
         sums: Sums = {}
         with source.connect() as connection:
             for chunk in range(start, self.ranges.count, step):
                 if chunk in self.finished:
                     sums[chunk] = self.finished[chunk]
                     continue
-                condition = self.ranges.condition(chunk, layout.source_range_column())
-                ((count, total),) = connection.rows(layout.chunk_query(condition), 2)
+                condition = self.ranges.condition(chunk, queries.range_column())
+                ((count, total),) = connection.rows(queries.chunk_query(condition), 2)
                 sums[chunk] = (int(count or 0), int(total or 0))
                 self.comparison.progress.add(chunk, sums[chunk])
                 self._report(sums[chunk][0])

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import attrs
 
@@ -11,13 +11,47 @@ from ingest.hudi.table import HudiTable
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.report import TableOutcome
-from ingest.settings import KafkaSettings
+from ingest.settings import KafkaSettings, SourceSettings
 from ingest.tables import TableConfig
-from ingest.verify.jdbc import Connection
 
 _POLL_S: Final = 0.5
 Following = Literal["run", "wait", "as-is"]
 """How the table follows: brought by runs of ours, by those of others, or not at all."""
+
+
+class LogReader(Protocol):
+    """An open connection to a source, as far as its log goes."""
+
+    @property
+    def name(self) -> str:
+        """The name of the source in the settings."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The name of the database."""
+        ...
+
+    @property
+    def settings(self) -> SourceSettings:
+        """The settings of the source."""
+        ...
+
+    def is_replica(self) -> bool:
+        """Return whether the server is a replica."""
+        ...
+
+    def position(self) -> str | None:
+        """Return the end of the log, where the database shows it."""
+        ...
+
+    def shows_deliveries(self) -> bool:
+        """Return whether the database shows how far its connector is."""
+        ...
+
+    def delivery(self, position: str) -> str | None:
+        """Return `delivered`, `received` (and not confirmed), `pending`, or None without one slot."""
+        ...
 
 
 @attrs.frozen
@@ -35,6 +69,7 @@ class Cut:
 
     table: TableConfig
     stored: HudiTable
+    reader: LogReader
     kafka: KafkaSettings
     following: Following
     bring: Callable[[], TableOutcome]
@@ -42,24 +77,22 @@ class Cut:
     lake_wait_s: float
     """Seconds to wait for another's run."""
 
-    def check_primary(self, connection: Connection) -> str:
+    def check_primary(self) -> str:
         """Refuse a replica, whose rows may be older than the table's; return a note for a table as it is.
 
         Raises `SourceRefusedError`.
         """
-        query = connection.source.database.replica
-        if query is None or connection.value(query) != "true":
+        if not self.reader.is_replica():
             return ""
         problem = f"is a replica, which may lag behind table {self.table.name}"
         if self.following == "as-is":
-            return f"source {connection.source.name} {problem}"
+            return f"source {self.reader.name} {problem}"
         todo = "Name the primary in its url, or compare as it is: --as-is"
-        raise SourceRefusedError(connection.source.name, problem, todo)
+        raise SourceRefusedError(self.reader.name, problem, todo)
 
-    def position(self, connection: Connection) -> str | None:
+    def position(self) -> str | None:
         """Return the end of the source's log."""
-        query = connection.source.database.position
-        return None if query is None or self.following == "as-is" else connection.value(query)
+        return None if self.following == "as-is" else self.reader.position()
 
     def follow(self) -> str:
         """Bring the table to the ends that its topic has now; return why it did not get there."""
@@ -78,33 +111,29 @@ class Cut:
             time.sleep(_POLL_S)
         return ""
 
-    def passed(self, connection: Connection) -> Passed:
+    def passed(self) -> Passed:
         """Take a position, wait for the connector to deliver it, and bring the table behind it."""
-        position = self.position(connection)
-        problem, note = self._await(connection, position)
+        position = self.position()
+        problem, note = self._await(position)
         if problem:
             return Passed(position, problem)
         return Passed(position, self.follow(), note)
 
-    def _await(self, connection: Connection, position: str | None) -> tuple[str, str]:
+    def _await(self, position: str | None) -> tuple[str, str]:
         """Wait for a delivery; return the problem, and the note on one that was only granted time."""
-        source, wait_s = connection.source.settings, connection.source.settings.wait_s
+        wait_s = self.reader.settings.wait_s
         if self.following == "as-is":
             return "", ""
-        query, database = connection.source.database.delivered, connection.source.database
-        if query is None or position is None:
+        if position is None or not self.reader.shows_deliveries():
             time.sleep(wait_s)
-            return (
-                "",
-                f"judged {wait_s:g} s after the changes: {database.title} does not show what is delivered",
-            )
-        filled = query.of(position=database.literal(position), slot=database.literal(source.slot))
-        limit, state = time.monotonic() + wait_s, connection.value(filled)
+            title = self.reader.title
+            return "", f"judged {wait_s:g} s after the changes: {title} does not show what is delivered"
+        limit, state = time.monotonic() + wait_s, self.reader.delivery(position)
         while state != "delivered" and time.monotonic() < limit:
             time.sleep(_POLL_S)
-            state = connection.value(filled)
+            state = self.reader.delivery(position)
         if state is None:
-            name = connection.source.name
+            name = self.reader.name
             return f"the database lacks a replication slot, or has several: set sources.{name}.slot", ""
         if state == "pending":
             return f"the connector has not delivered position {position} within {wait_s:g} s", ""

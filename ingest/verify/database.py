@@ -9,16 +9,20 @@ import attrs
 from ingest.typemap.sql import Sql, join, sql
 from ingest.verify.forms import BYTES, TEXTS, Form
 
+MD5: Final = "ingest_row_md5_number"
+"""Spark's function of a row's values for the first 56 bits of its text's MD5 digest."""
 Quote = Literal['"', "`", "["]
-MD5_NUMBER: Final = sql("ingest_md5_number({c})")
 
 
 @attrs.frozen
 class Checksum:
-    """A checksum of a text, `{c}`, as a whole number of at most 64 bits, in a database and in Spark."""
+    """A checksum of a row as a whole number of at most 64 bits: `{c}` is the row's text in the database.
+
+    `spark` is the name of Spark's function of its values.
+    """
 
     source: Sql
-    spark: Sql
+    spark: str
 
 
 @attrs.frozen
@@ -66,10 +70,9 @@ class Database:
     position: Sql | None = None
     """The end of the log, as text."""
     delivered: Sql | None = None
-    """How far `{position}` is by the connector's `{slot}`, both literals.
+    """How far `{position}` is by the connector's `{slot}`, both literals; null without one slot of that name.
 
-    The answer is `delivered`, `received` (by the connector, and not confirmed) or `pending`; null where the
-    database has not one slot of that name.
+    The answer is `delivered`, `received` (by the connector, and not confirmed) or `pending`.
     """
     replica: Sql | None = None
     """Whether the server is a replica: `true` or `false`."""
@@ -115,7 +118,7 @@ class Database:
     @property
     def md5(self) -> Checksum:
         """The first 56 bits of a text's MD5 digest."""
-        return Checksum(self.number.of(h=self.digest), MD5_NUMBER)
+        return Checksum(self.number.of(h=self.digest), MD5)
 
     def _array(self, item: Form, column_type: str, value: Sql) -> Sql | None:
         inner = self.text(item, column_type.removesuffix("[]"), sql("e.x"))

@@ -15,13 +15,15 @@ from ingest.typemap.mapped import Mapped
 from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
 from ingest.typemap.sql import Sql, sql
 
-TEXTS: Final = frozenset({"text", "json"})
+TEXTS: Final = frozenset({"text", "json", "document", "document_key"})
 """Forms of free text: written with its length, so that two columns never read as one."""
 BYTES: Final = "binary"
 """The form whose text may be empty: marked, so that it never reads as null."""
 MAX_SCALE: Final = 30
 """Digits behind the point up to which Spark's own arithmetic writes a small decimal."""
 
+_NOT_RAW: Final = frozenset({"uuid", "bits", "point", "array", "document", "document_key"})
+"""Forms whose SQL a row's checksum needs; it writes the values of the other ones by itself."""
 _BITS64 = sql("ingest_double_bits({c})")
 _SMALL = sql("abs({c}) < 0.000001BD")  # Spark writes these with an exponent (BigDecimal.toString)
 
@@ -57,6 +59,8 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
         "zoned_clock": sql("{c}"),
         "duration_micros": sql("cast({c} as string)"),
         "point": sql("concat({x}, '/', {y})", x=_BITS64.of(c=sql("{c}.x")), y=_BITS64.of(c=sql("{c}.y"))),
+        "document": sql("ingest_document_text({c})"),
+        "document_key": sql("ingest_document_key({c})"),
         "array": sql("concat('[', array_join(transform({c}, x -> {item}), ','), ']')"),
     }
 )
@@ -151,8 +155,12 @@ class Form:
             text = template.of(c=value, scale=self.scale, power=10**self.scale)
         return sql("if({c} is null, null, {text})", c=value, text=text)
 
+    def in_row(self, value: Sql) -> Sql:
+        """Return a stored value as the functions of whole rows take it."""
+        return self.spark(value) if self.name in _NOT_RAW else value
+
     def part(self, value: Sql) -> Sql:
-        """Return a stored value as a part of its row: a length before free text; null for null."""
+        """Return a stored value as an element of an array: a length before free text; null for null."""
         text = self.spark(value)
         if self.name in TEXTS:
             return sql("concat(octet_length({text}), ':', {text})", text=text)

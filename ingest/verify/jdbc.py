@@ -160,6 +160,43 @@ class Connection:
     source: Source
     java: Any
 
+    @property
+    def name(self) -> str:
+        """The name of the source in the settings."""
+        return self.source.name
+
+    @property
+    def title(self) -> str:
+        """The name of the database."""
+        return self.source.database.title
+
+    @property
+    def settings(self) -> SourceSettings:
+        """The settings of the source."""
+        return self.source.settings
+
+    def is_replica(self) -> bool:
+        """Return whether the server is a replica."""
+        query = self.source.database.replica
+        return query is not None and self.value(query) == "true"
+
+    def position(self) -> str | None:
+        """Return the end of the log, where the database shows it."""
+        query = self.source.database.position
+        return None if query is None else self.value(query)
+
+    def shows_deliveries(self) -> bool:
+        """Return whether the database shows how far its connector is."""
+        return self.source.database.delivered is not None
+
+    def delivery(self, position: str) -> str | None:
+        """Return `delivered`, `received` (and not confirmed), `pending`, or None without one slot."""
+        query, database = self.source.database.delivered, self.source.database
+        if query is None:
+            return None
+        slot = database.literal(self.settings.slot)
+        return self.value(query.of(position=database.literal(position), slot=slot))
+
     def rows(self, query: Sql, columns: int) -> list[tuple[str | None, ...]]:
         """Return the rows of a small result, as text, and end the transaction."""
         with self.source.errors():
@@ -223,5 +260,7 @@ def sources_of(
 ) -> dict[str, Source]:
     """Return every source of the settings, by its name."""
     return {
-        name: Source(spark, name, source, databases[source.database]) for name, source in settings.items()
+        name: Source(spark, name, source, databases[source.database])
+        for name, source in settings.items()
+        if source.database in databases
     }

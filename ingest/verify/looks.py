@@ -1,20 +1,20 @@
 """Looks at rows on both sides: those that differ, and whether they still do when nothing changed."""
 
-from typing import Final
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
 
 import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.hudi.table import HudiTable
-from ingest.typemap.sql import Sql, sql
-from ingest.verify.chunks import in_list
-from ingest.verify.jdbc import Source
+from ingest.typemap.sql import Sql
+from ingest.verify.cut import LogReader
 from ingest.verify.layout import Layout
 
 MANY_KEYS: Final = 20_000
 """Values of the first key column that are looked up one by one; beyond them the whole source is read."""
-_PER_QUERY: Final = 500
+KEYS_PER_QUERY: Final = 500
 _NUMBERS: Final = ("d", "v")
 
 _CONFIRMED: Final = "confirmed"
@@ -30,12 +30,47 @@ class Part:
     buckets: int = 0
 
 
+class SourceRows(Protocol):
+    """The rows of a table in its source, with the columns of `Layout.lake_rows`."""
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Raise errors of ours for those of the driver."""
+        ...
+
+    def count(self, *, with_versions: bool = False) -> tuple[int, ...]:
+        """Return the number of rows, and the sum of their versions if requested, where rows have one."""
+        ...
+
+    def of_part(self, part: Part) -> DataFrame:
+        """Return the rows of a part, with their checksum."""
+        ...
+
+    def of_keys(self, rows: DataFrame, *, with_columns: bool = False) -> DataFrame:
+        """Return at least the rows that have one of the keys."""
+        ...
+
+
+@attrs.frozen
+class Opened:
+    """A source that is open: its log, and the rows of one table with the columns to compare."""
+
+    log: LogReader
+    layout: Layout
+    rows: SourceRows
+
+
+def leads_of(rows: DataFrame) -> list[str] | None:
+    """Return the values of the first key column; None for more than `MANY_KEYS`."""
+    leads = [row.k0 for row in rows.select("k0").distinct().limit(MANY_KEYS + 1).collect()]
+    return leads if len(leads) <= MANY_KEYS else None
+
+
 @attrs.frozen
 class Looks:
     """Reads rows of both sides by their keys."""
 
     layout: Layout
-    source: Source
+    source: SourceRows
     stored: HudiTable
 
     def differing(self, part: Part) -> DataFrame:
@@ -47,31 +82,18 @@ class Looks:
         """Look at rows again; add `verdict`: equal, confirmed (differs, unchanged on both sides) or null."""
         names = self.layout.key_names()
         lake = self._lake_rows_of(rows)
-        source = self._source_rows(self.part_of(rows))
+        source = _by_key(self.source.of_keys(rows), self.layout, "s")
         before = rows.select(*names, *(F.col(c).alias(f"{c}_before") for c in _STATE))
         pairs = before.join(source, names, "left").join(lake, names, "left")
         unchanged = " and ".join(f"{column} <=> {column}_before" for column in _STATE)
         verdict = f"case when {_SAME_OR_GONE} then '{_EQUAL}' when {unchanged} then '{_CONFIRMED}' end"
         return pairs.selectExpr(*names, *_STATE, f"{verdict} as verdict")
 
-    def part_of(self, rows: DataFrame) -> Part:
-        """Return the part of the source with the given keys."""
-        leads = [row.k0 for row in rows.select("k0").distinct().limit(MANY_KEYS + 1).collect()]
-        if len(leads) > MANY_KEYS:
-            return Part()
-        database = self.layout.database
-        values = [
-            sql("{n}", n=int(lead)) if self.layout.has_ranges else database.literal(lead) for lead in leads
-        ]
-        batches = [values[i : i + _PER_QUERY] for i in range(0, len(values), _PER_QUERY)]
-        return Part(tuple(in_list(sql("b"), batch) for batch in batches))
-
     def columns_of(self, rows: DataFrame) -> DataFrame:
         """Return every compared column of rows on both sides: `s_c0`, `t_c0` and so on."""
         names, count = self.layout.key_names(), len(self.layout.columns)
-        query = self.layout.rows_query(with_columns=True)
-        source = self._bounded(self.source.read(query, self.part_of(rows).predicates))
         columns = [f"c{index}" for index in range(count)]
+        source = self.source.of_keys(rows, with_columns=True)
         source = source.select(*names, *(F.col(c).alias(f"s_{c}") for c in columns))
         lake = self.layout.lake_rows(self._lake_with_leads(rows), with_columns=True)
         lake = lake.select(*names, *(F.col(c).alias(f"t_{c}") for c in columns))
@@ -80,11 +102,8 @@ class Looks:
     def _pairs(self, part: Part, stored: DataFrame) -> DataFrame:
         # The lake's snapshot is fixed here, before the source is read.
         lake = _by_key(self.layout.lake_rows(stored, part.lake), self.layout, "t")
-        return self._source_rows(part).join(lake, self.layout.key_names(), "full_outer")
-
-    def _source_rows(self, part: Part) -> DataFrame:
-        query = self.layout.rows_query(buckets=part.buckets)
-        return _by_key(self._bounded(self.source.read(query, part.predicates)), self.layout, "s")
+        source = _by_key(self.source.of_part(part), self.layout, "s")
+        return source.join(lake, self.layout.key_names(), "full_outer")
 
     def _lake_rows_of(self, rows: DataFrame) -> DataFrame:
         return _by_key(self.layout.lake_rows(self._lake_with_leads(rows)), self.layout, "t")
@@ -94,10 +113,6 @@ class Looks:
         leads = F.broadcast(rows.select(F.col("k0").alias("_lead")).distinct())
         stored = self.stored.live_rows()
         return stored.join(leads, F.expr(str(self.layout.keys[0].in_lake())) == F.col("_lead"), "left_semi")
-
-    def _bounded(self, rows: DataFrame) -> DataFrame:
-        """Read with no more queries at a time than the settings allow."""
-        return rows.coalesce(self.source.settings.parallel)
 
 
 _STATE: Final = ("s_d", "s_v", "s_n", "t_d", "t_v", "t_n")

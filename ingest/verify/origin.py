@@ -2,23 +2,29 @@
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, Final
 from urllib.parse import unquote
 
 import attrs
 import fastavro
+from pyspark.sql import SparkSession
 
 from ingest.compile.table import CompiledTable
+from ingest.decode.framing import has_framings, unframe
 from ingest.decode.wire import HEADER_BYTES
 from ingest.errors import SourceRefusedError, UsageError
 from ingest.kafka.breaks import Watermark
+from ingest.kafka.ranges import OffsetRange, TopicRanges
+from ingest.kafka.read import read
 from ingest.kafka.sample import sample
 from ingest.names import Partition
 from ingest.settings import KafkaSettings, SourceSettings
 
 _SAMPLES: Final = 20
+_UNNAMED: Final = frozenset({"mysql", "oracle", "mongodb"})
+"""Dialects whose URL names no database, or another one than the tables'."""
 
 
 @attrs.frozen
@@ -42,21 +48,42 @@ class Origin:
 
 
 def find_origin(
-    kafka: KafkaSettings, compiled: CompiledTable, marks: Mapping[Partition, Watermark]
+    spark: SparkSession, kafka: KafkaSettings, compiled: CompiledTable, marks: Mapping[Partition, Watermark]
 ) -> Origin:
     """Read the origin from the newest events of a topic.  Raises `UsageError` where they name none."""
     table = compiled.table
     spans = {partition: (max(mark.begin, mark.end - _SAMPLES), mark.end) for partition, mark in marks.items()}
-    records = sample(kafka, table.topic, spans, per_end=_SAMPLES)
-    for record in reversed(records):
-        for block in _source_blocks(compiled, record.value):
-            if block.get("table"):
-                text = {key: str(block.get(key) or "") for key in ("name", "db", "schema", "table")}
-                return Origin(table.dialect, text["name"], text["db"], text["schema"], text["table"])
+    if has_framings(table):
+        values = _unframed_values(spark, kafka, compiled, spans)
+    else:
+        values = [record.value for record in sample(kafka, table.topic, spans, per_end=_SAMPLES)]
+    for value in reversed(values):
+        for block in _source_blocks(compiled, value):
+            named = block.get("table") or block.get("collection")
+            if named:
+                text = {key: str(block.get(key) or "") for key in ("name", "db", "schema")}
+                return Origin(table.dialect, text["name"], text["db"], text["schema"], str(named))
     problem = f"table {table.name}: the newest events of topic {table.topic} do not name their source table"
     raise UsageError(
         problem, "Verify needs Debezium's whole envelope, and an event that is still in the topic"
     )
+
+
+def _unframed_values(
+    spark: SparkSession,
+    kafka: KafkaSettings,
+    compiled: CompiledTable,
+    spans: Mapping[Partition, tuple[int, int]],
+) -> Sequence[bytes | None]:
+    """Read values of any framing; return them in Confluent's first one."""
+    topic = compiled.table.topic
+    ranges = TopicRanges(
+        topic, tuple(OffsetRange(topic, part, start, end) for part, (start, end) in sorted(spans.items()))
+    )
+    if ranges.is_empty:
+        return ()
+    messages = read(spark, ranges, kafka, min_partitions=1, headers=True)
+    return [row.value for row in unframe(messages, compiled).select("value").collect()]
 
 
 def _source_blocks(compiled: CompiledTable, value: bytes | None) -> Iterator[Mapping[str, Any]]:
@@ -105,7 +132,7 @@ def _is_origin(origin: Origin, source: SourceSettings) -> bool:
     if source.database != origin.dialect or (source.prefix and source.prefix != origin.prefix):
         return False
     database = database_of(source.url)
-    return not database or origin.dialect in {"mysql", "oracle"} or database == origin.database
+    return not database or origin.dialect in _UNNAMED or database == origin.database
 
 
 def database_of(url: str) -> str:

@@ -28,7 +28,7 @@ POSTGRES = Database(
             # Its numbers are other ones on a big-endian machine, and might be in a future version.
             sql("select (hashtextextended('ingest äöü €🙂' collate \"C\", 0) = -8483683806923021822)::text"),
         ),
-        checksum=Checksum(sql('hashtextextended({c} collate "C", 0)'), sql("ingest_postgres_hash({c})")),
+        checksum=Checksum(sql('hashtextextended({c} collate "C", 0)'), "ingest_row_postgres_hash"),
     ),
     concat_skips_nulls=True,
     bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),

@@ -23,7 +23,9 @@ from ingest.verify.compare import Comparison
 from ingest.verify.jdbc import Source
 from ingest.verify.layout import CHANGE, Layout
 from ingest.verify.origin import Origin
+from ingest.verify.queries import Queries
 from ingest.verify.result import TableVerification
+from ingest.verify.rows import SqlRows
 
 Repair = Literal["print", "execute"]
 MOST_KEYS: Final = 20_000
@@ -40,7 +42,8 @@ class Repairs:
 
     run: Run
     table: TableConfig
-    source: Source
+    sql_rows: SqlRows | None
+    """The source's rows; None for a source without SQL."""
     origin: Origin
     layout: Layout
     repair: Repair | None
@@ -48,22 +51,26 @@ class Repairs:
 
     def check(self) -> None:
         """Refuse a repair without a destination.  Raises `UsageError`."""
-        if self.repair is not None:
-            statements(self.source, self.origin, self.table, [])
+        if self.repair is None:
+            return
+        if self.sql_rows is None:
+            problem = f"table {self.table.name}: --repair does not signal connectors of {self.origin.dialect}"
+            raise UsageError(problem, "Signal a snapshot by hand: see docs/snapshots.md")
+        statements(self.sql_rows.source, self.origin, self.table, [])
 
     def handle(self, rows: DataFrame, answer: TableVerification) -> TableVerification:
         """Make the statements, run them if requested, and delete extra rows if requested."""
-        if self.repair is not None:
+        if self.repair is not None and self.sql_rows is not None:
             wrong = rows.where("kind in ('missing', 'different')")
             leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS + 1).collect()]
-            filters = conditions(self.layout, leads[:MOST_KEYS])
+            filters = conditions(self.sql_rows.queries, leads[:MOST_KEYS])
             answer = attrs.evolve(
                 answer,
-                repair=statements(self.source, self.origin, self.table, filters),
+                repair=statements(self.sql_rows.source, self.origin, self.table, filters),
                 note=_MANY if len(leads) > MOST_KEYS else answer.note,
             )
-        if self.repair == "execute" and answer.repair:
-            with self.source.connect(writes=True) as connection:
+        if self.repair == "execute" and answer.repair and self.sql_rows is not None:
+            with self.sql_rows.source.connect(writes=True) as connection:
                 for text in answer.repair:
                     connection.execute(Sql((text.removesuffix(";"),)))
         if self.deletes and answer.counts.get("extra"):
@@ -103,13 +110,13 @@ def _wrong(result: TableVerification) -> int:
     return result.counts.get("missing", 0) + result.counts.get("different", 0)
 
 
-def conditions(layout: Layout, leads: Sequence[str]) -> list[str]:
+def conditions(queries: Queries, leads: Sequence[str]) -> list[str]:
     """Return conditions for exactly the rows whose first key column has one of the values."""
-    column = layout.source_range_column()
-    if layout.has_ranges:
+    column = queries.range_column()
+    if queries.layout.has_ranges:
         terms = [_range(column, low, high) for low, high in ranges_of(sorted(map(int, leads)))]
         return _batches(terms, " OR ")
-    values = [layout.database.literal(lead) for lead in sorted(leads)]
+    values = [queries.database.literal(lead) for lead in sorted(leads)]
     return [str(in_list(column, batch)) for batch in _split(values, MOST_CHARS - len(str(column)))]
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,8 +10,7 @@ import attrs
 
 from ingest.compile.row_model import Append
 from ingest.compile.table import CompiledTable
-from ingest.dialects import DIALECTS
-from ingest.errors import IngestError, SourceRefusedError, UnexpectedError, UsageError
+from ingest.errors import IngestError, UnexpectedError, UsageError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.storage import UnclearFilesError
 from ingest.kafka.breaks import Watermark
@@ -21,19 +21,23 @@ from ingest.run.context import Run
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import compile_written, fetch_written
 from ingest.tables import TableConfig
+from ingest.typemap.sparktype import SparkType
 from ingest.typemap.sql import sql
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
-from ingest.verify.database import Checksum
 from ingest.verify.databases import DATABASES
-from ingest.verify.jdbc import Connection, Source, sources_of
-from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode, SourceTable, make_layout
-from ingest.verify.looks import Looks
+from ingest.verify.documents import document_layout, open_documents
+from ingest.verify.jdbc import sources_of
+from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode
+from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
-from ingest.verify.origin import Origin, check_database, choose_source, find_origin
+from ingest.verify.origin import Origin, choose_source, find_origin
+from ingest.verify.pairs import make_layout
 from ingest.verify.progress import Progress, key_of
+from ingest.verify.queries import SourceTable
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
+from ingest.verify.rows import SqlRows, open_table
 
 _ROW_BYTES: Final = 50
 
@@ -55,6 +59,11 @@ class Request:
     delete_extra: bool = False
     resume: bool = False
     """Begin with the finished chunks of an interrupted comparison."""
+
+    def narrow(self, layout: Layout) -> Layout:
+        """Limit a comparison to the rows of the condition and the sample."""
+        parts = max(1, round(SAMPLE_PARTS * self.sample_percent / 100))
+        return attrs.evolve(layout, where=self.where, sample_parts=parts)
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -111,28 +120,27 @@ def _compare(
 ) -> TableVerification:
     marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
     compiled = _compile(run, table, marks)
-    origin = find_origin(run.settings.kafka, compiled, marks)
-    name = choose_source(origin, run.settings.sources, table.name)
-    source = sources_of(run.spark, run.settings.sources, DATABASES)[name]
+    origin = find_origin(run.spark, run.settings.kafka, compiled, marks)
     stored = run.lake.table(table)
-    with source.connect() as connection:
-        check_database(origin, name, _current(connection))
-        layout = _layout(compiled, stored.columns(), source, read_table(connection, origin), request)
-        layout = attrs.evolve(layout, checksum=_choose_checksum(connection))
-        cut = Cut(table, stored, run.settings.kafka, request.following, bring, request.lake_wait_s)
-        note = cut.check_primary(connection)
+    with _open(run, compiled, origin, stored.columns(), request) as source:
+        layout = source.layout
+        sql_rows = source.rows if isinstance(source.rows, SqlRows) else None
+        cut = Cut(
+            table, stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s
+        )
+        note = cut.check_primary()
         layout.lake_filter(stored.live_rows())  # raises an error of the condition before anything is read
-        repairs = Repairs(run, table, source, origin, layout, request.repair, request.delete_extra)
+        repairs = Repairs(run, table, sql_rows, origin, layout, request.repair, request.delete_extra)
         repairs.check()
         options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
-            Looks(layout, source, stored), cut, connection, options, lambda step: run.enter(table, step),
-            _progress(run, table, layout, source, request),
+            Looks(layout, source.rows, stored), cut, sql_rows, options, lambda step: run.enter(table, step),
+            _progress(run, table, sql_rows, request),
         )  # fmt: skip
         blank = attrs.evolve(
             answer,
             note=note,
-            source=f"{name}: {origin}",
+            source=f"{source.log.name}: {origin}",
             compared=tuple(column.name for column in layout.columns) if request.mode != "counts" else (),
             uncompared=layout.uncompared,
         )
@@ -140,11 +148,38 @@ def _compare(
         return repairs.follow_up(first, attrs.evolve(comparison, options=Options(request.first)), blank)
 
 
+def _open(
+    run: Run,
+    compiled: CompiledTable,
+    origin: Origin,
+    stored: Mapping[str, SparkType] | None,
+    request: Request,
+) -> AbstractContextManager[Opened]:
+    """Open the source of a table, with the columns to compare."""
+    sources, table = run.settings.sources, compiled.table.name
+    name = choose_source(origin, sources, table)
+    if stored is None:
+        raise UsageError(f"table {table} does not have a commit yet", "Run it once first")
+    if compiled.dialect.is_document:
+        layout = document_layout(compiled, stored, request.mode, request.columns)
+        narrowed = request.narrow(layout)
+        return open_documents(
+            run.spark, name, sources[name], compiled=compiled, origin=origin, layout=narrowed
+        )
+    source = sources_of(run.spark, sources, DATABASES)[name]
+
+    def make(source_table: SourceTable) -> Layout:
+        return request.narrow(
+            make_layout(
+                compiled, stored, source.database, source_table, mode=request.mode, only=request.columns
+            )
+        )
+
+    return open_table(source, origin, make)
+
+
 def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
-    if DIALECTS[table.dialect].is_document:
-        problem = f"table {table.name}: documents of {DIALECTS[table.dialect].title} cannot be verified yet"
-        raise UsageError(problem, "Compare counts by hand")
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     compiled = compile_written(table, *fetch_written(run.settings, run.registry, table, spans, spans))
     if compiled.model == Append():
@@ -153,53 +188,10 @@ def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark])
     return compiled
 
 
-def _progress(run: Run, table: TableConfig, layout: Layout, source: Source, request: Request) -> Progress:
-    """Return the progress of a comparison, known by its source and its query."""
-    query = str(layout.chunk_query(sql("0 = 0")))
-    key = key_of(run.settings.lake.table_path(table.name), source.settings.url, request.mode, query)
+def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: Request) -> Progress:
+    """Return the progress of a comparison, known by its source and its query; one without chunks has none."""
+    key = ""
+    if sql_rows is not None:
+        query, url = str(sql_rows.queries.chunk_query(sql("0 = 0"))), sql_rows.source.settings.url
+        key = key_of(run.settings.lake.table_path(table.name), url, request.mode, query)
     return Progress(progress_file(run.settings.state_dir, table.name), key, request.resume)
-
-
-def _layout(
-    compiled: CompiledTable,
-    stored: Mapping[str, object] | None,
-    source: Source,
-    source_table: SourceTable,
-    request: Request,
-) -> Layout:
-    name = compiled.table.name
-    if stored is None:
-        raise UsageError(f"table {name} does not have a commit yet", "Run it once first")
-    layout = make_layout(
-        compiled, stored, source.database, source_table, mode=request.mode, only=request.columns  # type: ignore[arg-type]
-    )  # fmt: skip
-    parts = max(1, round(SAMPLE_PARTS * request.sample_percent / 100))
-    return attrs.evolve(layout, where=request.where, sample_parts=parts)
-
-
-def read_table(connection: Connection, origin: Origin) -> SourceTable:
-    """Read the columns of a table of the source.  Raises `SourceRefusedError` for a table without any."""
-    database = connection.source.database
-    schema, table = origin.parts
-    query = database.columns.of(schema=database.literal(schema), table=database.literal(table))
-    columns = {str(name): str(column_type) for name, column_type in connection.rows(query, 2)}
-    if not columns:
-        problem = f"does not have the table {origin}, or does not let its user see it"
-        raise SourceRefusedError(
-            connection.source.name, problem, "Check the table, and the rights of the user"
-        )
-    return SourceTable(origin.parts, columns)
-
-
-def _choose_checksum(connection: Connection) -> Checksum:
-    """Return the cheapest checksum that the database and Spark compute alike."""
-    database = connection.source.database
-    native = database.native
-    if native is not None and all(connection.value(query) == "true" for query in native.conditions):
-        return native.checksum
-    return database.md5
-
-
-def _current(connection: Connection) -> str | None:
-    query = connection.source.database.current
-    return None if query is None else connection.value(query)

@@ -85,3 +85,23 @@ def test_a_topic_of_mixed_framings_becomes_its_rows(
         4: ("d", "4", None),
         5: ("e", None, "5"),
     }
+
+
+def test_the_source_of_a_table_is_found_in_any_framing(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """Verify reads the source block of messages whose schema is named by a header."""
+    deployment = Deployment(tmp_path, servers, outer_spark, prefix="frs")
+    (topic,) = make_topics(servers, {"frs.db.dbo.headed": FIRST}).values()
+    deployment.onboard([topic.name])
+    path = deployment.tables / "headed.toml"
+    path.write_text('framings = ["apicurio-headers"]\n' + path.read_text())
+    key, value = (own_ids(topic, f"{topic.name}-{side}", 1) for side in ("key", "value"))
+    headers = {"apicurio.key.contentId": key["contentId"], "apicurio.value.globalId": value["globalId"]}
+    topic.produce([bare(topic.record(change(1, name="a"), topic.last_id))], headers=headers)
+    settings = tmp_path / "ingest.toml"
+    source = '[sources.other]\nurl = "jdbc:sqlserver://127.0.0.1:1;databaseName=elsewhere"\n'
+    settings.write_text(settings.read_text() + source)
+    with deployment.session as session:
+        (answer,) = session.verify(["headed"]).tables
+    assert "its topic comes from db.dbo.headed (sqlserver, prefix frs)" in str(answer.error)

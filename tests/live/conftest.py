@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
-from tests.live import database, engine, engine_mariadb, mariadb
+from tests.live import database, engine, engine_mariadb, mariadb, mongodb
 from tests.live.verified import Live, serve_live
 
 
@@ -41,3 +41,10 @@ def mariadb_connector() -> None:
         folder = engine.JARS if module is engine else engine_mariadb.CONNECTOR
         if not (folder / ".stamp").exists():
             pytest.exit(module.MISSING, returncode=1)
+
+
+@pytest.fixture(scope="session")
+def mongodb_jars() -> None:
+    """End with one line when the server of MongoDB's protocol is missing."""
+    if not (mongodb.SERVER / ".stamp").exists():
+        pytest.exit(mongodb.MISSING, returncode=1)

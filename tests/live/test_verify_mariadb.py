@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from ingest.verify.forms import BYTES, TEXTS, Form
-from ingest.verify.layout import ComparedColumn, Layout, SourceTable
+from ingest.verify.layout import ComparedColumn, Layout
 from ingest.verify.mysql import MYSQL
+from ingest.verify.queries import Queries, SourceTable
 from tests.live.mariadb import MISSING, MariaDb, serve
 
 pytestmark = pytest.mark.live
@@ -66,12 +67,13 @@ def mariadb() -> Iterator[MariaDb]:
         yield server
 
 
-def layout(database: MariaDb, table: str, **forms: Form) -> Layout:
-    """Return a table by the columns that the database names itself."""
+def queries(database: MariaDb, table: str, **forms: Form) -> Queries:
+    """Return the queries of a table by the columns that the database names itself."""
     query = MYSQL.columns.of(schema=MYSQL.literal("inv"), table=MYSQL.literal(table))
     types = {str(name): str(column_type) for name, column_type in database.rows(str(query))}
     key, *columns = (ComparedColumn(name, name, types[name], forms[name]) for name in types)
-    return Layout(MYSQL, SourceTable(("inv", table), types), (key,), tuple(columns), {})
+    source = SourceTable(("inv", table), types)
+    return Queries(Layout((key,), tuple(columns), {}), MYSQL, source, MYSQL.md5.source)
 
 
 def with_setup(query: object) -> str:
@@ -82,7 +84,7 @@ def with_setup(query: object) -> str:
 def test_each_type_has_its_canonical_text(mariadb: MariaDb) -> None:
     """The text that Spark makes of the stored value."""
     forms = {f"c {n}": form for n, (_, _, form, _) in enumerate(COLUMNS)}
-    query = layout(mariadb, "t", id=Form("integer"), **forms).rows_query(with_columns=True)
+    query = queries(mariadb, "t", id=Form("integer"), **forms).rows_query(with_columns=True)
     ((_, _, key, *texts),) = mariadb.rows(with_setup(query))
     assert key == "7"
     assert texts == ["NULL" if text is None else text for *_, text in COLUMNS]
@@ -90,7 +92,7 @@ def test_each_type_has_its_canonical_text(mariadb: MariaDb) -> None:
 
 def test_the_checksum_of_a_row_is_that_of_its_text(mariadb: MariaDb) -> None:
     """The digest of UTF-8, its first 56 bits as a number, summed."""
-    whole = layout(
+    whole = queries(
         mariadb, "t", id=Form("integer"), **{f"c {n}": form for n, (_, _, form, _) in enumerate(COLUMNS)}
     )
     parts = ["7"]
@@ -103,7 +105,7 @@ def test_the_checksum_of_a_row_is_that_of_its_text(mariadb: MariaDb) -> None:
 
 def test_texts_fall_into_buckets(mariadb: MariaDb) -> None:
     """Whatever the collation says of their order."""
-    keyed = layout(mariadb, "k", id=Form("text"), v=Form("integer"))
+    keyed = queries(mariadb, "k", id=Form("text"), v=Form("integer"))
     buckets = {
         int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:7], 16) % 64 for text in ("a", "B")
     }

@@ -7,26 +7,29 @@ from ingest.typemap.sql import sql
 from ingest.verify.chunks import Ranges, chunk_count, key_ranges
 from ingest.verify.databases import DATABASES
 from ingest.verify.forms import Form
-from ingest.verify.layout import ComparedColumn, Layout, SourceTable
+from ingest.verify.layout import ComparedColumn, Layout
+from ingest.verify.queries import Queries, SourceTable
 from ingest.verify.repair import MOST_CHARS, conditions, ranges_of
 
 KEY_TYPES = {"postgres": "bigint", "mysql": "bigint(20)", "sqlserver": "bigint", "oracle": "NUMBER(18,0)"}
 TEXT_TYPES = {"postgres": "text", "mysql": "varchar(20)", "sqlserver": "varchar", "oracle": "VARCHAR2"}
 
 
-def layout(database: str, key_form: str = "integer") -> Layout:
-    """Return a table with a key and a text."""
+def queries(database: str, key_form: str = "integer") -> Queries:
+    """Return the queries of a table with a key and a text."""
     key_type = (KEY_TYPES if key_form == "integer" else TEXT_TYPES)[database]
     key = ComparedColumn("id", "id", key_type, Form(key_form))
     value = ComparedColumn("name", "Na me", TEXT_TYPES[database], Form("text"))
     table = SourceTable(("own", "t"), {"id": key_type, "Na me": TEXT_TYPES[database]})
-    return Layout(DATABASES[database], table, (key,), (value,), {})
+    dialect = DATABASES[database]
+    return Queries(Layout((key,), (value,), {}), dialect, table, dialect.md5.source)
 
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_each_database_has_whole_queries(database: str) -> None:
     """No hole is left open, and every name is quoted."""
-    whole = attrs.evolve(layout(database), where="x > 1", sample_parts=100)
+    narrow = attrs.evolve(queries(database).layout, where="x > 1", sample_parts=100)
+    whole = attrs.evolve(queries(database), layout=narrow)
     name = str(DATABASES[database].ident("Na me"))
     for query in (
         whole.chunk_query(sql("id >= 1")),
@@ -41,7 +44,7 @@ def test_each_database_has_whole_queries(database: str) -> None:
 
 def test_the_query_of_a_chunk_sums_the_checksums_of_whole_rows() -> None:
     """A text counts its octets, so that two columns never read as one."""
-    assert str(layout("postgres").chunk_query(sql('"id" < 5'))) == (
+    assert str(queries("postgres").chunk_query(sql('"id" < 5'))) == (
         "select count(*), sum(q.n) from (select ('x' || left(md5(convert_to("
         """concat("id"::text, ',', octet_length("Na me")::text || ':' || "Na me"), 'UTF8')), 14))"""
         "::bit(56)::bigint as n "
@@ -51,20 +54,20 @@ def test_the_query_of_a_chunk_sums_the_checksums_of_whole_rows() -> None:
 
 def test_a_number_is_cut_by_ranges_and_a_text_by_a_hash() -> None:
     """The order of texts depends on the source's collation."""
-    assert layout("postgres").has_ranges
-    assert not layout("postgres", "text").has_ranges
-    assert "md5(convert_to(" in str(layout("postgres", "text").source_bucket(16))
+    assert queries("postgres").layout.has_ranges
+    assert not queries("postgres", "text").layout.has_ranges
+    assert "md5(convert_to(" in str(queries("postgres", "text").bucket(16))
 
 
 def test_a_text_key_is_selected_by_its_octets() -> None:
     """Its collation may make two texts equal, which would be read once for each of them."""
-    assert '"id" collate "C" as b' in str(layout("postgres", "text").rows_query())
-    assert "collate" not in str(layout("postgres").rows_query())
+    assert '"id" collate "C" as b' in str(queries("postgres", "text").rows_query())
+    assert "collate" not in str(queries("postgres").rows_query())
 
 
 def test_counts_can_carry_the_versions_of_rows() -> None:
     """The sum changes with every row that is written."""
-    assert str(layout("postgres").count_query(with_versions=True)) == (
+    assert str(queries("postgres").count_query(with_versions=True)) == (
         'select count(*), sum(xmin::text::bigint) from "own"."t" where 1 = 1'
     )
 
@@ -98,11 +101,11 @@ def test_chunks_follow_the_rows_up_to_a_bound() -> None:
 def test_a_repair_covers_exactly_the_keys() -> None:
     """Whole numbers as ranges, texts as literals, each condition short enough for a signal."""
     assert ranges_of([1, 2, 3, 7, 9, 10]) == [(1, 3), (7, 7), (9, 10)]
-    assert conditions(layout("postgres"), ["10", "2", "1", "9"]) == [
+    assert conditions(queries("postgres"), ["10", "2", "1", "9"]) == [
         '"id" BETWEEN 1 AND 2 OR "id" BETWEEN 9 AND 10'
     ]
-    assert conditions(layout("postgres", "text"), ["it's", "a"]) == ["\"id\" in ('a', 'it''s')"]
-    filters = conditions(layout("postgres"), [str(n) for n in range(0, 1000, 2)])
+    assert conditions(queries("postgres", "text"), ["it's", "a"]) == ["\"id\" in ('a', 'it''s')"]
+    filters = conditions(queries("postgres"), [str(n) for n in range(0, 1000, 2)])
     assert len(filters) > 1
     assert max(map(len, filters)) <= MOST_CHARS + 20
     assert " OR ".join(filters).count('"id"') == 500

@@ -1,6 +1,9 @@
 package io.hudicdc.ingest;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -10,27 +13,35 @@ public final class Checksums {
     private static final int UNREAD_BITS = 8;
     private static final int BLOCK = 12;
     private static final int INITIAL = 0x9e3779b9 + 3923095;
+    private static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final ThreadLocal<MessageDigest> MD5 = ThreadLocal.withInitial(Checksums::md5);
 
     private Checksums() {}
 
     /** Return the first 56 bits of the MD5 digest of a text. */
     public static long md5Number(UTF8String text) {
-        byte[] digest = MD5.get().digest(text.getBytes());
-        return ByteBuffer.wrap(digest).getLong() >>> UNREAD_BITS;
+        byte[] octets = text.getBytes();
+        return md5Number(octets, octets.length);
+    }
+
+    /** Return the same of the first octets of an array. */
+    static long md5Number(byte[] octets, int length) {
+        MessageDigest md5 = MD5.get();
+        md5.update(octets, 0, length);
+        return ByteBuffer.wrap(md5.digest()).getLong() >>> UNREAD_BITS;
     }
 
     /**
-     * Return what PostgreSQL's {@code hashtextextended(text, 0)} returns on a little-endian machine for a text in
-     * UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code src/common/hashfn.c}, since 11.
+     * Return what PostgreSQL's {@code hashtextextended(text, 0)} returns on a little-endian machine for the first octets
+     * of an array, a text in UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code
+     * src/common/hashfn.c}, since 11.
      */
-    public static long postgresHash(UTF8String text) {
-        byte[] key = text.getBytes();
-        int a = INITIAL + key.length;
+    static long postgresHash(byte[] key, int length) {
+        int a = INITIAL + length;
         int b = a;
         int c = a;
         int at = 0;
-        for (; key.length - at >= BLOCK; at += BLOCK) {
+        for (; length - at >= BLOCK; at += BLOCK) {
             a += word(key, at);
             b += word(key, at + 4);
             c += word(key, at + 8);
@@ -53,9 +64,9 @@ public final class Checksums {
             c ^= Integer.rotateLeft(b, 4);
             b += a;
         }
-        a += rest(key, at);
-        b += rest(key, at + 4);
-        c += rest(key, at + 8) << 8; // its lowest octet is reserved for the length
+        a += rest(key, at, length);
+        b += rest(key, at + 4, length);
+        c += rest(key, at + 8, length) << 8; // its lowest octet is reserved for the length
         c ^= b;
         c -= Integer.rotateLeft(b, 14);
         a ^= c;
@@ -75,13 +86,13 @@ public final class Checksums {
 
     /** Return the four octets at an index, the lowest one first. */
     private static int word(byte[] key, int at) {
-        return key[at] & 0xff | (key[at + 1] & 0xff) << 8 | (key[at + 2] & 0xff) << 16 | key[at + 3] << 24;
+        return (int) WORDS.get(key, at);
     }
 
     /** Return up to four octets at an index, as many as there are. */
-    private static int rest(byte[] key, int at) {
+    private static int rest(byte[] key, int at, int length) {
         int value = 0;
-        for (int i = Math.min(at + 3, key.length - 1); i >= at; i--) {
+        for (int i = Math.min(at + 3, length - 1); i >= at; i--) {
             value = value << 8 | key[i] & 0xff;
         }
         return value;

@@ -3,6 +3,7 @@ package io.hudicdc.ingest;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataType;
@@ -33,11 +34,22 @@ public final class Expressions {
     private static void registerCanonicalForms(SparkSession session) {
         DataType text = DataTypes.StringType;
         register(session, "ingest_md5_number", Checksums.class, "md5Number", DataTypes.LongType, text);
-        register(session, "ingest_postgres_hash", Checksums.class, "postgresHash", DataTypes.LongType, text);
         register(session, "ingest_double_bits", CanonicalText.class, "doubleBits", text, DataTypes.DoubleType);
         register(session, "ingest_float_bits", CanonicalText.class, "floatBits", text, DataTypes.FloatType);
         register(session, "ingest_timestamp", CanonicalText.class, "timestamp", text, DataTypes.TimestampNTZType);
         register(session, "ingest_utc", CanonicalText.class, "timestamp", text, DataTypes.TimestampType);
+        register(session, "ingest_document_text", DocumentText.class, "comparable", text, text);
+        registerRow(session, "ingest_row_text", RowChecksum.Result.TEXT);
+        registerRow(session, "ingest_row_md5_number", RowChecksum.Result.MD5);
+        registerRow(session, "ingest_row_postgres_hash", RowChecksum.Result.POSTGRES);
+    }
+
+    private static void registerRow(SparkSession session, String name, RowChecksum.Result result) {
+        register(session, name, children -> {
+            List<Expression> arguments = JavaConverters.seqAsJavaList(children);
+            String letters = ((Literal) arguments.get(0)).value().toString();
+            return new RowChecksum(result, letters, List.copyOf(arguments.subList(1, arguments.size())));
+        });
     }
 
     /** Register a static method that may return null and is not called with null arguments. */
@@ -47,6 +59,10 @@ public final class Expressions {
                 .toList();
         Function1<Seq<Expression>, Expression> builder =
                 children -> new StaticInvoke(home, result, method, children, types, true, true, true);
+        register(session, name, builder);
+    }
+
+    private static void register(SparkSession session, String name, Function1<Seq<Expression>, Expression> builder) {
         session.sessionState().functionRegistry().createOrReplaceTempFunction(name, builder, "scala_udf");
     }
 }

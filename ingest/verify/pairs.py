@@ -1,0 +1,102 @@
+"""The columns of the lake, each with its column in the source and its form, or the reason why it has none."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ingest.compile.table import CompiledTable
+from ingest.config.rules import suggest
+from ingest.errors import SourceRefusedError, UsageError
+from ingest.typemap.sparktype import SparkType
+from ingest.typemap.sql import sql
+from ingest.verify.database import Database
+from ingest.verify.forms import form_of
+from ingest.verify.layout import ComparedColumn, Layout, Mode
+from ingest.verify.queries import SourceTable
+
+_RESERVED: Final = "_cdc_"
+
+
+def make_layout(
+    compiled: CompiledTable,
+    stored: Mapping[str, SparkType],
+    database: Database,
+    source: SourceTable,
+    *,
+    mode: Mode = "checksums",
+    only: Sequence[str] = (),
+) -> Layout:
+    """Pair the lake's columns with the source's, each with its form; `only` names the columns to compare."""
+    check_only(only, stored)
+    key_names = [name for name, _ in compiled.key_columns]
+    pairs: dict[str, ComparedColumn | str] = {
+        name: _pair(compiled, name, spark_type, database, source)
+        for name, spark_type in stored.items()
+        if not name.startswith(_RESERVED)
+    }
+    keys = tuple(_key(pairs[name], name, compiled.table.name, database) for name in key_names)
+    columns = [
+        (name, pair) for name, pair in pairs.items() if name not in key_names and (not only or name in only)
+    ]
+    uncompared = {name: pair for name, pair in columns if isinstance(pair, str)}
+    if not only:
+        uncompared |= _only_in_source(compiled, source, pairs)
+    values = tuple(pair for _, pair in columns if isinstance(pair, ComparedColumn))
+    return Layout(keys, values, uncompared, mode)
+
+
+def check_only(only: Sequence[str], stored: Mapping[str, SparkType]) -> None:
+    """Refuse `--columns` that the table lacks.  Raises `UsageError`."""
+    unknown = [name for name in only if name not in stored]
+    if unknown:
+        problem = f"--columns: {unknown[0]} is not a column of the table"
+        raise UsageError(problem, suggest(unknown[0], list(stored)))
+
+
+def _only_in_source(
+    compiled: CompiledTable, source: SourceTable, pairs: Mapping[str, ComparedColumn | str]
+) -> dict[str, str]:
+    """Return the source's columns that the table lacks, with the reason."""
+    matched = {pair.source for pair in pairs.values() if isinstance(pair, ComparedColumn)}
+    excluded = {name for name, column in compiled.table.columns.items() if column.exclude}
+    return {
+        name: "is excluded by the table file" if name in excluded else "is not a column of the table"
+        for name in source.columns
+        if name not in matched and _event_name(name) not in pairs
+    }
+
+
+def _pair(
+    compiled: CompiledTable, name: str, stored: SparkType, database: Database, source: SourceTable
+) -> ComparedColumn | str:
+    """Return a column of the lake with its column in the source, or the reason why it has none."""
+    versions = [
+        v for v in (*compiled.key.column_versions, *compiled.value.column_versions) if v.column == name
+    ]
+    if not versions:
+        return "no schema of the topic has it"
+    newest = versions[-1]
+    names = [column for column in source.columns if column == newest.origin] or [
+        column for column in source.columns if _event_name(column) == newest.origin
+    ]
+    if len(names) != 1:
+        return "is not a column of the source" if not names else f"may be any of {', '.join(names)}"
+    source_type = source.columns[names[0]]
+    form = form_of(newest.mapped, stored)
+    if isinstance(form, str):
+        return form
+    if database.text(form, source_type, sql("c")) is None:
+        return f"{source_type} and {stored} have no common form"
+    return ComparedColumn(name, names[0], source_type, form)
+
+
+def _key(pair: ComparedColumn | str, name: str, table: str, database: Database) -> ComparedColumn:
+    if isinstance(pair, str):
+        problem = f"table {table}: key column {name} cannot be compared: {pair}"
+        raise SourceRefusedError(database.title, problem, "Rows without comparable keys cannot be verified")
+    return pair
+
+
+def _event_name(column: str) -> str:
+    """Return the name that events may have for a column (`field.name.adjustment.mode = avro`)."""
+    adjusted = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in column)
+    return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted

@@ -1,0 +1,109 @@
+"""The queries over a source's table, in its SQL: texts and checksums as the layout has them in the lake."""
+
+from collections.abc import Mapping
+
+import attrs
+
+from ingest.typemap.sql import Sql, join, sql
+from ingest.verify.database import Database, both
+from ingest.verify.layout import SAMPLE_PARTS, Layout
+
+
+@attrs.frozen
+class SourceTable:
+    """A table of a source: the parts of its name, and its columns with their types."""
+
+    parts: tuple[str, ...]
+    columns: Mapping[str, str]
+
+
+@attrs.frozen
+class Queries:
+    """The queries over one table of a database."""
+
+    layout: Layout
+    database: Database
+    table: SourceTable
+    checksum: Sql
+    """The checksum of a row's text, `{c}`."""
+
+    def table_name(self) -> Sql:
+        """Return the table's name in the source's SQL."""
+        return join(".", map(self.database.ident, self.table.parts))
+
+    def condition(self, *conditions: Sql | None) -> Sql:
+        """Return the condition of the rows to compare."""
+        sampled = None
+        if self.layout.sample_parts < SAMPLE_PARTS:
+            sampled = sql("{b} < {parts}", b=self.bucket(SAMPLE_PARTS), parts=self.layout.sample_parts)
+        return both(Sql((self.layout.where,)) if self.layout.where else None, sampled, *conditions)
+
+    def row(self) -> Sql:
+        """Return a row's text."""
+        database = self.database
+        parts = [
+            database.part(c.form, c.in_source(database)) for c in (*self.layout.keys, *self.layout.values())
+        ]
+        return database.concat(parts)
+
+    def bucket(self, buckets: int) -> Sql:
+        """Return the bucket of a row, by its first key column."""
+        digest = self.database.digest.of(c=self.layout.keys[0].in_source(self.database))
+        return self.database.bucket.of(h=digest, n=buckets)
+
+    def range_column(self) -> Sql:
+        """Return the first key column itself."""
+        return self.database.ident(self.layout.keys[0].source)
+
+    def count_query(self, *, with_versions: bool = False) -> Sql:
+        """Return the query that counts the source's rows, and sums their versions if requested."""
+        return sql(
+            "select count(*){versions} from {table} where {where}",
+            versions=sql(", sum({v})", v=self.database.version) if with_versions else sql(""),
+            table=self.table_name(), where=self.condition(),
+        )  # fmt: skip
+
+    def chunk_query(self, *conditions: Sql) -> Sql:
+        """Return the query of one chunk: rows, and the sum of their checksums."""
+        number = self.checksum.of(c=self.row())
+        return sql(
+            "select count(*), sum(q.n) from (select {number} as n from {table} where {where}) q",
+            number=number, table=self.table_name(), where=self.condition(*conditions),
+        )  # fmt: skip
+
+    def bucket_query(self, buckets: int) -> Sql:
+        """Return the query of all chunks by hash: bucket, rows, and the sum of their checksums."""
+        number = self.checksum.of(c=self.row())
+        return sql(
+            "select q.b, count(*), sum(q.n) from (select {bucket} as b, {number} as n from {table} "
+            "where {where}) q group by q.b",
+            bucket=self.bucket(buckets),
+            number=number,
+            table=self.table_name(),
+            where=self.condition(),
+        )
+
+    def rows_query(self, *, with_columns: bool = False, buckets: int = 0) -> Sql:
+        """Return the query of rows: their keys, and their digest or every column.
+
+        `b` is the first key column for predicates, `h` the bucket, `v` the row's version.
+        """
+        row, database, layout = self.row(), self.database, self.layout
+        lead = (
+            self.range_column()
+            if layout.has_ranges
+            else database.exact.of(c=layout.keys[0].in_source(database))
+        )
+        columns = [lead.alias_plain("b"), database.version.alias_plain("v")]
+        columns += [key.in_source(database).alias_plain(f"k{i}") for i, key in enumerate(layout.keys)]
+        if buckets:
+            columns.append(self.bucket(buckets).alias_plain("h"))
+        if with_columns:
+            columns += [c.in_source(database).alias_plain(f"c{i}") for i, c in enumerate(layout.columns)]
+        else:
+            digest = row if layout.mode == "full" else self.checksum.of(c=row)
+            columns.append(digest.alias_plain("d"))
+        return sql(
+            "select {columns} from {table} where {where}",
+            columns=join(", ", columns), table=self.table_name(), where=self.condition(),
+        )  # fmt: skip

@@ -1,0 +1,153 @@
+package io.hudicdc.ingest;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The canonical text of one row after the other in one buffer: parts between commas, nothing for null. */
+public final class RowText {
+    private static final int MAX_LONG_DIGITS = 18;
+    private static final int MAX_NUMBER_CHARS = Long.toString(Long.MIN_VALUE).length();
+    private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+    private byte[] bytes = new byte[1024];
+    private int size;
+
+    /** Begin a row. */
+    public void begin() {
+        size = 0;
+    }
+
+    /** End a part that another one follows. */
+    public void next() {
+        reserve(1);
+        bytes[size++] = ',';
+    }
+
+    /** Append {@code true} or {@code false}. */
+    public void addBoolean(boolean value) {
+        addAscii(value ? "true" : "false");
+    }
+
+    /** Append the digits of a whole number. */
+    public void addNumber(long number) {
+        addUnscaled(number, 0);
+    }
+
+    /** Append a decimal without an exponent, with all digits of its scale. */
+    public void addDecimal(Decimal decimal) {
+        if (decimal.precision() <= MAX_LONG_DIGITS) {
+            addUnscaled(decimal.toUnscaledLong(), decimal.scale());
+        } else {
+            addAscii(decimal.toJavaBigDecimal().toPlainString());
+        }
+    }
+
+    /** Append what {@link CanonicalText#doubleBits} returns. */
+    public void addDouble(double number) {
+        addNumber(Double.doubleToLongBits(number + 0.0d));
+    }
+
+    /** Append what {@link CanonicalText#floatBits} returns. */
+    public void addFloat(float number) {
+        addNumber(Float.floatToIntBits(number + 0.0f));
+    }
+
+    /** Append {@code yyyy-MM-dd} for a day since 1970; the count itself outside of the years 1 to 9999. */
+    public void addDate(int day) {
+        reserve(CanonicalText.MICROS_END);
+        size = CanonicalText.putDate(bytes, size, day);
+    }
+
+    /** Append what {@link CanonicalText#timestamp} returns. */
+    public void addTimestamp(long micros) {
+        reserve(CanonicalText.MICROS_END);
+        size = CanonicalText.putTimestamp(bytes, size, micros);
+    }
+
+    /** Append a text that holds no comma. */
+    public void addText(UTF8String text) {
+        int length = text.numBytes();
+        reserve(length);
+        Platform.copyMemory(
+                text.getBaseObject(), text.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET + size, length);
+        size += length;
+    }
+
+    /** Append a text of any characters: its octets, a colon, itself. */
+    public void addFreeText(UTF8String text) {
+        addNumber(text.numBytes());
+        reserve(1);
+        bytes[size++] = ':';
+        addText(text);
+    }
+
+    /** Append an {@code x} and lower-case hexadecimal. */
+    public void addBinary(byte[] octets) {
+        reserve(1 + 2 * octets.length);
+        bytes[size++] = 'x';
+        for (byte octet : octets) {
+            bytes[size++] = HEX[octet >> 4 & 0xf];
+            bytes[size++] = HEX[octet & 0xf];
+        }
+    }
+
+    /** Return the row as text. */
+    public UTF8String text() {
+        return UTF8String.fromBytes(Arrays.copyOf(bytes, size));
+    }
+
+    /** Return the row's {@link Checksums#md5Number}. */
+    public long md5Number() {
+        return Checksums.md5Number(bytes, size);
+    }
+
+    /** Return the row's {@link Checksums#postgresHash}. */
+    public long postgresHash() {
+        return Checksums.postgresHash(bytes, size);
+    }
+
+    /** Append a number with its last digits behind the point. */
+    private void addUnscaled(long unscaled, int scale) {
+        reserve(MAX_NUMBER_CHARS + 2 + scale);
+        if (unscaled < 0) {
+            bytes[size++] = '-';
+        }
+        long rest = unscaled < 0 ? unscaled : -unscaled; // the least number has no positive counterpart
+        int end = size + Math.max(digits(rest), scale + 1) + (scale > 0 ? 1 : 0);
+        for (int at = end - 1; at >= size; at--) {
+            if (scale > 0 && at == end - 1 - scale) {
+                bytes[at] = '.';
+            } else {
+                bytes[at] = (byte) ('0' - rest % 10);
+                rest /= 10;
+            }
+        }
+        size = end;
+    }
+
+    private static int digits(long negative) {
+        int digits = 1;
+        for (long bound = -10; negative <= bound; bound *= 10) {
+            if (++digits == MAX_NUMBER_CHARS - 1) {
+                break; // ten times more has no room in a long
+            }
+        }
+        return digits;
+    }
+
+    private void addAscii(String text) {
+        byte[] ascii = text.getBytes(StandardCharsets.ISO_8859_1);
+        reserve(ascii.length);
+        System.arraycopy(ascii, 0, bytes, size, ascii.length);
+        size += ascii.length;
+    }
+
+    private void reserve(int more) {
+        if (bytes.length - size < more) {
+            bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, Math.addExact(size, more)));
+        }
+    }
+}
