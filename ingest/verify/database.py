@@ -47,6 +47,8 @@ class Database:
     """The driver's class, by the start of the URL."""
     quotes: tuple[str, str]
     forms: Mapping[str, tuple[tuple[str, Sql], ...]]
+    outputs: Mapping[str, tuple[tuple[str, Sql], ...]] = {}
+    """The SQL of forms whose values `concat` puts out as their text."""
     joined: Sql
     """Two texts, `{a}` and `{b}`, one after the other."""
     octets: Sql
@@ -95,10 +97,11 @@ class Database:
         """Return the text of a value; None where the database has none for a column of that type."""
         if form.item is not None:
             return self._array(form.item, column_type, value)
-        for pattern, template in self.forms.get(form.name.removeprefix("small_"), ()):
-            if re.fullmatch(pattern.replace("SCALE", str(form.scale)), column_type):
-                return template.of(c=value, scale=form.scale)
-        return None
+        return self._chosen(self.forms, form, column_type, value)
+
+    def output(self, form: Form, column_type: str, value: Sql) -> Sql | None:
+        """Return what `concat` of a row takes for a value: its text, or a value of that output."""
+        return self._chosen(self.outputs, form, column_type, value) or self.text(form, column_type, value)
 
     def part(self, form: Form, text: Sql) -> Sql:
         """Return a text as a part of its row: a length before free text; null for null."""
@@ -119,6 +122,15 @@ class Database:
     def md5(self) -> Checksum:
         """The first 56 bits of a text's MD5 digest."""
         return Checksum(self.number.of(h=self.digest), MD5)
+
+    @staticmethod
+    def _chosen(
+        forms: Mapping[str, tuple[tuple[str, Sql], ...]], form: Form, column_type: str, value: Sql
+    ) -> Sql | None:
+        for pattern, template in forms.get(form.name.removeprefix("small_"), ()):
+            if re.fullmatch(pattern.replace("SCALE", str(form.scale)), column_type):
+                return template.of(c=value, scale=form.scale)
+        return None
 
     def _array(self, item: Form, column_type: str, value: Sql) -> Sql | None:
         inner = self.text(item, column_type.removesuffix("[]"), sql("e.x"))

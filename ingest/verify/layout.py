@@ -43,6 +43,13 @@ class ComparedColumn:
             raise ValueError(self.name)
         return text
 
+    def in_source_row(self, database: Database) -> Sql:
+        """Return it as a part of its row in the source."""
+        output = database.output(self.form, self.source_type, database.ident(self.source))
+        if output is None:
+            raise ValueError(self.name)
+        return database.part(self.form, output)
+
 
 @attrs.frozen
 class Layout:

@@ -1,12 +1,43 @@
 """PostgreSQL, 10 and later."""
 
-from ingest.typemap.sql import sql
+from collections.abc import Mapping
+from typing import Final
+
+from ingest.typemap.sql import Sql, sql
 from ingest.verify.database import Checksum, Database, NativeChecksum
 
-_BITS64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint::text")  # -0.0 becomes 0.0
+_NUMBER64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint")  # -0.0 becomes 0.0
+_BITS64 = sql("{n}::text", n=_NUMBER64)
 # The type's own output: a cast to text trims char(n), and writes the mask of an inet without one.
 _OUTPUT = sql("case when {c} is not null then concat({c}) end")
 _IN_YEARS = "case when {c} between '0001-01-01' and '9999-12-31 23:59:59.999999' then {text} end"
+
+# Values whose text is what PostgreSQL puts out: `concat` takes them as they are, at two thirds of the time.
+_VALUES: Final[Mapping[str, tuple[tuple[str, Sql], ...]]] = {
+    "integer": (("smallint|integer|bigint|oid", sql("{c}")),),
+    "double": (
+        ("double precision", _NUMBER64),
+        ("real", _NUMBER64.of(c=sql("{c}::text::double precision"))),
+    ),
+    "decimal": (
+        (r"numeric\(\d+,SCALE\)", sql("nullif({c}, 'NaN')")),
+        (
+            r"numeric.*",
+            sql("case when scale({c}) > {scale} then {c} else round(nullif({c}, 'NaN'), {scale}) end"),
+        ),
+        ("smallint|integer|bigint|money", sql("round({c}::numeric, {scale})")),
+    ),
+    "uuid": (("uuid", sql("{c}")),),
+    "date": (("date", sql(_IN_YEARS, text=sql("{c}"))),),
+    "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}"))),),
+    "timestamp3": (
+        (
+            r"timestamp(\(\d\))? without time zone",
+            sql(_IN_YEARS, text=sql("date_trunc('milliseconds', {c})")),
+        ),
+    ),
+    "instant": ((r"timestamp(\(\d\))? with time zone", sql(_IN_YEARS, text=sql("{c} at time zone 'UTC'"))),),
+}
 
 POSTGRES = Database(
     name="postgres",
@@ -64,28 +95,17 @@ POSTGRES = Database(
         "where n.nspname = {schema} and t.relname = {table} and t.relkind in ('r', 'p', 'f', 'v', 'm') "
         "and a.attnum > 0 and not a.attisdropped order by a.attnum"
     ),
+    outputs=_VALUES,
     forms={
+        **{
+            name: tuple((pattern, sql("({value})::text", value=value)) for pattern, value in rows)
+            for name, rows in _VALUES.items()
+        },
         "boolean": (
             ("boolean", sql("{c}::text")),
             (r"bit\(1\)", sql("case when {c} = B'1' then 'true' when {c} = B'0' then 'false' end")),
         ),
-        "integer": (("smallint|integer|bigint|oid", sql("{c}::text")),),
         "float": (("real", sql("('x' || encode(float4send({c} + 0::real), 'hex'))::bit(32)::int::text")),),
-        "double": (
-            ("double precision", _BITS64),
-            ("real", _BITS64.of(c=sql("{c}::text::double precision"))),
-        ),
-        "decimal": (
-            (r"numeric\(\d+,SCALE\)", sql("nullif({c}, 'NaN')::text")),
-            (
-                r"numeric.*",
-                sql(
-                    "case when scale({c}) > {scale} then {c}::text "
-                    "else round(nullif({c}, 'NaN'), {scale})::text end"
-                ),
-            ),
-            ("smallint|integer|bigint|money", sql("round({c}::numeric, {scale})::text")),
-        ),
         "number": (
             (
                 "numeric.*",
@@ -97,26 +117,11 @@ POSTGRES = Database(
             (r"(?!.*hstore|.*\[\]).*", _OUTPUT),
         ),
         "json": (("json|jsonb", sql("{c}::text")),),
-        "uuid": (("uuid", sql("{c}::text")),),
         "binary": (("bytea", sql("encode({c}, 'hex')")),),
         "bits": (
             (
                 r"bit( varying)?\(([1-9]|[1-5]\d|6[0-4])\)",
                 sql("lpad({c}::text, 64, '0')::bit(64)::bigint::text"),
-            ),
-        ),
-        "date": (("date", sql(_IN_YEARS, text=sql("{c}::text"))),),
-        "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}::text"))),),
-        "timestamp3": (
-            (
-                r"timestamp(\(\d\))? without time zone",
-                sql(_IN_YEARS, text=sql("date_trunc('milliseconds', {c})::text")),
-            ),
-        ),
-        "instant": (
-            (
-                r"timestamp(\(\d\))? with time zone",
-                sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
             ),
         ),
         "clock3": ((r"time(\(\d\))? without time zone", sql("to_char({c}, 'HH24:MI:SS.MS')")),),

@@ -40,11 +40,8 @@ class Queries:
 
     def row(self) -> Sql:
         """Return a row's text."""
-        database = self.database
-        parts = [
-            database.part(c.form, c.in_source(database)) for c in (*self.layout.keys, *self.layout.values())
-        ]
-        return database.concat(parts)
+        columns = (*self.layout.keys, *self.layout.values())
+        return self.database.concat([column.in_source_row(self.database) for column in columns])
 
     def bucket(self, buckets: int) -> Sql:
         """Return the bucket of a row, by its first key column."""

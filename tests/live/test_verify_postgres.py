@@ -1,0 +1,91 @@
+"""The SQL of `ingest verify` for PostgreSQL, run by a real server: each value has its canonical text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest.typemap.sql import sql
+from ingest.verify.forms import Form
+from ingest.verify.postgres import POSTGRES
+from tests.live.database import Database, serve
+
+pytestmark = pytest.mark.live
+
+CASES: tuple[tuple[str, Form, dict[str, str]], ...] = (
+    # type, form, canonical texts of values as Spark writes them
+    ("smallint", Form("integer"), {"'-32768'": "-32768", "7": "7"}),
+    ("bigint", Form("integer"), {"'-9223372036854775808'": "-9223372036854775808"}),
+    ("boolean", Form("boolean"), {"true": "true", "false": "false"}),
+    ("numeric(12,2)", Form("decimal", 2), {"-0.05": "-0.05", "1234.5": "1234.50", "'NaN'": ""}),
+    ("numeric", Form("decimal", 2), {"1.5": "1.50", "1.25": "1.25", "1.255": "1.255", "'NaN'": ""}),
+    ("numeric(38,10)", Form("small_decimal", 10), {"0.0000000001": "0.0000000001", "0": "0.0000000000"}),
+    ("integer", Form("decimal", 2), {"3": "3.00"}),
+    (
+        "double precision",
+        Form("double"),
+        {"0.1": "4591870180066957722", "'-0'": "0", "'inf'": "9218868437227405312"},
+    ),
+    ("real", Form("double"), {"0.1": "4591870180066957722"}),
+    ("real", Form("float"), {"1.5": "1069547520", "'-0'": "0"}),
+    (
+        "date",
+        Form("date"),
+        {"'2024-02-29'": "2024-02-29", "'0001-01-01'": "0001-01-01", "'0044-03-15 BC'": "", "'infinity'": ""},
+    ),
+    (
+        "timestamp without time zone",
+        Form("timestamp"),
+        {"'2024-02-29 12:34:56.78901'": "2024-02-29 12:34:56.78901", "'infinity'": ""},
+    ),
+    (
+        "timestamp(3) without time zone",
+        Form("timestamp3"),
+        {"'2024-02-29 12:34:56.700'": "2024-02-29 12:34:56.7"},
+    ),
+    (
+        "timestamp with time zone",
+        Form("instant"),
+        {"'2024-02-29 12:34:56+05'": "2024-02-29 07:34:56", "'-infinity'": ""},
+    ),
+    (
+        "uuid",
+        Form("uuid"),
+        {"'6F5A1A0E-2B2F-4BD5-8B1A-0123456789AB'": "6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab"},
+    ),
+    ("text", Form("text"), {"''": "0:", "'a,é '": "5:a,é "}),
+    ("character(5)", Form("text"), {"'ab'": "5:ab   "}),
+    ("bytea", Form("binary"), {"'\\x00ff'": "x00ff", "''": "x"}),
+    ("bit(8)", Form("bits"), {"B'101'::bit(8)": "160"}),
+    ("integer[]", Form("array", item=Form("integer")), {"'{1,null,-3}'": "[1,n,-3]"}),
+    ("interval", Form("duration_micros"), {"'1 day 2 seconds'": "86402000000"}),
+)
+"""`null` is added to each."""
+
+
+@pytest.fixture(scope="module")
+def database(binaries: Path) -> Iterator[Database]:
+    """Serve an empty database."""
+    with serve(binaries) as result:
+        yield result
+
+
+@pytest.mark.parametrize(
+    ("column_type", "form", "texts"),
+    [pytest.param(*case, id=f"{case[0]}-{case[1].name}") for case in CASES],
+)
+def test_a_value_in_its_row_is_its_text(
+    column_type: str, form: Form, texts: dict[str, str], database: Database
+) -> None:
+    """`concat` puts out what a cast to text does; null is no text."""
+    output = POSTGRES.output(form, column_type, sql("c"))
+    text = POSTGRES.text(form, column_type, sql("c"))
+    assert output is not None
+    assert text is not None
+    parts = [POSTGRES.part(form, value) for value in (output, text)]
+    row, by_text = (POSTGRES.concat([part, part]) for part in parts)
+    setup = "; ".join(map(str, POSTGRES.setup))
+    listed = ", ".join(f"({n}, {value}::{column_type})" for n, value in enumerate([*texts, "null"]))
+    rows = database.run(f"{setup}; select {row}, {by_text} from (values {listed}) as t(n, c) order by n")
+    expected = [f"{text},{text}" for text in [*texts.values(), ""]]
+    assert rows.splitlines() == [f"{text}|{text}" for text in expected]
