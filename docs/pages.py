@@ -240,7 +240,24 @@ def places_page() -> str:
             if test["section"] == section
         ]
         parts += [f"## {title}", _table(("claim", "how", "last run", "result"), rows)]
+        parts += [_requests()] if section == "s3_listing" else []
     return _page(parts)
+
+
+def _requests() -> str:
+    """Return the requests to S3 that the tests counted."""
+    kinds = ("LIST", "HEAD", "GET", "PUT", "POST", "DELETE")
+    rows = [
+        (
+            cell["layout"],
+            cell["work"],
+            {"true": "on", "false": "off"}[cell["metadata"]],
+            *(str(cell["requests"].get(kind, 0)) for kind in kinds),
+            str(sum(cell["requests"].values())),
+        )
+        for cell in measured("requests")["cells"]
+    ]
+    return _table(("table", "work", "metadata table", *kinds, "all"), rows)
 
 
 # --- pieces ------------------------------------------------------------------------------------
