@@ -82,7 +82,7 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 debezium: setup jars/live/.stamp ## unpack Debezium's engine, for docs/your-postgres.md and test-live
 
 lock: ## rewrite the lock files from pyproject.toml
-	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra mongodb --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra lineage --extra mongodb --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in

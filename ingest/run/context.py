@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ingest.hudi import lock as locks
     from ingest.hudi.lake import Lake
     from ingest.hudi.lock import LockHandle
+    from ingest.run.lineage import Lineage
 else:
     lakes, locks = LazyModule("ingest.hudi.lake"), LazyModule("ingest.hudi.lock")
 
@@ -68,6 +69,8 @@ class Run:
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
     steps: StepTimes = attrs.Factory(StepTimes)
+    lineage: "Lineage | None" = None
+    """The events for lineage tools, if the settings name a receiver."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
 

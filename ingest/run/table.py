@@ -70,6 +70,8 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             committed = commit_rows(run, batch, rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
             keep_up_inline(run, table)
+        if run.lineage is not None:
+            run.lineage.note_columns(table, batch.evolution, run.lake.table(table).columns() or {})
         return TableOutcome(
             table.name, table.topic, "committed", committed.instant, start.ranges, batch.counts,
             batch.evolution.changes, lost=lost, measures=measures,

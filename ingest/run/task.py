@@ -22,9 +22,11 @@ from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
     from ingest.run import fleet
+    from ingest.run import lineage as lineages
     from ingest.run import table as running
 else:
     fleet, running = LazyModule("ingest.run.fleet"), LazyModule("ingest.run.table")
+    lineages = LazyModule("ingest.run.lineage")
 
 T = TypeVar("T")
 
@@ -52,6 +54,8 @@ class RunTask:
 
     def work(self, run: Run, table: TableConfig) -> TableOutcome:
         """Run one table, then measure it."""
+        if run.lineage is not None:
+            run.lineage.start(table)
         try:
             return running.run_table(run, table, self.watermarks.of(table.topic))
         finally:
@@ -67,6 +71,8 @@ class RunTask:
         result = attrs.evolve(result, steps=run.steps.of_table(table.name))
         outcome = measured(table, result, ends, self.aftermaths.get(table.name))
         run.progress(table.name, outcome.outcome)
+        if run.lineage is not None:
+            run.lineage.finish(table, outcome)
         log_table(run.run_id, outcome)
         return outcome
 
@@ -133,6 +139,8 @@ def run_tables(
 ) -> RunReport:
     """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
     started = datetime.now(UTC)
+    if run.settings.lineage.is_on:
+        run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
     outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
     if run.settings.kafka.group:
         show_offsets(run, outcomes)

@@ -15,6 +15,7 @@ from ingest.settings.deployment import (
     Settings,
     SparkSettings,
 )
+from ingest.settings.lineage import LineageSettings
 from ingest.settings.new_file import write_settings
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url
 from ingest.settings.source import SourceSettings
@@ -24,6 +25,7 @@ __all__ = [
     "MASK",
     "KafkaSettings",
     "LakeSettings",
+    "LineageSettings",
     "RegistrySettings",
     "RunSettings",
     "Secret",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import attrs
 
 from ingest.config.rules import AtLeast, WrongValueError, not_empty
+from ingest.settings.lineage import LineageSettings
 from ingest.settings.secret import (
     Secret,
     mask_properties,
@@ -291,6 +292,7 @@ class Settings:
     spark: SparkSettings = attrs.Factory(SparkSettings)
     run: RunSettings = RunSettings()
     types: TypesSettings = TypesSettings()
+    lineage: LineageSettings = LineageSettings()
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     tables_dir: Path = Path("tables")
     source: str = "defaults"
@@ -303,14 +305,14 @@ class Settings:
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, longest first."""
         sections: tuple[_Section, ...] = (
-            *(self.registry, self.kafka, self.spark, self.run),
+            *(self.registry, self.kafka, self.spark, self.run, self.lineage),
             *self.sources.values(),
         )
         secrets = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
         return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 
-_Section = RegistrySettings | KafkaSettings | SparkSettings | RunSettings | SourceSettings
+_Section = RegistrySettings | KafkaSettings | SparkSettings | RunSettings | LineageSettings | SourceSettings
 
 
 def _secrets(section: _Section) -> Iterator[str]:

@@ -15,6 +15,7 @@ EXAMPLE = DOCS / "examples" / "test_customers.py"
 PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 
 REBUILD = DOCS / "examples" / "test_rebuild.py"
+LINEAGE = DOCS / "examples" / "test_lineage.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -35,7 +36,14 @@ test_the_rebuild_passes = pytest.mark.spark(
 )
 
 
-@pytest.mark.parametrize(("page", "example"), [("testing.md", EXAMPLE), ("rebuild.md", REBUILD)])
+test_the_lineage_passes = pytest.mark.spark(
+    pytest.mark.servers(load(LINEAGE).test_events_name_topic_table_and_columns)
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "example"), [("testing.md", EXAMPLE), ("rebuild.md", REBUILD), ("lineage.md", LINEAGE)]
+)
 def test_the_page_shows_the_example(page: str, example: Path) -> None:
     """Page and file have the same lines."""
     code = example.read_text(encoding="utf-8")
