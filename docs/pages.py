@@ -17,7 +17,7 @@ import attrs
 
 from ingest import errors
 from ingest.cli.app import app
-from ingest.config.rules import AtLeast, help_of, key_of
+from ingest.config.rules import AtLeast, file_fields, help_of, key_of
 from ingest.errors import IngestError
 from ingest.settings import Secret
 from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
@@ -86,7 +86,7 @@ def _settings_row(key: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
 def table_file_page() -> str:
     """Return the page of `tables/<table>.toml`."""
     head = ("key", "type", "default", "meaning")
-    fields = attrs.fields(attrs.resolve_types(TableConfig))
+    fields = file_fields(TableConfig).values()
     top = [_table_row("", field) for field in fields if not _is_section(field.type)]
     parts = ["# Table files", GENERATED, _head("table-file"), "## At the top", _table(head, top)]
     for field in fields:

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import attrs
+
 from ingest.errors import IngestError, JvmEndedError
 from ingest.lazy import LazyModule
 from ingest.registry import Registry, open_registry
@@ -87,11 +89,14 @@ class Deployment:
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the table files, all or those of the named tables; a name may be a glob."""
-        return read_all(self.settings.tables_dir, names)
+        return tuple(map(self._with_masks, read_all(self.settings.tables_dir, names)))
 
     def table(self, name: str) -> TableConfig:
         """Read the file of one table."""
-        return read_one(self.settings.tables_dir, name)
+        return self._with_masks(read_one(self.settings.tables_dir, name))
+
+    def _with_masks(self, table: TableConfig) -> TableConfig:
+        return attrs.evolve(table, masking=self.settings.masking.of_tables())
 
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None

@@ -18,7 +18,7 @@ from ingest.operations.health import parse_bound
 from ingest.registry import Registered, suggesting
 from ingest.run.schemas import label
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_all, read_valid
+from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_valid
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -128,7 +128,7 @@ class Session(Deployment):
         """Return the table of that name, if there is one."""
         if not self.settings.tables_dir.is_dir():
             return None
-        return next((table for table in read_all(self.settings.tables_dir) if table.name == name), None)
+        return next((table for table in self.tables() if table.name == name), None)
 
     def onboard(
         self,

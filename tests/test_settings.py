@@ -1,6 +1,7 @@
 """Settings: sources, precedence, refused values, and secrets."""
 
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -368,7 +369,7 @@ def test_every_setting_can_come_from_the_environment(key: str, monkeypatch: pyte
     default = field.default
     value = default if isinstance(default, (bool, int, float, str)) and default != "" else "http://x/1"
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = "bronze" if key == "lake.database" else text
+    text = {"lake.database": "bronze", "masking.salt": "a salt of the environment"}.get(key, text)
     if key in ("registry.certificate", "registry.key", "registry.key_password", "registry.basic_auth"):
         monkeypatch.setenv("INGEST_REGISTRY_CERTIFICATE", "c.pem")
         text = "a:b"
@@ -381,3 +382,29 @@ def test_every_setting_can_come_from_the_environment(key: str, monkeypatch: pyte
     assert loaded is not None
     if isinstance(value, bool):
         assert loaded is value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[masking]\nsalt = "short"', "masking.salt: found a text that is not shown; allowed: 16 characters"),
+        ("[masking]\nsalt = 12345678901234567890", "masking.salt"),
+        ('[masking.tags]\nPII = "hsh"', "masking.tags.PII: found 'hsh'; allowed: 'hash', 'redact'"),
+        ('[masking.tags]\nPII = "hash"', "masking.salt: is not set, but a tag has the mask 'hash'"),
+    ],
+)
+def test_wrong_masks_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    """The salt is never shown."""
+    with pytest.raises(SettingsError, match=re.escape(problem)) as caught:
+        load(_file(tmp_path / "d", text))
+    assert "12345678" not in str(caught.value)
+
+
+def test_the_salt_is_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a file or a variable, masked in the log and in every text of the settings."""
+    monkeypatch.setenv("INGEST_MASKING_SALT", "a salt of the environment")
+    settings = load(_file(tmp_path / "d", '[masking.tags]\nPII = "hash"'))
+    assert settings.secrets() == ("a salt of the environment",)
+    assert "environment" not in repr(settings)
+    assert dict(settings.masking.of_tables().tags) == {"PII": "hash"}
+    assert "salt" not in settings.masking.of_tables().salt_id

@@ -26,6 +26,7 @@ from ingest.avro.schema import (
     Union,
     not_null,
 )
+from ingest.avro.tagging import with_tags
 from ingest.avro.wire import render, wire_name
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "parse",
     "render",
     "wire_name",
+    "with_tags",
 ]

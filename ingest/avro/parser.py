@@ -177,7 +177,8 @@ class _Parser:
             case {"name": str(name), "type": kind}:
                 schema = self.parse(kind, namespace, f"{path}.{name}", depth + 1)
                 default = json.dumps(node["default"]) if "default" in node else None
-                return Field(name, schema, default, tuple(map(str, node.get("aliases") or ())))
+                aliases = tuple(map(str, node.get("aliases") or ()))
+                return Field(name, schema, default, aliases, _tags(node.get("confluent:tags")))
             case _:
                 raise self.error(path, f"has a field without name or type: {str(node)[:80]}")
 
@@ -217,6 +218,11 @@ def _notes(node: Mapping[str, Any]) -> Notes:
         scale=_int(node.get("scale")),
         parameters=tuple(sorted((str(key), str(value)) for key, value in items)),
     )
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    """Return the tags of a field: a list, or a single one."""
+    return tuple(map(str, value)) if isinstance(value, list) else (value,) if isinstance(value, str) else ()
 
 
 def _int(value: Any) -> int | None:

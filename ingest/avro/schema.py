@@ -80,6 +80,8 @@ class Field:
     type: "Schema"
     default: str | None = None
     aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """What the registry's users say of its values, such as `PII`."""
 
 
 @attrs.frozen

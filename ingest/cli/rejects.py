@@ -200,6 +200,10 @@ def print_whole(reject: "Reject") -> None:
     for name, text in fields.items():
         if text is not None:
             print_text(f"{name}: {text}", hanging=2)
+    if reject.key is None and reject.value is None:
+        print_text()
+        print_text("key and value are not stored: the table has masks")
+        return
     headers = {f"header {name}": value for name, value in reject.headers}
     for name, value in {**headers, "key": reject.key, "value": reject.value}.items():
         print_text()

@@ -15,12 +15,14 @@ import attrs
 
 from ingest import avro
 from ingest.dialects import Dialect
-from ingest.errors import SchemaError
+from ingest.errors import SchemaError, TableFileError
+from ingest.masking import Mask, strictest
 from ingest.names import SchemaId
 from ingest.tables import Column, TableConfig
 from ingest.tables.rules import RESERVED
 from ingest.typemap import sparktype
 from ingest.typemap.column import Mapped, Mapper, reader_record
+from ingest.typemap.masks import masked
 from ingest.typemap.names import RULE, folded, shown
 from ingest.typemap.sparktype import SparkType
 
@@ -61,6 +63,7 @@ def compile_columns(
     by_column: dict[str, list[ColumnVersion]] = {}
     by_folded: dict[str, str] = {}
     named = _column_names(table, images)
+    masks = _column_masks(table, images, named)
     for image in images:
         mapper = Mapper(
             image.label,
@@ -74,8 +77,10 @@ def compile_columns(
             if table.columns.get(field.name, Column()).exclude:
                 continue
             path = f"{root}.{shown(field.name)}"
-            mapped = mapper.column(field.name, field.type, path)
             name = _check_name(named[field.name], by_folded, image.label, path)
+            mapped = mapper.column(field.name, field.type, path)
+            if name in masks:
+                mapped = _masked(mapped, masks[name], table, image.label, path)
             new = ColumnVersion(name, field.name, "", mapped, (image.schema_id,))
             _check_origin(new, by_column.setdefault(name, []), image.label, path)
             _add(by_column[name], new)
@@ -90,6 +95,40 @@ def _column_names(table: TableConfig, images: Sequence[Image]) -> dict[str, str]
         for field in image.record.fields:
             names.setdefault(field.name, _named(table, field, image, names))
     return names
+
+
+def _column_masks(table: TableConfig, images: Sequence[Image], named: Mapping[str, str]) -> dict[str, Mask]:
+    """Return the mask of each masked column: the strictest of those that any of its names has.
+
+    A name that a version gives up as an alias counts, even if the table keeps the two apart.
+    """
+    masks: dict[str, set[Mask]] = {}
+    for field in (field for image in images for field in image.record.fields):
+        choices = (_mask_of(table, name) for name in (field.name, *field.aliases))
+        masks.setdefault(named[field.name], set()).update(mask for mask in choices if mask)
+    return {column: mask for column, choices in masks.items() if (mask := strictest(choices))}
+
+
+def _mask_of(table: TableConfig, field: str) -> Mask | None:
+    """Return the mask of a field: that of the table file, else that of its tags."""
+    return table.columns.get(field, Column()).mask or table.masking.columns.get(field)
+
+
+def _masked(mapped: Mapped, mask: Mask, table: TableConfig, label: str, path: str) -> Mapped:
+    """Mask a column's values.  Raises `TableFileError` without a salt, `SchemaError` for other types."""
+    if mask == "hash" and not table.masking.salt_id:
+        raise TableFileError(
+            f"{table.name}.toml", f"columns.{path.rpartition('.')[2]}.mask", "'hash' needs a salt",
+            "Set [masking] salt in the settings",
+        )  # fmt: skip
+    result = masked(mapped, mask, table.masking.salt_id)
+    if result is None and mask in table.masking.columns.values():
+        result = masked(mapped, "redact", "")  # the mask of a tag is for columns of any type
+    if result is None:
+        raise SchemaError(
+            label, path, f"a {mapped.spark} cannot have the mask '{mask}'", 'Use "redact" or "null"'
+        )
+    return result
 
 
 def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:

@@ -35,9 +35,11 @@ from ingest.compile.row_model import (
     Upsert,
     row_model,
 )
+from ingest.compile.tags import tagged
 from ingest.config.rules import suggest
 from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
+from ingest.masking import Mask
 from ingest.names import SchemaId
 from ingest.tables import TableConfig
 from ingest.typemap.column import reader_record
@@ -105,6 +107,12 @@ class CompiledTable:
         )
 
     @property
+    def masks(self) -> dict[str, Mask | None]:
+        """The mask of each column; None for a column without one."""
+        versions = (*self.key.column_versions, *self.value.column_versions)
+        return {version.column: version.mapped.mask for version in versions}
+
+    @property
     def may_be_partial(self) -> bool:
         """Whether an event may lack values of its row, so that an older one has to give them."""
         match self.model:
@@ -126,7 +134,12 @@ def compile_table(
     The order of `values` is the order of columns.  Raises `SchemaError` or `UnmappedTypeError`, with the
     schema's label and the field's path.
     """
+    table = tagged(table, keys, values)
     dialect = DIALECTS[table.dialect]
+    if dialect.is_document and table.masking.columns:
+        name, mask = next(iter(table.masking.columns.items()))
+        problem = f"a tag gives it the mask '{mask}', and the column `doc` would hold all values"
+        raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, "Documents cannot have masks")
     envelopes, misfits = _envelopes(dialect, values)
     if not envelopes:
         label = values[-1].label if values else f"topic {table.topic}"
@@ -243,6 +256,10 @@ def _key_columns(
         if name not in columns:
             problem, todo = "is not a column and cannot be a key", suggest(name, columns)
             raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, todo)
+        mask = columns[name][0].mapped.mask
+        if mask and mask != "hash":
+            problem = f"is a key column, and the mask '{mask}' would merge rows of different keys"
+            raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, 'A key can have the mask "hash"')
         lossy = next((v.mapped.merges for v in columns[name] if v.mapped.merges), "")
         if lossy:
             raise SchemaError(

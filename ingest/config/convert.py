@@ -8,7 +8,15 @@ import cattrs
 import tomlkit
 from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn, override
 
-from ingest.config.rules import WrongValueError, key_of, quoted, suggest, unknown_key, wrong_value
+from ingest.config.rules import (
+    WrongValueError,
+    file_fields,
+    key_of,
+    quoted,
+    suggest,
+    unknown_key,
+    wrong_value,
+)
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -61,8 +69,13 @@ def dotted(*steps: str) -> str:
 
 
 def _renamed(kind: type[attrs.AttrsInstance]) -> dict[str, Any]:
-    """Return overrides for the fields with another TOML key than their name."""
-    return {f.name: override(rename=key_of(f)) for f in attrs.fields(kind) if key_of(f) != f.name}
+    """Return overrides for the fields with another TOML key than their name, or without one."""
+    in_file = {field.name for field in file_fields(kind).values()}
+    return {
+        f.name: override(rename=key_of(f), omit=f.name not in in_file)
+        for f in attrs.fields(kind)
+        if key_of(f) != f.name or f.name not in in_file
+    }
 
 
 def _has_origin(origin: Any) -> Callable[[Any], bool]:
@@ -117,7 +130,7 @@ def _problems_of_fields(
     where: tuple[str, ...],
 ) -> Iterator[WrongValueError]:
     """Find unknown keys, then the problems of each key, else those of the keys together."""
-    fields = {key_of(field): field for field in attrs.fields(attrs.resolve_types(kind))}
+    fields = file_fields(kind)
     problems = [
         unknown_key(dotted(*where, name), name, list(fields)) for name in sorted(value.keys() - fields)
     ]

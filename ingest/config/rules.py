@@ -91,6 +91,12 @@ def key_of(field: "attrs.Attribute[Any]") -> str:
     return str(field.metadata.get("key", field.name))
 
 
+def file_fields(kind: type[attrs.AttrsInstance]) -> "dict[str, attrs.Attribute[Any]]":
+    """Return the fields of a class that files may have, by their TOML keys."""
+    fields = attrs.fields(attrs.resolve_types(kind))
+    return {key_of(field): field for field in fields if field.metadata.get("in_file", True)}
+
+
 def help_of(field: "attrs.Attribute[Any]") -> str:
     """Return the help text of a field: Markdown, for the reference and for comments in table files."""
     return str(field.metadata.get("help", ""))

@@ -118,7 +118,12 @@ def _schema_id_sql(compiled: CompiledTable) -> Sql:
 
 
 def _details_sql(explained: DataFrame, compiled: CompiledTable) -> Sql:
-    """Return the second decoder's words on the first unreadable messages, by their coordinates."""
+    """Return the second decoder's words on the first unreadable messages, by their coordinates.
+
+    They may quote a value, so a table with masks goes without them.
+    """
+    if compiled.table.withholds_messages:
+        return literal("")
     in_value = sql("startswith(error, 'value')")
     unreadable = explained.where(F.col("error").contains(UNREADABLE))
     first = unreadable.selectExpr(

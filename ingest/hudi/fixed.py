@@ -12,9 +12,10 @@ import attrs
 
 from ingest.errors import TableChangedError
 from ingest.hudi.properties import TableProperties
+from ingest.masking import Mask
 from ingest.tables import TableConfig
 
-_BEFORE_RECORDED: Final = {"types.timestamps": "ntz"}
+_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": ""}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
 APPEND_KEY: Final = ("_cdc_partition", "_cdc_offset")
 """The record key of a table in mode `append`."""
@@ -74,11 +75,18 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
         "types.time": types.time,
         "types.nanos": types.nanos,
         "types.timestamps": types.timestamps,
+        "rows.where": table.rows.where or "",
     }
     if target.index == "bucket":
         parts["target.buckets"] = str(target.buckets)
     for name, column in table.columns.items():
-        policies = {"time": column.time, "nanos": column.nanos, "rename": column.rename}
+        policies = {
+            "time": column.time,
+            "nanos": column.nanos,
+            "rename": column.rename,
+            "mask": column.mask,
+            "sql": column.sql,
+        }
         parts |= {f"columns.{name}.{key}": value for key, value in policies.items() if value}
     documents = table.document.columns.items()
     return parts | {f"document.columns.{name}.path": column.path for name, column in documents}
@@ -111,6 +119,30 @@ def check(table: TableConfig, changes: Iterable[FixedChange]) -> None:
         raise TableChangedError(
             f"{table.name}.toml", first.key, first.value or "unset", first.fixed or "unset", source
         )
+
+
+def recorded_masks(table: TableConfig, masks: Mapping[str, Mask | None]) -> dict[str, str]:
+    """Return the masks of columns as the ledger keeps them: those of hashes with the id of the salt."""
+    return {
+        column: f"{mask} (salt {table.masking.salt_id})" if mask == "hash" else mask
+        for column, mask in masks.items()
+        if mask
+    }
+
+
+def find_mask_changes(
+    table: TableConfig,
+    masks: Mapping[str, Mask | None],
+    recorded: Mapping[str, str],
+    columns: Collection[str],
+) -> tuple[FixedChange, ...]:
+    """Compare the masks of a compiled table, those by tags included, with those of its stored columns."""
+    current = recorded_masks(table, masks)
+    return tuple(
+        FixedChange(f"columns.{name}.mask", recorded.get(name, ""), current.get(name, ""))
+        for name in masks
+        if name in columns and recorded.get(name, "") != current.get(name, "")
+    )
 
 
 def compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
@@ -160,7 +192,8 @@ def _against_record(
         is_policy = name.startswith(("columns.", "document."))
         if value == fixed or not (is_policy or (name in recorded and name in parts)):
             continue
-        if not is_policy or stored_name(name, recorded) in columns():
+        # The stored rows lack a computed column that is new: it is not free.
+        if not is_policy or name.endswith(".sql") or stored_name(name, recorded) in columns():
             yield FixedChange(name, fixed, value)
 
 

@@ -47,6 +47,8 @@ class LedgerEntry:
     """The broker's id of the topic, which changes when the topic is created again; empty if unknown."""
     table_file: Mapping[str, str] = attrs.Factory(dict)
     """The parts of the table file that are fixed at creation; empty in commits of older versions."""
+    masks: Mapping[str, str] = attrs.Factory(dict)
+    """The masks of the stored columns; of hashes also the id of the salt."""
     start_offsets: Mapping[Partition, int] = attrs.Factory(dict)
     """The offsets that the commit started from; empty in commits of older versions."""
     checked_options: str = ""
@@ -76,6 +78,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
         "known_ids": json.dumps(entry.known_ids),
         "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
+        "masks": json.dumps(dict(entry.masks), sort_keys=True),
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
         "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
@@ -112,6 +115,7 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         topic_id=values.get(PREFIX + "topic_id", ""),
         start_offsets=_offsets(values.get(PREFIX + "start_offsets") or "{}"),
         table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
+        masks=json.loads(values.get(PREFIX + "masks") or "{}"),
         checked_options=values.get(PREFIX + "checked_options", ""),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),

@@ -188,6 +188,7 @@ def _new_table(
         types=Types(
             timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
         ),
+        masking=settings.masking.of_tables(),
     )
 
 

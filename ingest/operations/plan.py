@@ -28,6 +28,7 @@ from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
 from ingest.run.batch import PreparedBatch
+from ingest.run.chosen import check_computed
 from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
 from ingest.run.context import Run
 from ingest.run.schemas import PayloadSchemas, compile_written
@@ -48,7 +49,9 @@ def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wate
         plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
         with prepared(run, table, start.last, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, met_ids)
-            rows_to_write(run, batch)
+            chosen, rows, _ = rows_to_write(run, batch)
+            check_computed(rows, chosen)
+            plan = attrs.evolve(plan, counts=chosen.counts)
     except TableChangedError as error:
         rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
         return attrs.evolve(stopped(plan, error), rebuild=rebuild)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from ingest.errors import IngestError, RebuildError, RetryableError, TableChangedError
-from ingest.hudi.fixed import FixedChange, FixedChanges
+from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.local_files import local_folder
 from ingest.hudi.options import check_hudi, options_digest
@@ -214,8 +214,11 @@ def _open(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) ->
     run.enter(table, "comparing it with its file")
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     schemas = fetch_written(run.settings, run.registry, table, retained, retained)
-    keys = tuple(name for name, _ in compile_written(table, *schemas).key_columns)
+    compiled = compile_written(table, *schemas)
+    keys = tuple(name for name, _ in compiled.key_columns)
     changes = stored.fixed_changes(table, keys)
+    masks = find_mask_changes(table, compiled.masks, last.masks, stored.columns() or ())
+    changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))
     if not changes.is_whole:
         changes = _with_sample(stored, table, keys, changes)
     return _Table(table, stored, last, keys, schemas, changes)

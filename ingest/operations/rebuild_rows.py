@@ -13,14 +13,16 @@ from pyspark.sql import functions as F
 from ingest.compile.evolve import TargetColumn
 from ingest.errors import RebuildError
 from ingest.hudi.class_path import check_class_path
-from ingest.hudi.fixed import FixedChange, stored_name
+from ingest.hudi.fixed import FixedChange, recorded_masks, stored_name
 from ingest.hudi.keys import unsafe_texts
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import DELETE, OP, keeps_deletes
 from ingest.hudi.table import HudiTable
 from ingest.kafka.ranges import TopicRanges
+from ingest.order.chosen import chosen_rows, mark_outside
 from ingest.order.rows import build_rows, count_lost, never_null
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
+from ingest.run.chosen import with_row_sql
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas
@@ -79,15 +81,18 @@ def rows_of_topic(
     as a run does.
     """
     read = read_batch(run.spark, run.settings.kafka, ranges, table, TableState(None))
-    with decoded_batch(read, run.registry, schemas) as batch:
-        rows = _built(run, table, batch)
+    with decoded_batch(read, run.registry, schemas) as decoded:
+        batch = with_row_sql(run.spark, decoded)
+        every_row = _built(run, table, batch)
+        rows = _chosen(every_row, batch)
         stored = run.lake.table(table)
         _check_columns(stored, table, rows, last)
-        _check_covers(stored, table, rows)
+        _check_covers(stored, table, every_row)
         ids = tuple(schema_id for schema_id in batch.counts.schema_ids if schema_id > 0)
         entry = attrs.evolve(
             last,
             known_ids=tuple(dict.fromkeys((*last.known_ids, *batch.compiled.value.in_version_order(ids)))),
+            masks=recorded_masks(table, batch.compiled.masks),
         )
         yield NewRows(rows, entry)
 
@@ -100,7 +105,7 @@ def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
     check_class_path(
         run.spark, table, {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     )
-    lost = count_lost(batch.changes, None, evolution, batch.counts)
+    lost = count_lost(batch.changes, None, compiled, evolution, batch.counts)
     if lost:
         raise RebuildError(
             table.name,
@@ -112,6 +117,14 @@ def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
         rows = rows.where(F.col(OP) != DELETE)
     refuse_folders(rows, table, evolution.keys)
     return rows
+
+
+def _chosen(rows: DataFrame, batch: PreparedBatch) -> DataFrame:
+    """Return the rows that the condition of the table file admits, as a run writes them."""
+    if batch.compiled.table.rows.where is None:
+        return rows
+    chosen = chosen_rows(mark_outside(rows, batch.compiled), batch.compiled)
+    return chosen if keeps_deletes(batch.compiled.table.target) else chosen.where(F.col(OP) != DELETE)
 
 
 def _check_columns(stored: HudiTable, table: TableConfig, rows: DataFrame, last: LedgerEntry) -> None:

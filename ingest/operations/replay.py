@@ -17,15 +17,17 @@ from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
 from ingest.order.batch_counts import BatchCounts
+from ingest.run.again import read_again
 from ingest.run.batch import Batch, PreparedBatch, decoded_batch
 from ingest.run.commit import (
     account,
     commit_rows,
+    completed,
     rows_to_write,
     table_state,
-    with_tombstones,
 )
 from ingest.run.context import Run
+from ingest.run.rejects import BYTES, without_bytes
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.run.start import consumed
 from ingest.run.upkeep import keep_up_inline
@@ -66,6 +68,9 @@ def replay(run: Run, table: TableConfig, partition: int | None = None, offset: i
 
     Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
     commit comes first, then they are marked; a replay that dies in between is simply done again.
+
+    A table with masks keeps no bytes of rejects: the topic gives them again; a message that it has lost stays
+    rejected.
     """
     with run.locked(table) as lock:
         return _replay_all(run, table, lock, partition, offset)
@@ -80,11 +85,25 @@ def _replay_all(
     if rows is None or last is None:
         return Replayed(table.name)
     check_topic(table.topic, consumed(table, last))
-    chosen = at(rows.where("resolved is null"), partition, offset).persist(StorageLevel.MEMORY_AND_DISK)
+    chosen = _with_bytes(run, table, at(rows.where("resolved is null"), partition, offset))
+    chosen = chosen.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         return Replayed(table.name) if chosen.isEmpty() else _replay(run, table, held, chosen, last)
     finally:
         chosen.unpersist()
+
+
+def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
+    """Return rejects with their bytes; those without are read from the topic again, as far as it has them."""
+    withheld = rejects.where("key is null and value is null")
+    if not table.withholds_messages or withheld.isEmpty():
+        return rejects
+    names = [name for name in COLUMNS if name not in BYTES]
+    messages = read_again(run.spark, run.settings.kafka, table.topic, withheld.select("partition", "offset"))
+    found = withheld.select(*names).join(
+        messages.select("partition", "offset", *BYTES), ["partition", "offset"]
+    )
+    return rejects.where("key is not null or value is not null").unionByName(found.select(*COLUMNS))
 
 
 def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:
@@ -98,11 +117,11 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
         is_bounded=False,
     )
     with decoded_batch(batch, run.registry, _schemas(run, table)) as decoded:
-        result = with_tombstones(run, decoded)
+        result = completed(run, decoded)
         instant = None
         held.check()
         if result.counts.rejected < result.counts.read:
-            rows, _ = rows_to_write(run, result)
+            result, rows, _ = rows_to_write(run, result)
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
             instant = commit_rows(run, result, rows, entry).instant
@@ -138,6 +157,7 @@ def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch
         )
     else:
         marked = chosen.withColumns(done)
+    marked = marked.withColumns(without_bytes(table))
     rejects = run.lake.rejects(table)
     note = f"{result.counts.read - result.counts.rejected} replayed"
     commit_rejects(rejects, marked, table, next_entry(rejects, run.run_id, "replay", note))

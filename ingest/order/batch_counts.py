@@ -48,6 +48,12 @@ class BatchCounts:
             or self.truncated_at
         )
 
+    def with_outside(self, rows: int) -> "BatchCounts":
+        """Count as ignored the rows that the condition of the table file leaves out."""
+        if not rows:
+            return self
+        return attrs.evolve(self, upserted=self.upserted - rows, ignored={**self.ignored, "filtered": rows})
+
     def with_tombstone_deletes(self, rows: int) -> "BatchCounts":
         """Count as deletes the tombstones that delete this number of stored rows."""
         tombstones = self.ignored.get(TOMBSTONE, 0) - rows

@@ -25,12 +25,20 @@ def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFr
     Hudi.
     """
     if compiled.model != SoftDelete():
-        stored = stored.drop(DELETED)
+        stored = _without_mark(stored)
     both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
     keys = [F.col(str(ident(name))) for name, _ in compiled.key_columns]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
     newest_rows = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
     return _without_deletes(newest_rows, compiled).drop(_RANK, _IS_NEW)
+
+
+def _without_mark(stored: DataFrame) -> DataFrame:
+    """Return stored rows without the mark of deleted ones, which become deletes."""
+    if DELETED not in stored.columns:
+        return stored
+    op = F.expr(str(sql("if(coalesce({c}, false), 'd', _cdc_op)", c=ident(DELETED))))
+    return stored.withColumn("_cdc_op", op).drop(DELETED)
 
 
 def _without_deletes(rows: DataFrame, compiled: CompiledTable) -> DataFrame:

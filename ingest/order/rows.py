@@ -14,10 +14,12 @@ from ingest.compile.row_model import Append, Coordinates, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.bookkeeping import bookkeeping
+from ingest.order.chosen import computed_rows, incomplete_sql
 from ingest.order.counts import older_position_sql, older_sql
 from ingest.order.soft_delete import (
     MARK,
     alive_value,
+    is_deleted_sql,
     mark_swept,
     marked_changes,
     newest_truncate,
@@ -66,7 +68,10 @@ def build_rows(
         *_keys(compiled, evolution),
         *_values(compiled, evolution, completed),
     ]
-    rows = changes.selectExpr(*map(str, columns))
+    if compiled.table.rows.where is not None:
+        lacking = lacking_columns(compiled, evolution)
+        columns.append(incomplete_sql(compiled, lacking, is_joined=STORED in changes.columns))
+    rows = computed_rows(changes.selectExpr(*map(str, columns)), compiled, evolution)
     if deletes is not None:
         rows = rows.unionByName(tombstone_rows(deletes, rows, compiled))
     if counts.truncated_at is None or stored is None:
@@ -152,12 +157,17 @@ def _completed_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[T
         case Append():
             return ()
         case Upsert():
-            return tuple(c for c in evolution.columns if _may_lack(compiled, c))
+            return lacking_columns(compiled, evolution)
         case SoftDelete():
             derived = {column.name for column in compiled.derived}
             return tuple(column for column in evolution.columns if column.name not in derived)
         case model:
             assert_never(model)
+
+
+def lacking_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
+    """Return the columns that an update may leave out."""
+    return tuple(column for column in evolution.columns if _may_lack(compiled, column))
 
 
 def _may_lack(compiled: CompiledTable, column: TargetColumn) -> bool:
@@ -242,7 +252,7 @@ def _with_stored(
         )
         for column in columns
     ]
-    is_deleted = sql("coalesce({c}, false)", c=ident(DELETED)) if DELETED in present else sql("false")
+    is_deleted = is_deleted_sql(compiled) if DELETED in present else sql("false")
     row = struct([*values, *_marks(compiled, is_deleted)])
     needed = changes.where("base is null and later is not null").select(
         *(F.col(f"k_{index}").alias(f"n_{index}") for index in range(len(evolution.keys)))
@@ -252,7 +262,13 @@ def _with_stored(
     return changes.join(few, _equal("k", "s", evolution), "left")
 
 
-def count_lost(latest: DataFrame, stored: DataFrame | None, evolution: Evolution, counts: BatchCounts) -> int:
+def count_lost(
+    latest: DataFrame,
+    stored: DataFrame | None,
+    compiled: CompiledTable,
+    evolution: Evolution,
+    counts: BatchCounts,
+) -> int:
     """Count the rows with missing values that the table lacks too: they become null.
 
     A key change with an unchanged large value brings such rows: the value belongs to the old key.  Values of
@@ -261,7 +277,7 @@ def count_lost(latest: DataFrame, stored: DataFrame | None, evolution: Evolution
     if not counts.rows_needing_stored_values or stored is None:
         return counts.rows_needing_stored_values
     if DELETED in stored.columns:
-        stored = stored.where(~F.col(DELETED))
+        stored = stored.where(str(sql("not {deleted}", deleted=is_deleted_sql(compiled))))
     changes = latest.where(F.col("kind") == CHANGE)
     needed = changes.where("newest.op != 'd' and base is null and later is not null")
     keys = stored.selectExpr(*_stored_keys(evolution))

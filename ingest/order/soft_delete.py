@@ -28,6 +28,16 @@ def soft_bookkeeping(compiled: CompiledTable, position: Sql | None = None) -> li
     return [*bookkeeping(compiled, event, position), is_deleted.alias(DELETED)]
 
 
+def is_deleted_sql(compiled: CompiledTable) -> Sql:
+    """Return a condition that is true for a stored row that the source deleted; never null.
+
+    Others that are marked as deleted are outside the condition of the table file: the source has them.
+    """
+    if compiled.table.rows.where is None:
+        return sql("coalesce({c}, false)", c=ident(DELETED))
+    return sql("_cdc_op = 'd'")
+
+
 def with_stored_columns(evolution: Evolution, stored: DataFrame) -> Evolution:
     """Add the columns of the table that the batch lacks: a deleted row keeps their values too."""
     names = {column.name for column in (*evolution.keys, *evolution.columns)}

@@ -7,7 +7,7 @@ from confluent_kafka.schema_registry import Schema as ClientSchema
 
 from ingest.errors import SchemaError
 from ingest.names import SchemaId, Subject
-from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
+from ingest.registry.subject import CompatibilityResult, FieldTags, FrameId, Reference, Registered, Schema
 
 _OLDER = "{oldSchema: "
 NOT_AVRO: Final = (
@@ -43,7 +43,8 @@ def read_registered(answer: RegisteredSchema) -> Registered:
     where = f"subject {subject} version {version}"
     schema = read_schema(read_id(answer.schema_id), where, answer.schema)
     frame_ids = (FrameId("GUID", _text(answer.guid).lower()),) if answer.guid else ()
-    return Registered(subject, version, schema.id, schema.schema_text, schema.references, frame_ids)
+    text, references = schema.schema_text, schema.references
+    return Registered(subject, version, schema.id, text, references, frame_ids, schema.tags)
 
 
 def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema:
@@ -55,7 +56,15 @@ def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema
         Reference(_text(item.name), Subject(_text(item.subject)), _number(item.version))
         for item in answer.references or ()
     )
-    return Schema(schema_id, text, references)
+    return Schema(schema_id, text, references, _tags(answer))
+
+
+def _tags(answer: ClientSchema) -> FieldTags:
+    """Read the tags of fields in the metadata of a schema; without any, the registry has no such part."""
+    tags = answer.metadata.tags if answer.metadata else None
+    if tags is None:
+        return ()
+    return tuple((_text(path), tuple(map(_text, _list(names)))) for path, names in tags.tags.items())
 
 
 def read_verdict(answer: object) -> CompatibilityResult:

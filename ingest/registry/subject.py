@@ -10,6 +10,10 @@ from ingest.tables import IdKind
 Side = Literal["key", "value"]
 
 
+FieldTags = tuple[tuple[str, tuple[str, ...]], ...]
+"""The tags of fields in a schema's metadata: a path with wildcards, such as `**.email`, and its tags."""
+
+
 @attrs.frozen(order=True)
 class FrameId:
     """The id of a schema as a framing other than Confluent's first one names it."""
@@ -43,6 +47,7 @@ class Schema:
     id: SchemaId
     schema_text: str
     references: tuple[Reference, ...] = ()
+    tags: FieldTags = ()
 
 
 @attrs.frozen
@@ -55,6 +60,7 @@ class Registered:
     schema_text: str
     references: tuple[Reference, ...] = ()
     frame_ids: tuple[FrameId, ...] = ()
+    tags: FieldTags = ()
 
 
 @attrs.frozen

@@ -7,7 +7,6 @@ from functools import cached_property
 import attrs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, Present, evolve
@@ -19,7 +18,7 @@ from ingest.decode.diagnosis import explain, unknown_by_frame, unknown_frames, u
 from ingest.decode.events import decode_events
 from ingest.decode.framing import has_framings
 from ingest.errors import DecodeError
-from ingest.kafka.ranges import OffsetRange, TopicRanges
+from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
@@ -27,7 +26,8 @@ from ingest.order.counts import count_batch
 from ingest.order.latest import as_changes, grouped_rows, reduce_few, reduce_rows, rejected, sorted_rows
 from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
-from ingest.run.keys import with_key_rules
+from ingest.run.again import read_at
+from ingest.run.keys import check_masked_names, with_key_rules
 from ingest.run.messages import written_in
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_id, fetch_by_id
 from ingest.settings import KafkaSettings
@@ -121,6 +121,8 @@ class PreparedBatch:
     """Schemas with changes that a policy of the table file rejects, and the reasons."""
     plans: Plans | None = attrs.field(default=None, eq=False)
     """As those of the `Batch`."""
+    condition_reads: tuple[str, ...] = ()
+    """The columns that the condition of the table file reads."""
 
     def explained(self, rejects: DataFrame) -> DataFrame:
         """Add to rejected messages their schema id and the reason."""
@@ -143,27 +145,15 @@ def read_batch(
     spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, table: TableConfig, state: TableState
 ) -> Batch:
     """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates."""
-    cores = spark.sparkContext.defaultParallelism
 
     def again(coordinates: DataFrame) -> DataFrame:
-        narrow = _narrowed(ranges, coordinates)
-        slices = count_slices(narrow, cores)
-        messages = read(spark, narrow, kafka, min_partitions=slices, headers=True)
-        return messages.join(coordinates, ["partition", "offset"], "left_semi")
+        return read_at(spark, kafka, ranges, coordinates)
 
-    slices = count_slices(ranges, cores)
+    slices = count_slices(ranges, spark.sparkContext.defaultParallelism)
     messages = read(spark, ranges, kafka, min_partitions=slices, headers=has_framings(table))
     return Batch(
         table, state, messages, again, plans=plans_of(spark) if ranges.span <= OFFSETS_PER_TASK else None
     )
-
-
-def _narrowed(ranges: TopicRanges, coordinates: DataFrame) -> TopicRanges:
-    bounds = coordinates.groupBy("partition").agg(
-        F.min("offset").alias("first"), F.max("offset").alias("last")
-    )
-    spans = sorted((row["partition"], row["first"], row["last"] + 1) for row in bounds.collect())
-    return TopicRanges(ranges.topic, tuple(OffsetRange(ranges.topic, *span) for span in spans))
 
 
 @contextmanager
@@ -184,6 +174,7 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     """Decode a batch once; its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
+    check_masked_names(compiled)
     changes = _reduced(batch, compiled, assumptions.refused)
     counts = count_batch(changes, compiled, batch.plans)
     with _rejected_messages(batch, changes, counts) as rejects:

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 
 import attrs
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from ingest.compile.row_model import SoftDelete
+from ingest.compile.row_model import SoftDelete, Upsert
+from ingest.hudi import fixed
 from ingest.hudi.catalog import register
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.ledger import LedgerEntry
@@ -14,10 +16,12 @@ from ingest.hudi.options import Operation
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, Reading, SchemaId
+from ingest.order.chosen import OUTSIDE, chosen_rows, mark_outside
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
+from ingest.run.chosen import check_complete, with_row_sql
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_written
@@ -42,7 +46,12 @@ def prepared(
     run.enter(table, Reading(ranges.span))
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
     with decoded_batch(batch, run.registry, schemas) as result:
-        yield with_tombstones(run, result)
+        yield completed(run, result)
+
+
+def completed(run: Run, batch: PreparedBatch) -> PreparedBatch:
+    """Fit the SQL of the table file to a decoded batch, and count the deletes of its tombstones."""
+    return with_tombstones(run, with_row_sql(run.spark, batch))
 
 
 def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
@@ -67,22 +76,45 @@ def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
     return (last.known_ids or last.schema_ids) if last else ()
 
 
-def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[DataFrame, int]:
+def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFrame, int]:
     """Return a batch's rows as the table takes them, and the number of rows with a value that is lost.
+
+    The batch counts the rows that the condition of the table file leaves out.
 
     Raises `EvolutionError` and others for rows that must not be written.
     """
     table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns
-    run.lake.table(table).check_key(table, batch.key_names)
+    stored_table = run.lake.table(table)
+    stored_table.check_key(table, batch.key_names)
+    last = stored_table.checkpoint()
+    masks = last.masks if last else {}
+    fixed.check(table, fixed.find_mask_changes(table, batch.compiled.masks, masks, columns or ()))
     evolution.check()
     check_keys(table, evolution.keys, evolution.columns, columns or {})
     types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     check_class_path(run.spark, table, {**(columns or {}), **types})
     stored = _stored(run, batch) if columns else None
-    lost = count_lost(batch.changes, stored, evolution, batch.counts)
+    lost = count_lost(batch.changes, stored, batch.compiled, evolution, batch.counts)
     rows = _built(batch, stored)
+    if table.rows.where is not None:
+        batch, rows, lost = _chosen(batch, rows, lost)
     refuse_folders(rows, table, evolution.keys)
-    return rows, lost
+    return batch, rows, lost
+
+
+def _chosen(batch: PreparedBatch, rows: DataFrame, lost: int) -> tuple[PreparedBatch, DataFrame, int]:
+    """Apply the condition of the table file, and count the rows outside it.
+
+    Raises `DecodeError` for a row that enters without all its values: the table has none of a row outside.
+    """
+    compiled = batch.compiled
+    marked = mark_outside(rows, compiled)
+    if lost and compiled.model == Upsert():
+        check_complete(marked, batch)
+        lost = 0
+    (counts,) = marked.agg(F.count_if(OUTSIDE).alias("outside")).collect()
+    batch = attrs.evolve(batch, counts=batch.counts.with_outside(counts.outside))
+    return batch, chosen_rows(marked, compiled), lost
 
 
 def _built(batch: PreparedBatch, stored: DataFrame | None) -> DataFrame:
@@ -148,4 +180,5 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         known_ids=tuple(dict.fromkeys((*known_ids(last), *batch.compiled.value.in_version_order(ids)))),
         topic_id=last.topic_id if last else "",
         start_offsets=last.next_offsets if last else {},
+        masks={**(last.masks if last else {}), **fixed.recorded_masks(table, batch.compiled.masks)},
     )

@@ -8,8 +8,9 @@ from pyspark.sql import DataFrame
 from ingest.compile.evolve import TargetColumn
 from ingest.compile.row_model import Coordinates
 from ingest.compile.table import CompiledTable
+from ingest.config.rules import suggest
 from ingest.decode.keys import key_sql
-from ingest.errors import DecodeError, EvolutionError, SchemaError
+from ingest.errors import DecodeError, EvolutionError, SchemaError, TableFileError
 from ingest.hudi.keys import (
     unsafe_folders,
     unsafe_key_change,
@@ -55,6 +56,26 @@ def with_key_rules(compiled: CompiledTable) -> CompiledTable:
     kinds = {name: str(kind) for name, kind in compiled.key_columns}
     rules = unsafe_texts(kinds, lambda name: key_sql(compiled, name), compiled.table.target.partition_by)
     return attrs.evolve(compiled, key_rules=rules)
+
+
+def check_masked_names(compiled: CompiledTable) -> None:
+    """Refuse the mask of a column that no schema has: a misspelled name would leave the values in clear.
+
+    A partition column cannot have one either, by a tag: its values name folders.
+    """
+    for name in compiled.table.target.partition_by:
+        if compiled.masks.get(name):
+            problem = f"splits the table into folders, and a tag gives it the mask '{compiled.masks[name]}'"
+            raise SchemaError(f"table {compiled.table.name}", f"$.{name}", problem)
+    versions = (*compiled.key.column_versions, *compiled.value.column_versions)
+    names = {version.origin for version in versions}
+    for name, column in compiled.table.columns.items():
+        if column.mask and name not in names:
+            raise TableFileError(
+                f"{compiled.table.name}.toml", f"columns.{name}.mask",
+                "is not a column of any version of the schema, so nothing would be masked",
+                suggest(name, names) or "Correct or remove it; [masking] tags mask columns to come",
+            )  # fmt: skip
 
 
 def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetColumn]) -> None:

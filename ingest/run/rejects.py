@@ -4,9 +4,10 @@ Rejects are what other systems call dead letters.
 """
 
 from datetime import UTC, datetime
+from typing import Final
 
 import attrs
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.hudi.ledger import LedgerEntry
@@ -44,6 +45,8 @@ def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: Led
     commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))
 
 
+BYTES: Final = ("key", "value", "headers")
+"""The columns of a message's bytes, which may hold values that the table masks."""
 _DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
 
 
@@ -54,6 +57,7 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
         "timestamp": F.expr(
             "if(timestamp < timestamp_seconds(0), null, timestamp)"
         ),  # Kafka's -1: no timestamp
+        **without_bytes(batch.compiled.table),
         "run_id": F.lit(run_id),
         "rejected_at": F.lit(datetime.now(UTC)),
         "resolved": F.lit(None).cast("string"),
@@ -61,6 +65,12 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
         "resolved_by": F.lit(None).cast("string"),
     }
     return batch.explained(rejects).withColumns(columns).select(*COLUMNS)
+
+
+def without_bytes(table: TableConfig) -> dict[str, Column]:
+    """Return the columns that replace those of a message's bytes where these must not be stored."""
+    names = BYTES if table.withholds_messages else ()
+    return {name: F.lit(None).cast(COLUMNS[name]) for name in names}
 
 
 def _entry(

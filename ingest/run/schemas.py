@@ -10,6 +10,7 @@ from ingest import avro
 from ingest.compile.envelope import classify
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
+from ingest.compile.tags import tagged
 from ingest.dialects import DIALECTS
 from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
 from ingest.kafka.sample import PER_END, sample
@@ -143,7 +144,8 @@ def label(registered: Registered) -> str:
 
 def _written(registry: Registry, schema: Registered | Schema, label: str) -> WriterSchema:
     *references, text = registry.with_references(schema)
-    return WriterSchema(schema.id, label, avro.parse(text, references, where=label))
+    parsed = avro.with_tags(avro.parse(text, references, where=label), schema.tags)
+    return WriterSchema(schema.id, label, parsed)
 
 
 def compile_written(
@@ -153,6 +155,7 @@ def compile_written(
 
     Raises `SchemaError` or `UnmappedTypeError` if no version can be compiled.
     """
+    table = tagged(table, keys, values)
     try:
         return compile_table(table, keys, values)
     except (SchemaError, UnmappedTypeError) as error:

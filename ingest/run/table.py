@@ -58,23 +58,23 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
     schemas = fetch_known(run, table, start.ranges, start.watermarks)
     run.steps.begin(table.name, "read")
     with prepared(run, table, start.last, start.ranges, schemas) as batch:
-        rows, lost = rows_to_write(run, batch)
+        chosen, rows, lost = rows_to_write(run, batch)
         run.steps.begin(table.name, "write")
-        run.enter(table, f"writing {batch.counts.upserted + batch.counts.deleted:,} rows")
+        run.enter(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows")
         with run.stop.committing(table.name):
             committing = time.monotonic()
             lock.check()
-            write_rejects(run, batch, start.ranges, start.last)
+            write_rejects(run, chosen, start.ranges, start.last)
             lock.check()
-            entry = attrs.evolve(_ledger_entry(run, start, batch), started_ms=started_ms)
-            committed = commit_rows(run, batch, rows, entry)
+            entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
+            committed = commit_rows(run, chosen, rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
             keep_up_inline(run, table)
         if run.lineage is not None:
             run.lineage.note_columns(table, batch.evolution, run.lake.table(table).columns() or {})
         return TableOutcome(
-            table.name, table.topic, "committed", committed.instant, start.ranges, batch.counts,
-            batch.evolution.changes, lost=lost, measures=measures,
+            table.name, table.topic, "committed", committed.instant, start.ranges, chosen.counts,
+            chosen.evolution.changes, lost=lost, measures=measures,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import attrs
 
 from ingest.config.rules import AtLeast, WrongValueError, not_empty
 from ingest.settings.lineage import LineageSettings
+from ingest.settings.masking import MaskingSettings
 from ingest.settings.secret import (
     Secret,
     mask_properties,
@@ -293,6 +294,7 @@ class Settings:
     run: RunSettings = RunSettings()
     types: TypesSettings = TypesSettings()
     lineage: LineageSettings = LineageSettings()
+    masking: MaskingSettings = attrs.Factory(MaskingSettings)
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     tables_dir: Path = Path("tables")
     source: str = "defaults"
@@ -305,14 +307,22 @@ class Settings:
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, longest first."""
         sections: tuple[_Section, ...] = (
-            *(self.registry, self.kafka, self.spark, self.run, self.lineage),
+            *(self.registry, self.kafka, self.spark, self.run, self.lineage, self.masking),
             *self.sources.values(),
         )
         secrets = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
         return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 
-_Section = RegistrySettings | KafkaSettings | SparkSettings | RunSettings | LineageSettings | SourceSettings
+_Section = (
+    RegistrySettings
+    | KafkaSettings
+    | SparkSettings
+    | RunSettings
+    | LineageSettings
+    | MaskingSettings
+    | SourceSettings
+)
 
 
 def _secrets(section: _Section) -> Iterator[str]:

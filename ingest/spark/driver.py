@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ingest import java
     from ingest.hudi import catalog
     from ingest.spark import class_archive
+    from ingest.spark import functions as spark_functions
     from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
     from ingest.spark import stages as spark_stages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 else:
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
+    spark_functions = LazyModule("ingest.spark.functions")
     java = LazyModule("ingest.java")
     spark_stages = LazyModule("ingest.spark.stages")
     class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
@@ -107,6 +109,13 @@ class Driver:
 
     @cached_property
     def _session(self) -> "SparkSession":
+        spark = self._open_session()
+        salt = self.settings.masking.salt
+        if salt is not None:
+            spark_functions.keep_salt(spark, salt.reveal())
+        return spark
+
+    def _open_session(self) -> "SparkSession":
         if self.given is not None:
             return spark_session.session_of(self.given)
         spark = self.settings.spark

@@ -9,6 +9,7 @@ from pyspark.sql.types import StringType
 
 from ingest.errors import SettingsError
 from ingest.java import java_session, jvm_of
+from ingest.masking import salt_id_of
 
 FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_plain_decimal": "io.hudicdc.ingest.PlainDecimal",
@@ -19,6 +20,11 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_numeric_decimals": "io.hudicdc.ingest.NumericDecimals",
 }
 """Name in SQL -> Java class.  All return text; the classes document their arguments."""
+
+
+def keep_salt(spark: SparkSession, salt: str) -> None:
+    """Make the key of `ingest_hash` known to the driver's JVM, under its id."""
+    jvm_of(spark).io.hudicdc.ingest.SaltedHash.keep(salt_id_of(salt), salt.encode())
 
 
 def register_functions(spark: SparkSession) -> None:

@@ -1,13 +1,13 @@
 """One onboarded table, as a value and as a TOML file that people edit."""
 
 from ingest.config.rules import WrongValueError
+from ingest.tables.column import Column
 from ingest.tables.evolution import Kind, Policy
 from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
 from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.table import (
-    Column,
     DialectName,
     Format,
     Key,

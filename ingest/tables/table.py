@@ -9,15 +9,17 @@ from typing import Literal
 import attrs
 
 from ingest.config.rules import Between, WrongValueError, not_empty
+from ingest.masking import Masking
 from ingest.names import Subject, Topic
+from ingest.tables.column import Column, Nanos, OutOfRange, TimeOfDay
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.framing import CONFLUENT, Framing, check_framings
 from ingest.tables.rejects import Rejects
+from ingest.tables.rows import Rows
 from ingest.tables.rules import (
     check_column_names,
     check_column_type,
     check_hudi_options,
-    check_new_name,
     check_path,
     check_placeholder,
     check_policies,
@@ -29,9 +31,6 @@ from ingest.tables.target import Target
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
-Nanos = Literal["timestamp", "bigint", "string"]
-TimeOfDay = Literal["string", "micros"]
-OutOfRange = Literal["fail", "null"]
 Timestamps = Literal["ntz", "utc"]
 
 
@@ -104,40 +103,6 @@ class Types:
         validator=check_placeholder,
         metadata={"help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes."},
     )
-
-
-@attrs.frozen
-class Column:
-    """The settings of one column; they win over `[types]`."""
-
-    type: str | None = attrs.field(
-        default=None,
-        validator=check_column_type,
-        metadata={"help": "Spark type, such as `decimal(20,4)`. A value that does not fit is rejected."},
-    )
-    nanos: Nanos | None = attrs.field(
-        default=None, metadata={"help": "As `types.nanos`, for this column. Fixed once the table has it."}
-    )
-    time: TimeOfDay | None = attrs.field(
-        default=None, metadata={"help": "As `types.time`, for this column. Fixed once the table has it."}
-    )
-    out_of_range: OutOfRange | None = attrs.field(
-        default=None, metadata={"help": "As `types.out_of_range`, for this column."}
-    )
-    rename: str | None = attrs.field(
-        default=None,
-        validator=check_new_name,
-        metadata={"help": "Name of the column in the table. Fixed once the table has it."},
-    )
-    exclude: bool = attrs.field(
-        default=False,
-        metadata={"help": "Leave the column out. Not possible for columns of the key or of the partitions."},
-    )
-
-    def __attrs_post_init__(self) -> None:
-        rules = (self.type, self.nanos, self.time, self.out_of_range, self.rename)
-        if self.exclude and any(rule is not None for rule in rules):
-            raise WrongValueError("exclude", "an excluded column cannot have a type or another name")
 
 
 @attrs.frozen
@@ -235,9 +200,12 @@ class TableConfig:
     columns: dict[str, Column] = attrs.field(
         factory=dict,
         metadata={
-            "help": "Settings of single columns: type, time, nanos, out_of_range, rename or exclude.",
+            "help": "Single columns: type, time, nanos, out_of_range, rename, exclude, mask or sql.",
             "example": '[columns.amount]\ntype = "decimal(20,4)"',
         },
+    )
+    rows: Rows = attrs.field(
+        default=Rows(), metadata={"help": "The rows that the table holds; by default all."}
     )
     document: Document = attrs.field(
         default=Document(), metadata={"help": "MongoDB: columns next to the document itself."}
@@ -265,6 +233,8 @@ class TableConfig:
             "sets itself are refused."
         },
     )
+    masking: Masking = attrs.field(default=Masking(), metadata={"in_file": False})
+    """The masks of the deployment, which the settings hold."""
 
     def __attrs_post_init__(self) -> None:
         if self.format == "avro" and self.subjects.value is None:
@@ -278,6 +248,18 @@ class TableConfig:
         _check_excluded("key.columns", self.key.columns, self.columns)
         _check_excluded("target.partition_by", self.target.partition_by, self.columns)
         _check_renamed(self.columns)
+        _check_masks(self)
+        _check_computed(self)
+
+    @property
+    def withholds_messages(self) -> bool:
+        """Whether the bytes of messages must not be stored: they may hold values that the table masks."""
+        return bool(self.masking.tags or any(column.mask for column in self.columns.values()))
+
+    @property
+    def computed(self) -> dict[str, str]:
+        """The SQL of the computed columns, by column."""
+        return {name: column.sql for name, column in self.columns.items() if column.sql is not None}
 
     def policy(self, kind: Kind) -> Policy:
         """Return the policy for a kind of change."""
@@ -288,6 +270,39 @@ def _check_excluded(key: str, names: Iterable[str], columns: dict[str, Column]) 
     for name in names:
         if name in columns and columns[name].exclude:
             raise WrongValueError(key, f"names the column '{name}', which is excluded")
+
+
+def _check_masks(table: TableConfig) -> None:
+    """Refuse masks that would merge keys, name folders, or leave the values in a document."""
+    for name, column in table.columns.items():
+        if column.mask is None:
+            continue
+        key = f"columns.{name}.mask"
+        if table.dialect == "mongodb":
+            raise WrongValueError(
+                key, "the document in the column `doc` would hold the value too", "Remove it"
+            )
+        stored = column.rename or name
+        if column.mask != "hash" and {name, stored} & set(table.key.columns):
+            problem = f"'{column.mask}' would merge rows of different keys"
+            raise WrongValueError(key, problem, 'A key can have the mask "hash"')
+        if {name, stored} & set(table.target.partition_by):
+            raise WrongValueError(key, "the column splits the table into folders by its values", "Remove it")
+
+
+def _check_computed(table: TableConfig) -> None:
+    """Refuse computed columns with names that no table can hold, and as keys or partitions."""
+    for name, column in table.columns.items():
+        if column.sql is None:
+            continue
+        if not is_column_name(name):
+            raise WrongValueError(f"columns.{name}", "is not a column name; allowed: letters, digits and '_'")
+        for key, names in (
+            ("key.columns", table.key.columns),
+            ("target.partition_by", table.target.partition_by),
+        ):
+            if name in names:
+                raise WrongValueError(key, f"names the column '{name}', which is computed")
 
 
 def _check_renamed(columns: dict[str, Column]) -> None:

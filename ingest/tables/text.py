@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import tomlkit
 
-from ingest.config.rules import help_of, key_of
+from ingest.config.rules import file_fields, help_of, key_of
 from ingest.tables.file import parse_toml
 from ingest.tables.table import TableConfig
 
@@ -44,7 +44,7 @@ def render(table: TableConfig, comments: Mapping[str, str]) -> str:
 def key_helps() -> dict[str, str]:
     """Return the help of every key and section of a table file as plain text, by dotted key."""
     helps: dict[str, str] = {}
-    for field in attrs.fields(attrs.resolve_types(TableConfig)):
+    for field in file_fields(TableConfig).values():
         helps[key_of(field)] = _plain(field)
         if field.type and attrs.has(field.type):
             helps |= {f"{key_of(field)}.{key_of(inner)}": _plain(inner) for inner in attrs.fields(field.type)}
@@ -101,6 +101,8 @@ def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "", "columns", {}
     for name, column in table.columns.items():
         yield f"[columns.{tomlkit.key(name).as_string()}]", f"columns.{name}", _explicit(column)
+    if table.rows.where is not None:
+        yield "[rows]", "rows", _explicit(table.rows)
     yield "[evolution]", "evolution", dict(table.evolution)
     yield "[rejects]", "rejects", _explicit(table.rejects)
     yield "[hudi]", "hudi", dict(table.hudi)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import attrs
 
+from ingest.masking import Mask
 from ingest.typemap.rows import VALUE, TypeRow
 from ingest.typemap.sparktype import SparkType, parse_ddl
 from ingest.typemap.sql import Sql, join, sql
@@ -34,6 +35,8 @@ class Mapped:
     merges: str = ""
     units: Mapping[str, str] = attrs.field(factory=lambda: {"": ""}, hash=False)
     """What the stored values count or spell, where their Spark type does not say it, by path (`[]`, `.a`)."""
+    mask: Mask | None = None
+    """The mask of the values; `sql` applies it."""
 
     @property
     def described(self) -> str:

@@ -109,6 +109,11 @@ def binary(octets: bytes) -> Sql:
     return Sql((f"X'{octets.hex().upper()}'",))
 
 
+def written(text: str) -> Sql:
+    """Return an expression that a person wrote, in brackets; a comment at its end stays its own."""
+    return Sql((f"({text}\n)",))
+
+
 def word(name: str) -> Sql:
     """Return a keyword or the name of a type.  Raises `ValueError` for anything else."""
     if _WORD.fullmatch(name) is None:

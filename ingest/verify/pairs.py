@@ -73,8 +73,11 @@ def _pair(
         v for v in (*compiled.key.column_versions, *compiled.value.column_versions) if v.column == name
     ]
     if not versions:
-        return "no schema of the topic has it"
+        is_computed = name in compiled.table.computed
+        return "is computed by the table file" if is_computed else "no schema of the topic has it"
     newest = versions[-1]
+    if newest.mapped.mask:
+        return f"holds masked values (mask {newest.mapped.mask})"
     names = [column for column in source.columns if column == newest.origin] or [
         column for column in source.columns if _event_name(column) == newest.origin
     ]

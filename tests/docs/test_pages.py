@@ -106,7 +106,7 @@ def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     keys = set(tomllib.loads(text))
-    if keys <= {"registry", "kafka", "lake", "run", "spark", "lineage", "sources"}:
+    if keys <= {"registry", "kafka", "lake", "run", "spark", "lineage", "masking", "sources"}:
         (tmp_path / "ingest.toml").write_text(text, encoding="utf-8")
         assert settings.load(tmp_path / "ingest.toml").source
         return

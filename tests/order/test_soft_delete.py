@@ -95,7 +95,7 @@ def run(
     )
     evolution = evolve(compiled, counts.schema_ids, present)
     rows = build_rows(folded, compiled, evolution, counts, stored)
-    lost = count_lost(folded, stored, evolution, counts)
+    lost = count_lost(folded, stored, compiled, evolution, counts)
     table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
     retained = spark.createDataFrame(table.collect(), table.schema)
     folded.unpersist()

@@ -16,6 +16,7 @@ PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 
 REBUILD = DOCS / "examples" / "test_rebuild.py"
 LINEAGE = DOCS / "examples" / "test_lineage.py"
+CHOSEN = DOCS / "examples" / "test_chosen.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -34,6 +35,7 @@ test_the_example_passes = pytest.mark.spark(
 test_the_rebuild_passes = pytest.mark.spark(
     pytest.mark.servers(load(REBUILD).test_rebuild_keeps_rows_and_offsets)
 )
+test_the_choice_passes = pytest.mark.spark(pytest.mark.servers(load(CHOSEN).test_chosen_rows_and_columns))
 
 
 test_the_lineage_passes = pytest.mark.spark(
@@ -42,7 +44,8 @@ test_the_lineage_passes = pytest.mark.spark(
 
 
 @pytest.mark.parametrize(
-    ("page", "example"), [("testing.md", EXAMPLE), ("rebuild.md", REBUILD), ("lineage.md", LINEAGE)]
+    ("page", "example"),
+    [("testing.md", EXAMPLE), ("rebuild.md", REBUILD), ("lineage.md", LINEAGE), ("chosen.md", CHOSEN)],
 )
 def test_the_page_shows_the_example(page: str, example: Path) -> None:
     """Page and file have the same lines."""

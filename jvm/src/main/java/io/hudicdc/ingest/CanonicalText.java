@@ -1,9 +1,10 @@
 package io.hudicdc.ingest;
 
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The texts by which {@code ingest verify} compares values. */
+/** The texts by which {@code ingest verify} compares values, and by which masks hash them. */
 public final class CanonicalText {
     private static final long MICROS_PER_DAY = 86_400_000_000L;
     private static final long YEAR_1 = -719_162L * MICROS_PER_DAY;
@@ -14,6 +15,12 @@ public final class CanonicalText {
     static final int MICROS_END = SECONDS_END + ".ffffff".length();
 
     private CanonicalText() {}
+
+    /** Return a decimal number in plain notation, without zeros at the end of its fraction. */
+    public static UTF8String number(UTF8String text) {
+        return UTF8String.fromString(
+                new BigDecimal(text.toString()).stripTrailingZeros().toPlainString());
+    }
 
     /** Return the bits of a number as a whole number; negative zero is zero. */
     public static UTF8String doubleBits(double number) {

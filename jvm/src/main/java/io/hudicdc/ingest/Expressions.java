@@ -28,6 +28,8 @@ public final class Expressions {
                 DataTypes.StringType,
                 DataTypes.LongType,
                 DataTypes.IntegerType);
+        register(session, "ingest_number", CanonicalText.class, "number", DataTypes.StringType, DataTypes.StringType);
+        SaltedHash.register(session);
         registerCanonicalForms(session);
     }
 
