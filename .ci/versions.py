@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 UV = Path(sys.executable).with_name("uv")
-EXTRAS = ("spark", "local", "files", "mongodb", "dev")
+EXTRAS = ("spark", "local", "files", "lineage", "mongodb", "dev")
 
 
 class Environment(NamedTuple):

@@ -276,6 +276,7 @@ class HudiTable:
         client, fields = self._open(), self.fields()
         if client is None or fields is None:
             raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
+        self.check_key(table, self.key_columns())  # a killed rebuild may have set another one
         columns = ", ".join(
             f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in fields
         )

@@ -232,7 +232,6 @@ def test_a_kill_at_any_moment_leaves_the_old_table_or_the_new_one(
         result = rebuild_at(deployment, copy)
         assert result.error is None
         outcomes.append((plan.verdict, result.outcome, result.plan is None))
-        assert [check.outcome for check in session_at(deployment, copy).verify_files(["killed"])] == ["sound"]
         assert lake_rows_at(frozen) == before
     assert ("fail", "rebuilt", False) in outcomes  # killed before the commit
     assert ("fail", "rebuilt", True) in outcomes  # killed after it, before the type was set
