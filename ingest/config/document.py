@@ -32,9 +32,8 @@ def read_text(path: Path, max_bytes: int) -> str:
 
 def parse_toml(text: str, max_depth: int) -> dict[str, Any]:
     """Parse a text; raises WrongValueError for anything that is not TOML within the limits."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > MAX_DOTS:
-            raise WrongValueError("", f"line {number} has more than {MAX_DOTS} dots, the limit")
+    if text.count(".") > MAX_DOTS:
+        _check_dots(text)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -43,6 +42,12 @@ def parse_toml(text: str, max_depth: int) -> dict[str, Any]:
         raise _too_deep(max_depth) from None
     _check_depth(document, max_depth)
     return document
+
+
+def _check_dots(text: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise WrongValueError("", f"line {number} has more than {MAX_DOTS} dots, the limit")
 
 
 def flatten(options: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -83,6 +88,8 @@ def _check_depth(document: dict[str, Any], max_depth: int) -> None:
     """Walk level by level, so that no nesting exhausts the stack."""
     level: list[Any] = [document]
     for _ in range(max_depth):
+        if not level:
+            return
         children = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
         level = [child for child in children if isinstance(child, dict | list)]
     if level:
