@@ -91,7 +91,7 @@ def texts_in(folder: Path) -> Iterator[tuple[Path, bytes]]:
             yield path, repr((file.read().to_pylist(), file.metadata.to_dict(), file.schema_arrow)).encode()
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_masked_values_are_nowhere(
     kind: str, tmp_path: Path, servers: Addresses, outer_spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
