@@ -27,7 +27,7 @@ Source = Literal["table", "topic"]
 """Where the rows of a rebuild come from."""
 
 ROWS_PER_S: Final = 30_000
-"""Rows that a rebuild writes in a second, on two cores (a table of 12 columns, docs/rebuild.md)."""
+"""Rows a second to count on: two cores wrote 51,000, of 12 columns (docs/rebuild.md)."""
 _ROOM: Final = 1.1
 """Bytes of free disk for each byte of the table: its old files stay until they are cleaned."""
 _MILLION: Final = 1_000_000
