@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from ingest.errors import IngestError, JvmEndedError
+from ingest.errors import IngestError, JvmEndedError, TableFileError
 from ingest.lazy import LazyModule
 from ingest.registry import Registry, open_registry
 from ingest.settings import Settings, load
 from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
-from ingest.tables import TableConfig, read_all, read_one
+from ingest.tables import TableConfig, read_all, read_one, read_valid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +94,17 @@ class Deployment:
     def table(self, name: str) -> TableConfig:
         """Read the file of one table."""
         return self._with_masks(read_one(self.settings.tables_dir, name))
+
+    def valid_tables(self) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+        """Read all table files; return those that are valid, and the others with their errors."""
+        tables, broken = read_valid(self.settings.tables_dir)
+        return tuple(map(self._with_masks, tables)), broken
+
+    def find_table(self, name: str) -> TableConfig | None:
+        """Return the table of that name, if there is one."""
+        if not self.settings.tables_dir.is_dir():
+            return None
+        return next((table for table in self.tables() if table.name == name), None)
 
     def _with_masks(self, table: TableConfig) -> TableConfig:
         return attrs.evolve(table, masking=self.settings.masking.of_tables())

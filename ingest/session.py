@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ingest import avro
-from ingest.compile.describe import Description, describe
 from ingest.deployment import Deployment
-from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.operations.health import parse_bound
-from ingest.registry import Registered, suggesting
-from ingest.run.schemas import label
+from ingest.registry import suggesting
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format, TableConfig, read_valid
+from ingest.tables import GLOB_SIGNS, Format
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from ingest.compile.describe import Description
     from ingest.hudi import lake
-    from ingest.kafka import signal as kafka_signal
     from ingest.onboard import onboard as onboarding
     from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
@@ -53,6 +49,7 @@ if TYPE_CHECKING:
     from ingest.operations.verify_files import FilesCheck
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.page import write as pages
+    from ingest.registry import Registered
     from ingest.run import follow as following
     from ingest.run import task
     from ingest.run.context import Progress
@@ -62,7 +59,6 @@ if TYPE_CHECKING:
     from ingest.verify.task import Request
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     lake = LazyModule("ingest.hudi.lake")
-    kafka_signal = LazyModule("ingest.kafka.signal")
     onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
@@ -91,17 +87,13 @@ class Session(Deployment):
     A context manager; leaving it stops the Spark session, if it was started here.
     """
 
-    def describe(self, subject: str, version: int | None = None) -> tuple[Registered, Description]:
+    def describe(self, subject: str, version: int | None = None) -> "tuple[Registered, Description]":
         """Describe a subject's version, the latest by default, column by column."""
-        with suggesting(self.registry, Subject(subject)):
-            registered = self.registry.version(Subject(subject), -1 if version is None else version)
-        *references, text = self.registry.with_references(registered)
-        where = label(registered)
-        return registered, describe(avro.parse(text, references, where=where), where)
+        return versions.describe_version(self.registry, Subject(subject), version)
 
     def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
         """Compare two versions of a table's value subject, or of any subject: by default the last two."""
-        table = self._find_table(name)
+        table = self.find_table(name)
         subject = table.subjects.value if table and table.subjects.value else Subject(name)
         with suggesting(self.registry, subject):
             return versions.compare(self.registry, subject, table, old, new)
@@ -123,12 +115,6 @@ class Session(Deployment):
         if not registry_only:
             present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
         return versions.check(self.registry, table, Path(file), present)
-
-    def _find_table(self, name: str) -> TableConfig | None:
-        """Return the table of that name, if there is one."""
-        if not self.settings.tables_dir.is_dir():
-            return None
-        return next((table for table in self.tables() if table.name == name), None)
 
     def onboard(
         self,
@@ -285,7 +271,7 @@ class Session(Deployment):
         read, and a broken table file, are shown as such.  `max_lag` is the limit of the state `behind`.
         """
         bound = None if max_lag is None else parse_bound(max_lag)
-        tables, broken = (self.tables(names), ()) if names else read_valid(self.settings.tables_dir)
+        tables, broken = (self.tables(names), ()) if names else self.valid_tables()
         lake = overviews.read_overview(
             self._run(progress), tables, broken, lambda: self._driver.process, with_spark=with_spark
         )
@@ -359,8 +345,5 @@ class Session(Deployment):
             request = attrs.evolve(request, tables=tuple(table.name for table in tables))
         signal = signals.make_signal(tables, request, str(uuid.uuid4()))
         if topic is not None:
-            kafka, key = self.settings.kafka, signal.connector.prefix
-            if not kafka.bootstrap_servers:
-                raise SettingsError(self.settings.source, "kafka.bootstrap_servers", "is not set")
-            kafka_signal.send_signal(kafka, Topic(topic), key=key, value=signal.message())
+            signals.send(self.settings, Topic(topic), signal)
         return signal

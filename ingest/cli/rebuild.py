@@ -37,9 +37,10 @@ def rebuild(
 ) -> int:
     """Write a table again with the changed parts of its file: what is fixed when a table is created.
 
-    Buckets, index, type, key, and with `--from topic` the policies of times and documents. Readers see the
-    old table until the commit, and the offsets stay: the next run continues. Takes the table's lock. If it
-    is killed, the table is the old or the new one, and the same command finishes its work.
+    Buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of times and
+    documents. Readers see the old table until the commit, and the offsets stay: the next run continues.
+    Takes the table's lock. If it is killed, the table is the old or the new one, and the same command
+    finishes its work.
 
     Exit code 0: done or nothing to do; 1: the table cannot be rebuilt so; 75: try again.
 

@@ -7,14 +7,21 @@ StopSnapshot and KafkaSignalChannel.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from ingest.dialects import DIALECTS
-from ingest.errors import UsageError
+from ingest.errors import SettingsError, UsageError
+from ingest.lazy import LazyModule
 from ingest.names import Topic
+from ingest.settings import Settings
 from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.kafka import signal as kafka_signal
+else:  # a signal that is only shown needs no Kafka client
+    kafka_signal = LazyModule("ingest.kafka.signal")
 
 Kind = Literal["execute-snapshot", "stop-snapshot"]
 SnapshotType = Literal["incremental", "blocking"]
@@ -90,6 +97,13 @@ def make_signal(tables: Sequence[TableConfig], request: SignalRequest, signal_id
     names = request.collections or tuple(collection(table.dialect, table.topic, request) for table in chosen)
     _check_condition(connector.dialect, request)
     return Signal(signal_id, request.kind, connector, _data(request, names))
+
+
+def send(settings: Settings, topic: Topic, signal: Signal) -> None:
+    """Produce a signal to a connector's signal topic.  Raises `SettingsError` without a broker."""
+    if not settings.kafka.bootstrap_servers:
+        raise SettingsError(settings.source, "kafka.bootstrap_servers", "is not set")
+    kafka_signal.send_signal(settings.kafka, topic, key=signal.connector.prefix, value=signal.message())
 
 
 def collection(dialect: str, topic: Topic, request: SignalRequest) -> str:

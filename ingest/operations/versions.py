@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from ingest import avro
+from ingest.compile.describe import Description, describe
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.envelope import classify, find_envelope
 from ingest.compile.evolve import Present, evolve
@@ -13,9 +15,9 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import compile_table
 from ingest.errors import EvolutionError, SchemaNotFoundError, UsageError
 from ingest.names import Instant, SchemaId, Subject, Topic
-from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions
+from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
 from ingest.run.messages import read_schema
-from ingest.run.schemas import compile_written, fetch_versions
+from ingest.run.schemas import compile_written, fetch_versions, label
 from ingest.tables import Policy, Subjects, TableConfig, Target
 from ingest.tables.evolution import effect_of
 
@@ -63,6 +65,17 @@ class Comparison:
             },
             "changes": [change.to_json() for change in self.changes],
         }
+
+
+def describe_version(
+    registry: Registry, subject: Subject, version: int | None = None
+) -> tuple[Registered, Description]:
+    """Describe a subject's version, the latest by default, column by column."""
+    with suggesting(registry, subject):
+        registered = registry.version(subject, -1 if version is None else version)
+    *references, text = registry.with_references(registered)
+    where = label(registered)
+    return registered, describe(avro.parse(text, references, where=where), where)
 
 
 def compare(

@@ -48,7 +48,6 @@ class Column:
             "[Chosen columns](../chosen.md)."
         },
     )
-
     sql: str | None = attrs.field(
         default=None,
         validator=not_empty,
