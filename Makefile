@@ -47,6 +47,8 @@ jars/registry/.stamp: PROFILE := registry
 jars/places/.stamp: PROFILE := places
 jars/kafka3/.stamp: PROFILE := kafka3
 jars/hdfs/.stamp: PROFILE := hdfs
+jars/tiered/.stamp: PROFILE := tiered
+jars/msk/.stamp: PROFILE := msk
 jars/mariadb/.stamp: PROFILE := mariadb
 jars/mongodb/.stamp: PROFILE := mongodb
 jars/%/.stamp: jars/pom.xml
@@ -142,8 +144,14 @@ build/readers/.stamp: tests/places/readers.txt | .venv/.stamp
 	@$(BIN)/uv pip install -q --python build/readers/bin/python -r $<
 	@touch $@
 
+# AWS's signer, only for test-places: the extra [msk].
+build/msk/.stamp: tests/places/msk.txt | .venv/.stamp
+	@echo "build/msk: installing tests/places/msk.txt ..."
+	@rm -rf build/msk && $(BIN)/uv pip install -q --python $(BIN)/python --target build/msk -r $<
+	@touch $@
+
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
-test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp build/readers/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
 	$(BIN)/pytest -m places tests/places
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.

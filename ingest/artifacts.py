@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ import attrs
 
 from ingest.errors import LocalServerError
 from ingest.jars.folder import JarFolder, lock_folder
+from ingest.jars.pins import read_pins
 
 HERE: Final = Path(__file__).parent
 STAMP: Final = ".stamp"
@@ -56,18 +58,18 @@ class Artifacts:
             raise LocalServerError("jars", f"{self.functions_jar} is older than its sources", todo=_TODO)
         return self.functions_jar
 
-    def pinned(self) -> JarFolder:
-        """Return the folder of the pinned jars, complete or not."""
-        return JarFolder(self.root / "lib")
+    def pinned(self, without: Collection[str] = ()) -> JarFolder:
+        """Return the folder of the pinned jars, complete or not, `without` those artifacts."""
+        return JarFolder(self.root / "lib", tuple(jar for jar in read_pins() if jar.artifact not in without))
 
-    def spark_jars(self, repository: str) -> tuple[Path, ...]:
+    def spark_jars(self, repository: str, without: Collection[str] = ()) -> tuple[Path, ...]:
         """List the jars of a Spark job; those of a checkout are Maven's, and follow its pom."""
-        if self.sources is not None:
-            pinned = tuple(self.folder("lib", "spark").glob("*.jar"))
-        else:
-            self.pinned().complete(repository)
-            pinned = self.pinned().paths()
-        return tuple(sorted({*pinned, self.functions()}))
+        jars = self.pinned(without)
+        if self.sources is None:
+            jars.complete(repository)
+        elif jars.jars:
+            self.folder("lib", "spark")
+        return tuple(sorted({*jars.paths(), self.functions()}))
 
 
 _TODO: Final = "Run `make functions`"

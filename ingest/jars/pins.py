@@ -25,6 +25,11 @@ class PinnedJar:
         return f"{name}-{version}.jar"
 
     @property
+    def artifact(self) -> str:
+        """The name of the artifact, without the Scala version."""
+        return self.coordinate.split(":")[1].partition("_")[0]
+
+    @property
     def version(self) -> str:
         """The version of the artifact."""
         return self.coordinate.rpartition(":")[2]

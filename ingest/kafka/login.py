@@ -39,7 +39,7 @@ def java_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
         return {}
     _need(properties, ("sasl.username", "sasl.password"), f"sasl.mechanism {mechanism}")
     login = {name: properties[f"sasl.{name}"] for name in ("username", "password")}
-    return {"sasl.jaas.config": _jaas(_PLAIN if mechanism == "PLAIN" else _SCRAM, login)}
+    return {"sasl.jaas.config": jaas_line(_PLAIN if mechanism == "PLAIN" else _SCRAM, login)}
 
 
 def client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str]:
@@ -48,7 +48,7 @@ def client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str
         return _client_oidc(properties)
     if not _has_password(mechanism) or "sasl.jaas.config" not in properties:
         return {}
-    options = _options(properties["sasl.jaas.config"])
+    options = jaas_options(properties["sasl.jaas.config"])
     if not {"username", "password"} <= options.keys():
         raise wrong("sasl.jaas.config", "holds no username and password", "Give both, quoted")
     return {f"sasl.{name}": options[name] for name in ("username", "password")}
@@ -66,7 +66,7 @@ def _has_clients_secret(properties: Mapping[str, str], mechanism: str) -> bool:
     """Tell whether a JAAS line has a client's credentials, and no other class uses them."""
     own_class = properties.get("sasl.login.callback.handler.class", _HANDLER).rpartition(".")[2]
     is_plain = mechanism == "OAUTHBEARER" and own_class == _HANDLER.rpartition(".")[2]
-    return is_plain and "clientSecret" in _options(properties.get("sasl.jaas.config", ""))
+    return is_plain and "clientSecret" in jaas_options(properties.get("sasl.jaas.config", ""))
 
 
 def _java_oidc(properties: Mapping[str, str]) -> dict[str, str]:
@@ -78,13 +78,13 @@ def _java_oidc(properties: Mapping[str, str]) -> dict[str, str]:
             raise wrong("sasl.oauthbearer.extensions", "is not a list of name=value")
         options[f"{_EXTENSION}{name.strip()}"] = value.strip()
     return {
-        "sasl.jaas.config": _jaas(f"{_OAUTH}.OAuthBearerLoginModule", options),
+        "sasl.jaas.config": jaas_line(f"{_OAUTH}.OAuthBearerLoginModule", options),
         "sasl.login.callback.handler.class": _HANDLER,
     }
 
 
 def _client_oidc(properties: Mapping[str, str]) -> dict[str, str]:
-    options = _options(properties["sasl.jaas.config"])
+    options = jaas_options(properties["sasl.jaas.config"])
     client = {name: options[option] for option, name in _OIDC.items() if option in options}
     extensions = [
         f"{name.removeprefix(_EXTENSION)}={value}"
@@ -102,11 +102,13 @@ def _need(properties: Mapping[str, str], names: tuple[str, ...], reason: str) ->
             raise wrong(name, f"missing, and {reason} needs it")
 
 
-def _jaas(module: str, options: Mapping[str, str]) -> str:
+def jaas_line(module: str, options: Mapping[str, str]) -> str:
+    """Write a JAAS line."""
     return f"{module} required {' '.join(f'{name}={_quote(value)}' for name, value in options.items())};"
 
 
-def _options(jaas: str) -> dict[str, str]:
+def jaas_options(jaas: str) -> dict[str, str]:
+    """Return the options of a JAAS line."""
     return {match["name"]: _unquote(match["value"]) for match in _OPTION.finditer(jaas)}
 
 

@@ -20,15 +20,18 @@ ssl.endpoint.identification.algorithm, disabled       the same, empty
 ====================================================  =============================================
 
 A file named by a librdkafka property is read here and given to Java inline, so that executors on
-other machines need no copy of it; an encrypted key is opened here.  Other logins (GSSAPI, OAUTHBEARER by
-another method) are not translated: write the properties of both families.  A name outside these lists is an
-error.
+other machines need no copy of it; an encrypted key is opened here.  `ingest.kafka.iam` translates the login
+of Amazon MSK.  Other logins (GSSAPI, OAUTHBEARER by another method) are not translated: write the properties
+of both families.  A name outside these lists is an error.
 """
 
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ingest.kafka.iam import MECHANISM as IAM
+from ingest.kafka.iam import client_iam, java_iam
 from ingest.kafka.login import client_login, java_login, wrong
 from ingest.settings import looks_secret
 
@@ -71,7 +74,7 @@ _TRANSLATED = _names(
 _KNOWN = _BOTH | _CLIENT_ONLY | _JAVA_ONLY | _TRANSLATED
 
 
-def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
+def client_properties(properties: Mapping[str, str]) -> dict[str, Any]:
     """Return the properties for librdkafka; Java properties without an equivalent are left out or refused."""
     _check_names(properties)
     passed = {name: value for name, value in properties.items() if name in _BOTH | _CLIENT_ONLY}
@@ -81,7 +84,8 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if "ssl.endpoint.identification.algorithm" in properties:
         checked = properties["ssl.endpoint.identification.algorithm"] or "none"
         passed["ssl.endpoint.identification.algorithm"] = checked
-    return {**client_login(properties, mechanism), **_client_tls(properties), **passed}
+    iam = client_iam(properties) if mechanism == IAM else {}
+    return {**client_login(properties, mechanism), **_client_tls(properties), **passed, **iam}
 
 
 def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -96,7 +100,10 @@ def spark_properties(properties: Mapping[str, str]) -> dict[str, str]:
         passed["ssl.endpoint.identification.algorithm"] = "" if checked == "none" else checked
     if "security.protocol" in passed:
         passed["security.protocol"] = passed["security.protocol"].upper()
-    java = {**java_login(properties, mechanism), **_java_tls(properties), **passed}
+    iam = java_iam(properties) if mechanism == IAM else {}
+    if iam:  # the class of AWS's own mechanism
+        passed.pop("sasl.client.callback.handler.class", None)
+    java = {**java_login(properties, mechanism), **_java_tls(properties), **passed, **iam}
     return {f"kafka.{name}": value for name, value in _with_open_key(java).items()}
 
 

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from ingest import jdk
 from ingest.artifacts import broker_classpath
 from ingest.errors import LocalServerError
+from ingest.local import registry
 from ingest.local.ports import LOOPBACK, choose_port, listens
 
 JAVA_AT_LEAST: Final = 17
@@ -79,15 +80,18 @@ def prepare_broker(folder: Path, port: int) -> tuple[str, ...]:
 
 
 def find_java() -> str:
-    """Find a Java that can run the broker: JAVA_HOME's, else the first on PATH."""
+    """Find a Java that can run the broker: JAVA_HOME's or the first on PATH, else that of the registry."""
     java = jdk.find_java()
-    if java.version < JAVA_AT_LEAST:
+    if java.version >= JAVA_AT_LEAST:
+        return java.program
+    try:
+        return registry.find_java()
+    except LocalServerError:
         raise LocalServerError(
             "broker",
             f"{java.program} is Java {java.version}, and the broker needs Java {JAVA_AT_LEAST} or later",
             todo=f"Install Java {JAVA_AT_LEAST}, or set JAVA_HOME to it",
-        )
-    return java.program
+        ) from None
 
 
 def broker_problem(port: int) -> str:

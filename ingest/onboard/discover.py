@@ -20,7 +20,7 @@ from ingest.registry import Registry, TopicSubjects, find_topics
 from ingest.run.messages import bare_keys, read_schema, written_in
 from ingest.run.schemas import document_keys, fetch_versions
 from ingest.settings import KafkaSettings
-from ingest.tables import Subjects
+from ingest.tables import CONFLUENT, Framing, Subjects
 
 SHOWN_TOPICS = 5
 _GUESS_PER_END = 200
@@ -43,6 +43,7 @@ class TopicSchemas:
     key_names: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     guess: Guess | None = None
+    framings: tuple[Framing, ...] = CONFLUENT
 
 
 def is_glob(pattern: str) -> bool:

@@ -32,6 +32,7 @@ from ingest.onboard.discover import (
     missing_topic,
     registered_topics,
 )
+from ingest.onboard.framings import find_framings
 from ingest.onboard.layout import choose_target
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.write import write_table
@@ -121,6 +122,7 @@ def _onboard_topic(
     try:
         if options.format == "avro":
             schemas = find_registered(registry, named)
+            schemas = find_framings(settings.kafka, registry, schemas, sizes)
         else:
             declared = _declared_schema(settings, named.topic, options)
             schemas = find_in_messages(settings.kafka, named.topic, declared)
@@ -182,6 +184,7 @@ def _new_table(
         dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
         subjects=schemas.subjects,
         format=options.format,
+        framings=schemas.framings,
         schema=_schema_file(settings, schemas, name),
         key=Key(options.key or schemas.key_names),
         target=Target(mode="append" if options.append else "upsert"),
@@ -205,8 +208,9 @@ def _edited(settings: Settings, table: TableConfig, options: OnboardOptions) -> 
         )
     key = existing.key if existing.key.columns else table.key
     return attrs.evolve(
-        table, key=key, target=existing.target, types=existing.types, columns=existing.columns
-    )
+        table, key=key, target=existing.target, types=existing.types, columns=existing.columns,
+        framings=existing.framings,
+    )  # fmt: skip
 
 
 def _schema_file(settings: Settings, schemas: TopicSchemas, name: str) -> str | None:

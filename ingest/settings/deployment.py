@@ -207,6 +207,13 @@ class SparkSettings:
             "central repository in `~/.m2/settings.xml`, else the repository of Spark's own `--packages`."
         },
     )
+    fetch_jars: bool = attrs.field(
+        default=True,
+        metadata={
+            "help": "Fetch the pinned jars that the platform's Spark lacks. `false`: all but the jar of "
+            "`ingest` itself have to be on Spark's class path. Ignored under spark-submit."
+        },
+    )
     class_archive: bool = attrs.field(
         default=True,
         metadata={

@@ -15,12 +15,12 @@ from typing import Final
 
 import attrs
 from py4j.protocol import Py4JError
-from pyspark import find_spark_home
 from pyspark.sql import SparkSession
 
 from ingest.java import jvm_of
 from ingest.jdk import Java
 from ingest.log import logger
+from ingest.spark.job_jars import spark_home
 
 OLDEST: Final = 17
 """The first Java that can write the archive of a running JVM (-XX:+RecordDynamicDumpInfo)."""
@@ -102,7 +102,7 @@ def class_archive(
     HotSpot ends at its start if it is to record classes and the class path has a folder that is not empty:
     Spark's launcher adds the folders of Spark's, Hadoop's and YARN's settings.
     """
-    folders = [os.environ.get("SPARK_CONF_DIR") or str(Path(_spark_home(), "conf"))]
+    folders = [os.environ.get("SPARK_CONF_DIR") or str(Path(spark_home(), "conf"))]
     folders += filter(None, map(os.environ.get, ("HADOOP_CONF_DIR", "YARN_CONF_DIR")))
     extended = conf.get("spark.driver.extraClassPath") or os.environ.get("SPARK_DIST_CLASSPATH")
     options = " ".join(
@@ -118,7 +118,7 @@ def class_archive(
 def _key(java: Java, jars: Sequence[Path]) -> str:
     """Return a name that changes with the Java, with Spark and with each jar."""
     home = Path(java.program).resolve()
-    files = (home, home.parent.parent / "release", Path(_spark_home(), "jars"), *jars)
+    files = (home, home.parent.parent / "release", Path(spark_home(), "jars"), *jars)
     parts = [f"{file.resolve()} {_stamp(file)}" for file in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -145,8 +145,3 @@ def _is_whole(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(-len(END), os.SEEK_END)
         return file.read() == END
-
-
-def _spark_home() -> str:
-    home: str = find_spark_home._find_spark_home()  # type: ignore[no-untyped-call]  # noqa: SLF001  no public way
-    return home

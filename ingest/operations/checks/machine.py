@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from tempfile import gettempdir
@@ -16,6 +16,7 @@ from ingest.jars.repository import find_repository
 from ingest.jdk import NEWEST, OLDEST, TESTED, find_java
 from ingest.operations.checks.finding import Finding, Level
 from ingest.settings import Settings
+from ingest.spark import job_jars
 
 SPARK: Final = "3.5"
 DEFAULT_MEMORY: Final = "2g"
@@ -36,8 +37,8 @@ def check_versions() -> Iterator[Finding]:
     ours, python = metadata.version("hudi-cdc-ingest"), ".".join(map(str, sys.version_info[:3]))
     yield Finding("ingest", "ok", f"{ours}, on Python {python}")
     install = "pip install 'hudi-cdc-ingest[spark]'"
-    pyspark, client = _version_of("pyspark"), _version_of("pyspark-client")
-    if pyspark is None:
+    pyspark, client = _version_of("pyspark") or job_jars.pyspark_version(), _version_of("pyspark-client")
+    if not pyspark:
         yield Finding("pyspark", "problem", "is not installed", install)
     elif client is not None:
         text = f"pyspark-client {client} is installed too, and overwrites files of pyspark {pyspark}"
@@ -64,12 +65,16 @@ def check_java() -> Iterator[Finding]:
 
 def check_jars(settings: Settings) -> Iterator[Finding]:
     """Look for the jars that a run loads, without a download."""
+    present = job_jars.platform_artifacts(settings.spark)
+    if present:
+        yield Finding("jars", "ok", f"of {job_jars.spark_home()}: {', '.join(sorted(present))}")
     folder = settings.spark.jars
     if folder is None:
-        yield from check_pinned_jars(find_artifacts(), settings.spark.repository)
+        yield from check_pinned_jars(find_artifacts(), settings.spark.repository, present)
         return
     names = [path.name for path in folder.glob("*.jar")]
-    missing = [jar for jar in _JARS if not any(name.startswith(jar) for name in names)]
+    needed = set(_JARS) - set(present)
+    missing = [jar for jar in _JARS if jar in needed and not any(name.startswith(jar) for name in names)]
     if missing:
         todo = f"Run `ingest jars fetch --to {folder}`, or remove [spark] jars"
         yield Finding("jars", "problem", f"{folder} lacks {', '.join(missing)}", todo)
@@ -77,14 +82,19 @@ def check_jars(settings: Settings) -> Iterator[Finding]:
         yield Finding("jars", "ok", f"{len(names)} in {folder} ([spark] jars)")
 
 
-def check_pinned_jars(artifacts: Artifacts, repository: str) -> Iterator[Finding]:
-    """Look for the jars of a checkout, or those that an installed package has fetched."""
+def check_pinned_jars(
+    artifacts: Artifacts, repository: str, present: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Look for the jars of a checkout, or those that an installed package has fetched.
+
+    Jars of the artifacts that are `present` elsewhere are not needed.
+    """
     artifacts.functions()
-    folder = artifacts.pinned()
+    folder = artifacts.pinned(present)
     missing = folder.incomplete()
     if not missing:
-        hudi = next(jar.version for jar in folder.jars if jar.file.startswith("hudi-"))
-        yield Finding("jars", "ok", f"in {folder.path}, with Hudi {hudi}")
+        hudi = [f", with Hudi {jar.version}" for jar in folder.jars if jar.file.startswith("hudi-")]
+        yield Finding("jars", "ok", f"in {folder.path}{''.join(hudi)}")
     elif artifacts.sources is not None:
         yield Finding("jars", "problem", f"{folder.path} lacks {missing[0].file}", "Run `make jars`")
     else:

@@ -1,0 +1,130 @@
+"""The framings of a topic, as a sample of its messages shows them: the table file names them.
+
+The JVM's class FrameParser reads each message by the framings of the table; this looks at a few, of any.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from ingest.errors import IngestError
+from ingest.kafka.sample import RawRecord, sample
+from ingest.kafka.watermarks import Watermarks
+from ingest.onboard.discover import TopicSchemas
+from ingest.registry import Registry, Side
+from ingest.registry.frame_ids import OF_APICURIO
+from ingest.run.schemas import fetch_versions
+from ingest.settings import KafkaSettings
+from ingest.tables import CONFLUENT, Framing
+
+_PARTITIONS: Final = 4
+"""Partitions with messages to look at."""
+_PER_END: Final = 2
+_INT_END, _LONG_END, _GUID_END, _GLUE_END = 5, 9, 17, 18
+
+
+@attrs.define
+class _Sampled:
+    """The framings of a sample, and the numbers of those whose bytes two framings share."""
+
+    framings: set[Framing] = attrs.Factory(set)
+    ints: set[int] = attrs.Factory(set)
+    longs: set[int] = attrs.Factory(set)
+    count: int = 0
+    unknown: int = 0
+
+    def add(self, side: Side, payload: bytes, headers: Mapping[str, bytes | None]) -> None:
+        """Classify one payload, as FrameParser does: headers first."""
+        self.count += 1
+        if f"__{side}_schema_id" in headers:
+            self.framings.add("confluent-headers")
+        elif headers.keys() & {f"apicurio.{side}.globalId", f"apicurio.{side}.contentId"}:
+            self.framings.add("apicurio-headers")
+        elif payload[:1] == b"\x01" and len(payload) >= _GUID_END:
+            self.framings.add("confluent-guid")
+        elif payload[:2] in {b"\x03\x00", b"\x03\x05"} and len(payload) >= _GLUE_END:
+            self.framings.add("glue")
+        elif payload[:_INT_END] == bytes(_INT_END) and len(payload) >= _LONG_END:
+            self.longs.add(int.from_bytes(payload[1:_LONG_END]))
+        elif payload[:1] == b"\x00" and len(payload) >= _INT_END:
+            self.ints.add(int.from_bytes(payload[1:_INT_END]))
+        else:
+            self.unknown += 1
+
+
+def find_framings(
+    kafka: KafkaSettings, registry: Registry, schemas: TopicSchemas, sizes: Watermarks | None
+) -> TopicSchemas:
+    """Add the framings of a topic's first and last messages; Confluent's ids without a broker or messages."""
+    marks = sizes.found.get(schemas.topic) if sizes else None
+    ranges = {
+        partition: (mark.begin, mark.end)
+        for partition, mark in (marks or {}).items()
+        if mark.end > mark.begin
+    }
+    chosen = dict(sorted(ranges.items())[:_PARTITIONS])
+    if not chosen:
+        return schemas
+    try:
+        records = sample(kafka, schemas.topic, chosen, per_end=_PER_END)
+    except IngestError:
+        return schemas
+    return framings_of(records, registry, schemas)
+
+
+def framings_of(records: Iterable[RawRecord], registry: Registry, schemas: TopicSchemas) -> TopicSchemas:
+    """Add the framings of some messages of a topic."""
+    sampled = _Sampled()
+    for record in records:
+        headers = dict(record.headers)
+        if record.key:
+            sampled.add("key", record.key, headers)
+        if record.value:
+            sampled.add("value", record.value, headers)
+    known = {int(schema.schema_id) for schema in (*schemas.keys, *schemas.values)}
+    framings = sampled.framings
+    foreign = sampled.ints - known
+    ids = _apicurio_ids(registry, schemas) if foreign or sampled.longs else {}
+    if sampled.ints:
+        is_global = bool(foreign) and sampled.ints <= ids.get("globalId", set())
+        framings.add("apicurio-4-byte-global-id" if is_global else "confluent")
+    if sampled.longs:
+        of_content, of_global = (sampled.longs <= ids.get(kind, set()) for kind in ("contentId", "globalId"))
+        framings.add(
+            "apicurio-8-byte-content-id" if of_content and not of_global else "apicurio-8-byte-global-id"
+        )
+    return attrs.evolve(
+        schemas,
+        framings=tuple(sorted(framings)) or CONFLUENT,
+        caveats=(*schemas.caveats, *_caveats(sampled, ids)),
+    )
+
+
+def _caveats(sampled: _Sampled, ids: Mapping[str, set[int]]) -> Iterator[str]:
+    if sampled.unknown:
+        yield (
+            f"framings: {sampled.unknown} of {sampled.count} sampled keys and values begin with the bytes of "
+            "no framing and are going to be rejects"
+        )
+    if sampled.longs and (sampled.longs <= ids.get("contentId", set())) == (
+        sampled.longs <= ids.get("globalId", set())
+    ):
+        yield (
+            "framings: ids of 8 bytes are globalIds or contentIds, and nothing tells which; use "
+            "'apicurio-8-byte-content-id' if the producers set use-id = contentId"
+        )
+
+
+def _apicurio_ids(registry: Registry, schemas: TopicSchemas) -> dict[str, set[int]]:
+    """Return the ids by which Apicurio's own API knows the versions of both subjects; empty of others."""
+    ids: dict[str, set[int]] = {}
+    for subject in filter(None, (schemas.subjects.key, schemas.subjects.value)):
+        try:
+            versions = fetch_versions(registry, subject, OF_APICURIO)
+        except IngestError:
+            return {}
+        for version in versions:
+            for frame_id in version.frame_ids:
+                ids.setdefault(frame_id.kind, set()).add(int(frame_id.text))
+    return ids
