@@ -144,6 +144,13 @@ build/readers/.stamp: tests/places/readers.txt | .venv/.stamp
 	@$(BIN)/uv pip install -q --python build/readers/bin/python -r $<
 	@touch $@
 
+# Kubernetes' schemas, only for test-places.
+build/kubernetes/.stamp: tests/places/kubernetes.txt | .venv/.stamp
+	@echo "build/kubernetes: installing tests/places/kubernetes.txt ..."
+	@rm -rf build/kubernetes && $(BIN)/uv venv -q --python $(BIN)/python build/kubernetes
+	@$(BIN)/uv pip install -q --python build/kubernetes/bin/python -r $<
+	@touch $@
+
 # AWS's signer, only for test-places: the extra [msk].
 build/msk/.stamp: tests/places/msk.txt | .venv/.stamp
 	@echo "build/msk: installing tests/places/msk.txt ..."
@@ -151,7 +158,7 @@ build/msk/.stamp: tests/places/msk.txt | .venv/.stamp
 	@touch $@
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
-test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
 	$(BIN)/pytest -m places tests/places
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.
