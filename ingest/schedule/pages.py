@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from airflow.sdk.configuration import conf
+try:
+    from airflow.sdk.configuration import conf
+except ImportError:  # before Airflow 3.2
+    from airflow.configuration import conf
 
 from ingest.names import TABLE_PAGES, page_name
 from ingest.schedule.report import Report

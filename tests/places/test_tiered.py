@@ -77,7 +77,8 @@ def configure(address: str, topic: str) -> None:
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in TOPIC.items()
     ]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-    AdminClient({"bootstrap.servers": address}).incremental_alter_configs([resource])[resource].result(30)
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 def wait_until_gone(data: Path, name: str) -> None:

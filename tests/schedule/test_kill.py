@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowTaskTimeout
 from airflow.sdk.execution_time.timeout import timeout
 
 from ingest.schedule import IngestOperator
 from ingest.schedule.states import AirflowException, AirflowFailException
 from tests.schedule.reports import report, table
+from tests.schedule.versions import AirflowTaskTimeout
 
 Make = Callable[..., str]
 STOPPED = report(

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from airflow.listeners.listener import get_listener_manager
-from airflow.plugins_manager import ensure_plugins_loaded, get_import_errors, integrate_listener_plugins
+from airflow.plugins_manager import integrate_listener_plugins
 from airflow.providers_manager import ProvidersManager
 from airflow.sdk import BaseOperator
 
 from ingest.schedule import IngestOperator, listener
 from ingest.schedule.states import AirflowFailException
 from tests.schedule.reports import report, script, table
+from tests.schedule.versions import plugin_errors
 
 URL = "https://lake.example.com/ingest/"
 FAILED = table("or ders", "failed", "srv.db.orders-0-7: cannot be read.")
@@ -82,8 +83,7 @@ def test_other_tasks_and_other_deployments_have_no_links(
 
 def test_airflow_loads_the_listener(caplog: pytest.LogCaptureFixture) -> None:
     """By its entry point, without configuration; a failed task then reaches it."""
-    ensure_plugins_loaded()
-    assert get_import_errors() == {}
+    assert plugin_errors() == {}
     manager = get_listener_manager()
     integrate_listener_plugins(manager)
     task = IngestOperator(task_id="run", executable="/opt/ingest/bin/ingest", tables=["a"])

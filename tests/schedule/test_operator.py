@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG, Asset, AssetAlias
-from airflow.sdk.log import redact
 
 from ingest.errors import UsageError
 from ingest.schedule import IngestMaintainOperator, IngestOperator, table_asset
@@ -18,6 +17,7 @@ from ingest.schedule.command import shown
 from ingest.schedule.operator import log_level
 from ingest.schedule.states import AirflowException, AirflowFailException
 from tests.schedule.reports import RUN_ID, report, script, table
+from tests.schedule.versions import redact
 
 Make = Callable[..., str]
 LOCKED = "table t: locked by another writer: run 77, process 4711 on etl-3. Try again when it is done."
