@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ingest.deployment import Deployment
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
 from ingest.onboard.outcome import Onboarded, OnboardOptions
@@ -15,6 +14,7 @@ from ingest.operations.health import parse_bound
 from ingest.registry import suggesting
 from ingest.stop import Stop
 from ingest.tables import GLOB_SIGNS, Format
+from ingest.takeovers import Takeovers, silent
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -73,11 +73,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     verifying = LazyModule("ingest.verify.task")
 
 
-def silent(table: str, step: str) -> None:
-    """Ignore a step: the default progress."""
-
-
-class Session(Deployment):
+class Session(Takeovers):
     """A deployment: its settings, registry, table files and Spark session.
 
     >>> from ingest import Session

@@ -19,6 +19,8 @@ COMMANDS: Final = (
     ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
     ("maintain", 3, "Compact, clean and archive tables."),
     ("rebuild", 3, "Write a table again with other buckets, type, key or policies; its offsets stay."),
+    ("adopt", 3, "Take over a Hudi table of another writer, and continue from its offsets."),
+    ("load", 3, "Fill an empty table from an export, and continue from its position."),
     ("status", 3, "Show last commits, rows, open rejects and lag."),
     ("history", 3, "Show the commits of a table, and its state at a time."),
     ("verify", 3, "Compare tables with their sources, cell by cell, or check their own files."),

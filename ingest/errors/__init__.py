@@ -22,6 +22,7 @@ from ingest.errors.lake import (
     RebuildError,
     TableChangedError,
     TableLockedError,
+    TakeoverError,
     WriteError,
 )
 from ingest.errors.process import (
@@ -79,6 +80,7 @@ __all__ = [
     "TableFileError",
     "TableLockedError",
     "TableTimeoutError",
+    "TakeoverError",
     "TopicNotFoundError",
     "UnexpectedError",
     "UnmappedTypeError",

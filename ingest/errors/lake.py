@@ -61,6 +61,18 @@ class RebuildError(PermanentError):
 
 
 @attrs.frozen
+class TakeoverError(PermanentError):
+    """A table that cannot begin with rows of another table or of an export; nothing was written."""
+
+    table: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return sentences(f"table {self.table}: cannot take over the rows: {self.problem}", self.todo)
+
+
+@attrs.frozen
 class ClockError(RetryableError):
     """A clock behind the newest instant: readers would never see a commit made now."""
 

@@ -18,7 +18,7 @@ FORMAT: Final = "1"
 TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
 """Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
 
-CommitKind = Literal["run", "set-offsets", "replay", "repair", "rebuild", "purge"]
+CommitKind = Literal["run", "set-offsets", "replay", "repair", "rebuild", "adopt", "load", "purge"]
 """The command behind a commit; only tables of rejects have a `purge`."""
 
 

@@ -22,6 +22,7 @@ from ingest.hudi.commits import check_stored_files, committed_files, stored_comm
 from ingest.hudi.damage import CommittedFiles, largest_base, live_files
 from ingest.hudi.failures import write_failure
 from ingest.hudi.fixed import FixedChanges
+from ingest.hudi.foreign import refuse_foreign
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
 from ingest.hudi.marker import agree_on_properties
@@ -200,6 +201,7 @@ class HudiTable:
 
     def check_file(self, table: TableConfig) -> None:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
+        refuse_foreign(table.name, self)
         fixed.check(table, self.fixed_changes(table).all)
 
     def fixed_changes(self, table: TableConfig, key_columns: Sequence[str] | None = None) -> FixedChanges:

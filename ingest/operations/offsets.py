@@ -113,48 +113,55 @@ def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partitio
     )
 
 
-def parse_moment(to: str) -> datetime | None:
+def parse_moment(to: str, option: str = "--to") -> datetime | None:
     """Parse a time, which is in UTC unless it has an offset; None for a text of another form."""
     if _DATE.fullmatch(to) is None:
         return None
     try:
         moment = datetime.fromisoformat(to)
     except ValueError:
-        raise UsageError(f"--to {to}: cannot parse the time", _FORMS) from None
+        raise UsageError(f"{option} {to}: cannot parse the time", _FORMS) from None
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if moment > datetime.now(UTC):
-        raise UsageError(f"--to {to}: {to_iso(moment)} is in the future", "Give latest for the topic's end")
+        raise UsageError(
+            f"{option} {to}: {to_iso(moment)} is in the future", "Give latest for the topic's end"
+        )
     return moment
 
 
 def parse_move(
-    to: str, current: Mapping[Partition, int], marks: Mapping[Partition, Watermark], *, is_anew: bool = False
+    to: str,
+    current: Mapping[Partition, int],
+    marks: Mapping[Partition, Watermark],
+    *,
+    is_anew: bool = False,
+    option: str = "--to",
 ) -> dict[Partition, int]:
-    """Parse `--to` into offsets.  Raises `UsageError` for a move beyond the topic."""
+    """Parse an option such as `--to` into offsets.  Raises `UsageError` for a move beyond the topic."""
     if to in _ENDS:
         return {partition: _end(to, mark) for partition, mark in marks.items()}
     moved = {partition: offset for partition, offset in current.items() if partition in marks}
     for part in to.split(","):
-        partition, target = _parse_part(to, part)
+        partition, target = _parse_part(to, part, option)
         mark = marks.get(partition)
         if mark is None:
             allowed = f"Allowed: partitions {_ends(marks)}"
-            raise UsageError(f"--to {to}: '{part}' is outside the topic", allowed)
+            raise UsageError(f"{option} {to}: '{part}' is outside the topic", allowed)
         moved[partition] = _end(target, mark) if target in _ENDS else int(target)
         if not mark.begin <= moved[partition] <= mark.end:
             allowed = f"Allowed: {mark.begin} to {mark.end}"
-            raise UsageError(f"--to {to}: '{part}' is outside the topic", allowed)
+            raise UsageError(f"{option} {to}: '{part}' is outside the topic", allowed)
     if is_anew and moved.keys() != marks.keys():
         todo = f"Name every partition ({_ends(marks)}), or give earliest or latest"
-        raise UsageError(f"--to {to}: the topic was recreated, and some partitions are missing", todo)
+        raise UsageError(f"{option} {to}: some partitions of the topic are missing", todo)
     return moved
 
 
-def _parse_part(to: str, part: str) -> tuple[Partition, str]:
+def _parse_part(to: str, part: str, option: str) -> tuple[Partition, str]:
     """Split `0=120` or `0=earliest`."""
     partition, _, target = (text.strip() for text in part.partition("="))
     if not (_is_number(partition) and (_is_number(target) or target in _ENDS)):
-        raise UsageError(f"--to {to}: cannot parse '{part}'", _FORMS)
+        raise UsageError(f"{option} {to}: cannot parse '{part}'", _FORMS)
     return Partition(int(partition)), target
 
 

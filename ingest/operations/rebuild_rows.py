@@ -146,7 +146,13 @@ def _check_covers(stored: HudiTable, table: TableConfig, rows: DataFrame) -> Non
     count = lost.count()
     if count:
         first = lost.orderBy(*_COORDINATES).first()
-        where = "" if first is None else f", the first is that of {table.topic}-{first[0]} offset {first[1]}"
+        where = ""
+        if first is not None:
+            is_known = first[0] is not None
+            message = (
+                f"that of {table.topic}-{first[0]} offset {first[1]}" if is_known else "adopted or loaded"
+            )
+            where = f", the first is {message}"
         raise RebuildError(
             table.name,
             f"{count:,} rows of the table come from messages that the topic does not give any more{where}",

@@ -2,7 +2,8 @@
 
 A connector sends a delete and then a tombstone, so that Kafka's cleaner drops the key's records; the cleaner
 may keep only the tombstone.  A *bare* tombstone is the last message of its key, without a delete directly
-before it.  It deletes the row that came from an earlier offset of its partition.  It has no source position:
+before it.  It deletes the row that came from an earlier offset of its partition, or from no message at all
+(`ingest.adopt`).  It has no source position:
 its delete gets the position of the deleted row, moved to the tombstone's offset, so that older changes lose
 against it and newer ones win.
 """
@@ -94,7 +95,7 @@ def stored_deletes(
     filled = [column.of(has_change=has_change_sql(compiled)) for column in columns]
     bare = folded.where(str(bare_sql(compiled))).selectExpr(*map(str, filled))
     deleted = sql(
-        "{same} and _cdc_partition = t_partition and _cdc_offset < t_offset "
+        "{same} and coalesce(_cdc_partition = t_partition and _cdc_offset < t_offset, true) "
         "and coalesce(_cdc_position > t_position, true) and {alive}",
         same=join(" and ", (sql("{key} = t_{n}", key=key, n=index) for index, key in enumerate(keys))),
         alive=sql("not coalesce({c}, false)", c=ident(DELETED)) if DELETED in stored.columns else sql("true"),

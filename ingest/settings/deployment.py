@@ -161,6 +161,10 @@ class LakeSettings:
         """Return the path of the copy in which a table gets other partitions."""
         return f"{self.path.rstrip('/')}/_rebuild/{table}"
 
+    def adopted_path(self, table: str) -> str:
+        """Return the path of the table of another writer, once its rows have been taken over."""
+        return f"{self.path.rstrip('/')}/_adopted/{table}"
+
     def lock_path(self, table: str) -> str:
         """Return the folder of a table's lock."""
         return f"{self.path.rstrip('/')}/_locks/{table}"

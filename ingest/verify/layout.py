@@ -19,7 +19,7 @@ _HALF: Final = 1 << 32
 """Splits a checksum, so that a billion of either half fit a bigint's sum."""
 _SPARK_BUCKET: Final = sql("cast(shiftright(ingest_md5_number({c}), 28) as int) % {n}")
 _ROW_TEXT: Final = "ingest_row_text"
-CHANGE: Final = sql("_cdc_offset * 100000L + _cdc_partition")
+CHANGE: Final = sql("coalesce(_cdc_offset * 100000L + _cdc_partition, -1L)")
 """The version of a stored row: the coordinates of its change, as one number."""
 
 

@@ -29,7 +29,7 @@ def make_layout(
     check_only(only, stored)
     key_names = [name for name, _ in compiled.key_columns]
     pairs: dict[str, ComparedColumn | str] = {
-        name: _pair(compiled, name, spark_type, database, source)
+        name: pair_column(compiled, name, spark_type, database, source)
         for name, spark_type in stored.items()
         if not name.startswith(_RESERVED)
     }
@@ -65,7 +65,7 @@ def _only_in_source(
     }
 
 
-def _pair(
+def pair_column(
     compiled: CompiledTable, name: str, stored: SparkType, database: Database, source: SourceTable
 ) -> ComparedColumn | str:
     """Return a column of the lake with its column in the source, or the reason why it has none."""

@@ -1,0 +1,171 @@
+"""Takes over a Hudi table of another writer: its rows become a table of ours, which runs continue.
+
+HoodieStreamer's tables and hand-written ones differ in columns, keys, versions and order of changes.  So the
+rows are read by Hudi and written into a new table, which readers see from one moment on; the other table
+stays, unchanged.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from ingest.adopt.columns import fit_columns
+from ingest.adopt.first_commit import (
+    FirstCommit,
+    Marks,
+    Subject,
+    exchanged_folders,
+    first_entry,
+    open_subject,
+)
+from ingest.adopt.plan import Takeover, TakeoverPlan, offsets_text
+from ingest.adopt.position import lowest_position
+from ingest.adopt.request import AdoptRequest
+from ingest.adopt.rows import ForeignRows
+from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_option
+from ingest.errors import IngestError, RetryableError, TakeoverError
+from ingest.hudi.commit_reader import CommitRecord, read_commits
+from ingest.hudi.damage import live_files
+from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.metaclient import lake_errors
+from ingest.hudi.table import HudiTable
+from ingest.kafka.watermarks import Watermarks
+from ingest.operations.rebuild_plan import free_by_hadoop
+from ingest.run.context import Jvm, Run
+from ingest.run.task import work_on_tables
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class AdoptTask:
+    """Adopts tables (a `TableTask`)."""
+
+    request: AdoptRequest
+    watermarks: Watermarks
+
+    def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+        """Return the result for a table that is one of ours already; Hudi's classes read the others."""
+        last = run.files.table(table).checkpoint()
+        return None if last is None else _idle(table, last)
+
+    def work(self, run: Run, table: TableConfig) -> Takeover:
+        """Adopt one table as its only writer, or plan it as a reader."""
+        marks = self.watermarks.of(table.topic)
+        if self.request.dry_run:
+            return self._adopt(run, table, marks, None)
+        with run.locked(table) as lock:
+            run.lake.table(table).reopen()
+            return self._adopt(run, table, marks, lock)
+
+    def finish(
+        self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
+    ) -> Takeover:
+        """Make a result of an error, too."""
+        return finished(run, table, result, seconds)
+
+    def _adopt(self, run: Run, table: TableConfig, marks: Marks, lock: Any) -> Takeover:
+        last = run.lake.table(table).checkpoint()
+        if last is not None:
+            return _idle(table, last)
+        is_in_place = not self.request.path
+        foreign = HudiTable(run.spark, self.request.path or run.settings.lake.table_path(table.name))
+        commits = _commits(run, table, foreign)
+        if is_in_place:
+            exchanged_folders(run, table)
+        subject = open_subject(run, table, marks)
+        start = self._start(run, subject, commits)
+        rows = self._rows(subject, foreign)
+        rows.check_columns()
+        run.enter(table, "checking its rows")
+        plan = _plan(run, rows, foreign, start)
+        plan.check_disk()
+        if lock is None:
+            return Takeover(table.name, "planned", plan)
+        note = (
+            f"adopted {plan.rows:,} rows of {foreign.path} at its commit {commits[0].instant}; {start.origin}"
+        )
+        entry = first_entry(run, subject, start, "adopt", note)
+        first, position = FirstCommit(run, subject, lock), lowest_position(run.spark, subject.compiled)
+        if is_in_place:
+            committed = first.replace(rows, position, entry, _unchanged(run, table, foreign, commits))
+        else:
+            committed = first.write(rows, position, entry)
+        return Takeover(table.name, "adopted", plan, committed.instant)
+
+    def _start(self, run: Run, subject: Subject, commits: list[CommitRecord]) -> StartOffsets:
+        if self.request.offsets:
+            return start_by_option(run.settings.kafka, subject.table, self.request.offsets, subject.marks)
+        return start_by_checkpoint(subject.table, (commit.values for commit in commits), subject.marks)
+
+    def _rows(self, subject: Subject, foreign: HudiTable) -> ForeignRows:
+        rows = foreign.rows()
+        fitted = fit_columns(
+            subject.compiled, subject.plain, dict(rows.dtypes), self.request.nulls, accepts_physical=True
+        )
+        return ForeignRows(subject.compiled, rows, fitted)
+
+
+def _idle(table: TableConfig, last: LedgerEntry) -> Takeover:
+    note = f"its newest commit {last.instant} is one of ingest ({last.kind})"
+    return Takeover(table.name, "idle", instant=last.instant, note=note)
+
+
+def _commits(run: Run, table: TableConfig, foreign: HudiTable) -> list[CommitRecord]:
+    """Return the commits of a table of another writer, newest first.  Raises TakeoverError without any."""
+    client = foreign.client
+    if client is not None:
+        with lake_errors(foreign.path):
+            commits = list(read_commits(run.spark, foreign.path, client, archived=True))
+        if commits:
+            return commits
+    raise TakeoverError(
+        table.name, f"{foreign.path} does not hold a Hudi table with a commit", "Name its folder: --path"
+    )
+
+
+def _unchanged(
+    run: Run, table: TableConfig, foreign: HudiTable, commits: list[CommitRecord]
+) -> Callable[[], None]:
+    """Return a check that the other writer has not committed since its rows were read."""
+
+    def check() -> None:
+        foreign.reopen()
+        newest = _commits(run, table, foreign)[0].instant
+        if newest != commits[0].instant:
+            problem = f"its writer committed {newest} meanwhile"
+            raise TakeoverError(table.name, problem, "Stop that job for good first")
+
+    return check
+
+
+def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) -> TakeoverPlan:
+    table = rows.compiled.table
+    size = sum(file.size for file in live_files(foreign.committed(), None))
+    free = free_by_hadoop(run)(foreign.path)
+    count = rows.check_values()
+    return TakeoverPlan(
+        table.name, foreign.path, count, rows.fitted, start, bytes=size, free_bytes=free,
+        notes=(f"the next run continues from {offsets_text(start.next)}, by {start.origin}",),
+    )  # fmt: skip
+
+
+def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
+    """Return the final result of a table, of an error too."""
+    run.progress(table.name, "idle")
+    if isinstance(result, IngestError):
+        is_temporary = isinstance(result, RetryableError)
+        result = Takeover(table.name, "temporary" if is_temporary else "failed", error=result)
+    return attrs.evolve(result, seconds=seconds)
+
+
+def adopt_table(
+    run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: AdoptRequest, *, raises_signal: bool
+) -> Takeover:
+    """Take over the rows of a Hudi table of another writer; an error is in the result."""
+
+    def make_task(watermarks: Watermarks) -> AdoptTask:
+        return AdoptTask(request, watermarks)
+
+    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    return result

@@ -1,0 +1,213 @@
+"""The columns of rows from elsewhere, fitted to those of a compiled table.
+
+Names fit as they are, by a column's name in the source or its new one, and without regard to case.  Types fit
+if the table's holds every value; `physical` ones too: the numbers and texts that an event carries, where a
+writer without semantic types stored them as they came.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, Self
+
+import attrs
+
+from ingest.compile.column_versions import ColumnVersion
+from ingest.compile.evolve import Evolution, TargetColumn, evolve
+from ingest.compile.table import CompiledTable
+from ingest.config.rules import suggest
+from ingest.errors import UsageError
+from ingest.masking import Mask, Masking
+from ingest.tables import TableConfig
+from ingest.typemap.mapped import Mapped
+from ingest.typemap.masks import masked
+from ingest.typemap.names import folded
+from ingest.typemap.sparktype import Simple, SparkType, null_of, parse_ddl, reshape, widest
+from ingest.typemap.sql import Sql, ident
+
+Fit = Literal["same", "wider", "converted", "null"]
+_STORED_AS: Final = {"tinyint": Simple("int"), "smallint": Simple("int")}
+_PHYSICAL: Final = {"int": "int", "long": "bigint", "float": "float", "double": "double", "string": "string",
+                    "bytes": "binary", "boolean": "boolean"}  # fmt: skip
+
+
+@attrs.frozen
+class FittedColumn:
+    """A column of the table, made of the column `origin` of the rows; empty where it is null.
+
+    `fault` is true for a row whose value the table cannot take, for the reason `fault_reason`.
+    """
+
+    name: str
+    spark: SparkType
+    value: Sql
+    fit: Fit
+    origin: str = ""
+    origin_type: str = ""
+    fault: Sql | None = None
+    fault_reason: str = ""
+    mask: Mask | None = None
+
+
+@attrs.frozen
+class FittedColumns:
+    """The columns of the table, those of the rows that the table does not take, and the misfits."""
+
+    keys: tuple[FittedColumn, ...]
+    columns: tuple[FittedColumn, ...]
+    dropped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, keys: Sequence[FittedColumn | str], columns: Sequence[FittedColumn | str], rows: Iterable[str]
+    ) -> Self:
+        """Sort out columns and the reasons why some do not fit; `rows` are the columns of the rows."""
+        origins = {column.origin for column in _fitted((*keys, *columns))}
+        dropped = tuple(name for name in rows if name not in origins)
+        problems = tuple(column for column in (*keys, *columns) if isinstance(column, str))
+        return cls(_fitted(keys), _fitted(columns), dropped, problems)
+
+    @property
+    def all(self) -> tuple[FittedColumn, ...]:
+        """Return the key's columns, then the others."""
+        return (*self.keys, *self.columns)
+
+
+def _fitted(columns: Iterable[FittedColumn | str]) -> tuple[FittedColumn, ...]:
+    return tuple(column for column in columns if isinstance(column, FittedColumn))
+
+
+def unmasked(table: TableConfig) -> TableConfig:
+    """Return a table file without masks: its compiled columns have the types before they are masked."""
+    columns = {name: attrs.evolve(column, mask=None) for name, column in table.columns.items()}
+    return attrs.evolve(table, columns=columns, masking=Masking())
+
+
+def first_evolution(compiled: CompiledTable) -> Evolution:
+    """Return the columns of a new table, by all versions of its schema."""
+    return evolve(compiled, [i for i in compiled.schema_ids if i not in compiled.misfits], None)
+
+
+def fit_columns(
+    compiled: CompiledTable,
+    plain: CompiledTable,
+    rows: Mapping[str, str],
+    nulls: Sequence[str],
+    *,
+    accepts_physical: bool,
+) -> FittedColumns:
+    """Fit columns, given with their types in DDL, to a table; `plain` is the table without masks.
+
+    `nulls` are the table's columns to leave null.  Raises `UsageError` where one of these is not a column.
+    """
+    evolution = first_evolution(plain)
+    evolution.check()
+    names = [column.name for column in (*evolution.keys, *evolution.columns)]
+    for name in nulls:
+        if name not in names:
+            raise UsageError(f"--null {name}: is not a column of the table", suggest(name, names))
+    fitter = _Fitter(compiled, plain, rows, frozenset(nulls), accepts_physical)
+    keys = [fitter.fit(column, is_key=True) for column in evolution.keys]
+    columns = [fitter.fit(column) for column in evolution.columns]
+    return FittedColumns.of(keys, columns, rows)
+
+
+@attrs.frozen
+class _Fitter:
+    compiled: CompiledTable
+    plain: CompiledTable
+    rows: Mapping[str, str]
+    nulls: frozenset[str]
+    accepts_physical: bool
+
+    def fit(self, column: TargetColumn, *, is_key: bool = False) -> FittedColumn | str:
+        """Fit one column; the reason where it does not."""
+        versions = self._versions(column)
+        origin = self._origin(column.name, versions)
+        if origin is None:
+            if column.name in self.nulls and not is_key:
+                fitted = FittedColumn(column.name, column.spark, null_of(column.spark), "null")
+                return with_mask(fitted, self.compiled)
+            kind = "key column" if is_key else "column"
+            return f"{kind} {column.name} ({column.spark}) is missing"
+        typed = self._typed(column, versions, origin)
+        return typed if isinstance(typed, str) else with_mask(typed, self.compiled)
+
+    def _versions(self, column: TargetColumn) -> Sequence[ColumnVersion]:
+        if column.sources:
+            return column.sources
+        versions = (*self.plain.key.column_versions, *self.plain.value.column_versions)
+        return [version for version in versions if version.column == column.name]
+
+    def _origin(self, name: str, versions: Iterable[ColumnVersion]) -> str | None:
+        """Return the column of the rows: exact names first, then others in case, the newest version first."""
+        names = dict.fromkeys((name, *(version.origin for version in reversed(list(versions)))))
+        by_folded = {folded(each): each for each in self.rows}
+        exact = next((each for each in names if each in self.rows), None)
+        return exact or next((by_folded[folded(each)] for each in names if folded(each) in by_folded), None)
+
+    def _typed(
+        self, column: TargetColumn, versions: Sequence[ColumnVersion], origin: str
+    ) -> FittedColumn | str:
+        ddl, target, value = self.rows[origin], column.spark, ident(origin)
+        stored = parse_type(ddl)
+        if stored is not None and widest(stored, target) == target:
+            fit: Fit = "same" if stored == target else "wider"
+            fitted = FittedColumn(column.name, target, reshape(value, stored, target), fit, origin, ddl)
+            missing = _is_placeholder(versions, value) if fit == "same" else None
+            reason = "the connector's placeholder of a value that an update left out"
+            return attrs.evolve(fitted, fault=missing, fault_reason=reason)
+        mapped = _physical(versions, stored) if self.accepts_physical else None
+        if mapped is None:
+            renamed = "" if origin == column.name else f" (from {origin})"
+            return (
+                f"column {column.name}{renamed} is a {ddl}, which does not fit {target}{_hint(ddl, target)}"
+            )
+        converted = reshape(mapped.convert(value), mapped.spark, target)
+        fault, reason = mapped.fails(value), f"a value that is not a {target}"
+        return FittedColumn(column.name, target, converted, "converted", origin, ddl, fault, reason)
+
+
+def with_mask(column: FittedColumn, compiled: CompiledTable) -> FittedColumn:
+    """Mask the values of a column that the table holds masked."""
+    mask = compiled.masks.get(column.name)
+    if mask is None:
+        return column
+    mapped = Mapped("", "", column.spark, None)
+    salt_id = compiled.table.masking.salt_id
+    result = masked(mapped, mask, salt_id) or masked(mapped, "redact", "")
+    if result is None:
+        raise TypeError(f"{column.spark} has no form for the mask {mask}")
+    return attrs.evolve(column, value=result.convert(column.value), spark=result.spark, mask=mask)
+
+
+def parse_type(ddl: str) -> SparkType | None:
+    """Parse a type of foreign rows, as Hudi would store it; None for one that no table here has."""
+    try:
+        return _STORED_AS.get(ddl) or parse_ddl(ddl)
+    except ValueError:
+        return None
+
+
+def _physical(versions: Sequence[ColumnVersion], stored: SparkType | None) -> Mapped | None:
+    """Return the one conversion of a column's versions, if the rows hold the values that it takes."""
+    mapped = {version.mapped.sql: version.mapped for version in versions}
+    if len(mapped) != 1:
+        return None
+    (only,) = mapped.values()
+    reader = only.reader
+    name = reader.get("type") if isinstance(reader, Mapping) and "logicalType" not in reader else reader
+    is_physical = isinstance(name, str) and str(stored) == _PHYSICAL.get(name)
+    return only if is_physical else None
+
+
+def _is_placeholder(versions: Sequence[ColumnVersion], value: Sql) -> Sql | None:
+    """Return a condition that is true where another writer stored the connector's placeholder as a value."""
+    conditions = (version.mapped.is_unavailable(value) for version in versions)
+    return next((condition for condition in conditions if condition is not None), None)
+
+
+def _hint(ddl: str, target: SparkType) -> str:
+    if {ddl, str(target)} == {"timestamp", "timestamp_ntz"}:
+        policy = "utc" if ddl == "timestamp" else "ntz"
+        return f': [types] timestamps = "{policy}" stores wall clocks so'
+    return ""

@@ -1,0 +1,171 @@
+"""The first commit of a table, of rows that it takes over: with its account, so that runs continue."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+from pyspark.sql import DataFrame
+
+from ingest.adopt.columns import unmasked
+from ingest.adopt.rows import ForeignRows
+from ingest.adopt.start import StartOffsets
+from ingest.compile.row_model import Append
+from ingest.compile.table import CompiledTable
+from ingest.errors import TakeoverError
+from ingest.hudi.catalog import register
+from ingest.hudi.exchange import check_exchange, exchange
+from ingest.hudi.fixed import recorded_masks
+from ingest.hudi.ledger import CommitKind, LedgerEntry
+from ingest.hudi.local_files import local_folder
+from ingest.hudi.options import check_hudi, options_digest
+from ingest.hudi.rebuild import Folders
+from ingest.hudi.table import HudiTable
+from ingest.kafka.breaks import Watermark, topic_id_of
+from ingest.names import Partition
+from ingest.run.batch import PreparedBatch
+from ingest.run.context import Run
+from ingest.run.keys import check_masked_names
+from ingest.run.schemas import compile_written, fetch_written
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from ingest.hudi.lock import LockHandle
+
+Marks = Mapping[Partition, Watermark]
+
+
+@attrs.frozen
+class Subject:
+    """A table to begin: compiled by its file, with and without masks."""
+
+    table: TableConfig
+    compiled: CompiledTable
+    plain: CompiledTable
+    marks: Marks
+
+
+def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
+    """Compile a table by all its schemas.  Raises TakeoverError for one that cannot begin with rows."""
+    check_hudi(table)
+    run.enter(table, "comparing the columns")
+    spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    schemas = fetch_written(run.settings, run.registry, table, spans, spans)
+    compiled = compile_written(table, *schemas)
+    check_masked_names(compiled)
+    if compiled.model == Append():
+        problem = 'with [target] mode = "append" a row is a message of the topic'
+        raise TakeoverError(table.name, problem, "Adopt or load tables of rows")
+    if compiled.dialect.is_document:
+        raise TakeoverError(table.name, "it holds documents", "Let the connector send a new snapshot")
+    return Subject(table, compiled, compile_written(unmasked(table), *schemas), marks)
+
+
+def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKind, note: str) -> LedgerEntry:
+    """Return the account of a first commit."""
+    table, compiled = subject.table, subject.compiled
+    ids = compiled.value.in_version_order(
+        schema_id for schema_id in compiled.schema_ids if schema_id > 0 and schema_id not in compiled.misfits
+    )
+    return LedgerEntry(
+        run_id=run.run_id,
+        topic=table.topic,
+        next_offsets=start.next,
+        high_offsets=start.high,
+        start_offsets=start.next,
+        kind=kind,
+        note=note,
+        known_ids=ids,
+        topic_id=topic_id_of(subject.marks),
+        masks=recorded_masks(table, compiled.masks),
+        checked_options=options_digest(table) if table.hudi else "",
+    )
+
+
+@attrs.frozen
+class FirstCommit:
+    """Writes the first commit of a table as its only writer."""
+
+    run: Run
+    subject: Subject
+    lock: "LockHandle"
+
+    def write(self, foreign: ForeignRows, position: str, entry: LedgerEntry) -> LedgerEntry:
+        """Commit the rows at the table's path: the table is there with all of them, or not at all."""
+        run, table = self.run, self.subject.table
+        stored = run.lake.table(table)
+        batch, rows = foreign.table_rows(position)
+        with run.stop.committing(table.name):
+            self.lock.check()
+            return self._commit(stored, batch, rows, entry)
+
+    def replace(
+        self, foreign: ForeignRows, position: str, entry: LedgerEntry, check: Callable[[], None]
+    ) -> LedgerEntry:
+        """Commit the rows into a folder of their own, and exchange it for the table of the other writer.
+
+        `check` raises where the exchange must not follow.
+        """
+        run, table = self.run, self.subject.table
+        folders = exchanged_folders(run, table)
+        _remove_copy(run, table, folders)
+        copied = HudiTable(run.spark, f"file://{folders.copy}")
+        batch, rows = foreign.table_rows(position)
+        with run.stop.committing(table.name):
+            committed = self._commit(copied, batch, rows, entry)
+            self.lock.check()
+            check()
+            exchange(folders.table, folders.copy)
+            stored = run.lake.table(table)
+            stored.reopen()
+            self._register(stored)
+        return committed
+
+    def _commit(
+        self, stored: HudiTable, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry
+    ) -> LedgerEntry:
+        run, table = self.run, self.subject.table
+        stored.check_options(table)
+        run.enter(table, "writing the rows")
+        committed = stored.commit(rows, table, batch.key_names, "load", entry)
+        if stored.path == run.lake.table(table).path:
+            self._register(stored)
+        return committed
+
+    def _register(self, stored: HudiTable) -> None:
+        if self.run.settings.lake.database:
+            register(stored, self.run.settings.lake.database, self.subject.table.name)
+
+
+def exchanged_folders(run: Run, table: TableConfig) -> Folders:
+    """Return the table's folder and the one to exchange it for.  Raises TakeoverError where none can be."""
+    lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
+    home = local_folder(lake.table_path(table.name), default_fs)
+    copy = local_folder(lake.adopted_path(table.name), default_fs)
+    problem = f"{lake.path} is not a local disk"
+    if home is not None and copy is not None:
+        try:
+            check_exchange(copy.root.parent)
+        except OSError as error:
+            problem = f"{lake.path}: {error}"
+        else:
+            return Folders(home.root, copy.root)
+    raise TakeoverError(
+        table.name,
+        f"a table in its own place needs a storage that exchanges two folders in one step ({problem})",
+        "Move the table to another folder, and give that as --path",
+    )
+
+
+def _remove_copy(run: Run, table: TableConfig, folders: Folders) -> None:
+    """Remove the rest of a killed adoption; the table of another writer, from an earlier one, stays."""
+    if not folders.copy.exists():
+        return
+    copied = HudiTable(run.spark, f"file://{folders.copy}")
+    if copied.client is not None and copied.checkpoint() is None and copied.commits():
+        raise TakeoverError(
+            table.name,
+            f"{folders.copy} holds the table of another writer, from an earlier adoption",
+            "Move or delete that folder",
+        )
+    shutil.rmtree(folders.copy)

@@ -1,0 +1,161 @@
+"""Fills an empty table from an export of its source, which runs continue from a position of the source.
+
+The rows carry that position: changes up to it lose against them, later ones win.  For tables that are too
+large for a snapshot by the connector.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ingest.adopt.adopt import finished
+from ingest.adopt.columns import FittedColumns, fit_columns
+from ingest.adopt.first_commit import FirstCommit, Marks, Subject, first_entry, open_subject
+from ingest.adopt.jdbc import open_export
+from ingest.adopt.plan import Takeover, TakeoverPlan, offsets_text
+from ingest.adopt.position import lowest_position, parse_position, position_at
+from ingest.adopt.request import LoadRequest
+from ingest.adopt.rows import ForeignRows
+from ingest.adopt.start import StartOffsets, start_by_option
+from ingest.adopt.topic import check_gaps, check_positions, resolve_position
+from ingest.errors import IngestError, TakeoverError, UsageError
+from ingest.hudi.foreign import refuse_foreign
+from ingest.hudi.java_errors import root_cause
+from ingest.hudi.ledger import LedgerEntry
+from ingest.kafka.watermarks import Watermarks
+from ingest.run.context import Jvm, Run
+from ingest.run.task import work_on_tables
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class LoadTask:
+    """Loads tables (a `TableTask`)."""
+
+    request: LoadRequest
+    watermarks: Watermarks
+
+    def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+        """Return the result for a table that was loaded from this export already."""
+        last = run.files.table(table).checkpoint()
+        return self._idle(table, run.files.table(table).accounts()) if last else None
+
+    def work(self, run: Run, table: TableConfig) -> Takeover:
+        """Load one table as its only writer, or plan it as a reader."""
+        marks = self.watermarks.of(table.topic)
+        if self.request.dry_run:
+            return self._load(run, table, marks, None)
+        with run.locked(table) as lock:
+            run.lake.table(table).reopen()
+            return self._load(run, table, marks, lock)
+
+    def finish(
+        self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
+    ) -> Takeover:
+        """Make a result of an error, too."""
+        return finished(run, table, result, seconds)
+
+    def _idle(self, table: TableConfig, accounts: tuple[LedgerEntry, ...]) -> Takeover:
+        """Return the result for a table with commits.  Raises TakeoverError unless one loaded this export."""
+        for entry in accounts:
+            if entry.kind == "load" and entry.note.endswith(self.request.note):
+                note = f"commit {entry.instant} loaded this export"
+                return Takeover(table.name, "idle", instant=entry.instant, note=note)
+        problem = f"the table has commits, the newest is {accounts[0].instant} ({accounts[0].kind})"
+        todo = "Load into a table without any: move its folder away, or change `table` in the file"
+        raise TakeoverError(table.name, problem, todo)
+
+    def _load(self, run: Run, table: TableConfig, marks: Marks, lock: Any) -> Takeover:
+        stored, request = run.lake.table(table), self.request
+        refuse_foreign(table.name, stored)
+        if stored.checkpoint() is not None:
+            return self._idle(table, stored.history())
+        subject = open_subject(run, table, marks)
+        start, position = _begin(run, subject, request)
+        with _opened(run, subject, request) as rows:
+            rows.check_columns()
+            run.enter(table, "checking the rows")
+            plan = _plan(rows, start, request)
+            if lock is None:
+                return Takeover(table.name, "planned", plan)
+            note = f"loaded {plan.rows:,} rows{request.note}"
+            entry = first_entry(run, subject, start, "load", note)
+            committed = FirstCommit(run, subject, lock).write(rows, position, entry)
+        return Takeover(table.name, "loaded", plan, committed.instant)
+
+
+def _begin(run: Run, subject: Subject, request: LoadRequest) -> tuple[StartOffsets, str]:
+    """Return the offsets of the first run and the position of the rows."""
+    begins = {partition: mark.begin for partition, mark in subject.marks.items()}
+    ends = {partition: mark.end for partition, mark in subject.marks.items()}
+    start = StartOffsets(begins, ends, "the first message retained")
+    if request.offsets:
+        start = start_by_option(run.settings.kafka, subject.table, request.offsets, subject.marks)
+    if not request.position:
+        if not request.offsets:
+            raise UsageError(
+                "load: needs --position, --offsets, or both",
+                "Give the position of the source at which the export began",
+            )
+        return start, lowest_position(run.spark, subject.compiled)
+    check_positions(run, subject)
+    parsed = resolve_position(run, subject, parse_position(subject.compiled, request.position))
+    position = position_at(run.spark, subject.compiled, parsed)
+    check_gaps(run, subject, position, request.position, start)
+    return start, position
+
+
+@contextmanager
+def _opened(run: Run, subject: Subject, request: LoadRequest) -> Iterator[ForeignRows]:
+    """Open the export and fit its columns."""
+    if request.kind == "jdbc":
+        with open_export(run, subject, request.origin) as (rows, fitted):
+            yield ForeignRows(subject.compiled, rows, fitted)
+        return
+    rows = _read_parquet(run, subject, request.origin)
+    yield ForeignRows(subject.compiled, rows, _fit(subject, rows, request))
+
+
+def _fit(subject: Subject, rows: DataFrame, request: LoadRequest) -> FittedColumns:
+    return fit_columns(
+        subject.compiled, subject.plain, dict(rows.dtypes), request.nulls, accepts_physical=False
+    )
+
+
+def _read_parquet(run: Run, subject: Subject, path: str) -> DataFrame:
+    try:
+        return run.spark.read.parquet(path)
+    except PySparkException as error:
+        problem = f"{path} cannot be read as parquet: {root_cause(error)}"
+        raise TakeoverError(
+            subject.table.name, problem, "Name a file of parquet, or a folder of them"
+        ) from error
+
+
+def _plan(rows: ForeignRows, start: StartOffsets, request: LoadRequest) -> TakeoverPlan:
+    position = request.position or "below every change"
+    notes = (
+        f"position of the rows: {position}",
+        f"the next run starts at {offsets_text(start.next)}, by {start.origin}",
+    )
+    origin = f"{request.kind} {request.origin}"
+    count = rows.check_values()
+    return TakeoverPlan(
+        rows.compiled.table.name, origin, count, rows.fitted, start, request.position, notes=notes
+    )
+
+
+def load_table(
+    run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: LoadRequest, *, raises_signal: bool
+) -> Takeover:
+    """Fill an empty table from an export; an error is in the result."""
+
+    def make_task(watermarks: Watermarks) -> LoadTask:
+        return LoadTask(request, watermarks)
+
+    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    return result

@@ -1,0 +1,109 @@
+"""A takeover of rows that would be done, and the result of one."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from ingest.adopt.columns import FittedColumns
+from ingest.adopt.start import StartOffsets
+from ingest.errors import IngestError, TakeoverError
+from ingest.names import Instant, Partition
+from ingest.operations.rebuild_plan import ROWS_PER_S, duration, rows_text
+from ingest.run.report import by_text
+
+Outcome = Literal["adopted", "loaded", "planned", "idle", "failed", "temporary"]
+_ROOM: Final = 1.1
+"""Bytes of free disk for each byte of the rows."""
+_MEGA: Final = 1_000_000
+
+
+@attrs.frozen
+class TakeoverPlan:
+    """The rows to take over, their columns, and the offsets and position from which the table continues.
+
+    `bytes` and `free_bytes` are None where the storage does not say.
+    """
+
+    table: str
+    origin: str
+    rows: int
+    columns: FittedColumns
+    start: StartOffsets
+    position: str = ""
+    bytes: int | None = None
+    free_bytes: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> int:
+        """About how long it takes."""
+        return round(self.rows / ROWS_PER_S)
+
+    def check_disk(self) -> None:
+        """Raise TakeoverError for too little disk space."""
+        needed = round((self.bytes or 0) * _ROOM)
+        if self.free_bytes is not None and self.free_bytes < needed:
+            problem = (
+                f"it needs {needed / _MEGA:,.1f} MB of disk, and {self.free_bytes / _MEGA:,.1f} are free"
+            )
+            raise TakeoverError(self.table, problem, "Free disk space; nothing was written")
+
+    def __str__(self) -> str:
+        return f"{rows_text(self.rows)} of {self.origin}, about {duration(self.seconds)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "origin": self.origin,
+            "rows": self.rows,
+            "columns": [
+                {
+                    "column": column.name,
+                    "type": str(column.spark),
+                    "from": column.origin or None,
+                    "from_type": column.origin_type or None,
+                    "fit": column.fit,
+                    "mask": column.mask,
+                }
+                for column in self.columns.all
+            ],
+            "dropped": list(self.columns.dropped),
+            "offsets": by_text(self.start.next),
+            "offsets_from": self.start.origin,
+            "position": self.position or None,
+            "bytes": self.bytes,
+            "free_bytes": self.free_bytes,
+            "about_seconds": self.seconds,
+            "notes": list(self.notes),
+        }
+
+
+@attrs.frozen
+class Takeover:
+    """The result of a takeover, or its plan; `note` says why there was nothing to do."""
+
+    table: str
+    outcome: Outcome
+    plan: TakeoverPlan | None = None
+    instant: Instant | None = None
+    note: str = ""
+    seconds: float = 0.0
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "table": self.table,
+            "outcome": self.outcome,
+            "plan": self.plan.to_json() if self.plan else None,
+            "instant": self.instant,
+            "note": self.note or None,
+            "seconds": round(self.seconds, 3),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+def offsets_text(offsets: Mapping[Partition, int]) -> str:
+    """Write offsets as `offsets set` takes them."""
+    return ",".join(f"{partition}={offset}" for partition, offset in sorted(offsets.items()))

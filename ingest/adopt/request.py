@@ -1,0 +1,43 @@
+"""Requests to begin a table with rows from elsewhere."""
+
+from typing import Literal
+
+import attrs
+
+
+@attrs.frozen
+class AdoptRequest:
+    """The table to take over: at `path`, or in the table's own place, from `offsets` on.
+
+    Without offsets HoodieStreamer's checkpoint counts.  `nulls` are columns that its rows lack.
+    """
+
+    path: str = ""
+    offsets: str = ""
+    nulls: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+ExportKind = Literal["parquet", "jdbc"]
+
+
+@attrs.frozen
+class LoadRequest:
+    """The export to load: files of parquet at a path, or a source of the settings by JDBC.
+
+    `position` is that of the source at which the export began; `offsets` those of the topic to start from, by
+    default the first ones retained.  `nulls` are columns that the export lacks.
+    """
+
+    kind: ExportKind
+    origin: str
+    position: str = ""
+    offsets: str = ""
+    nulls: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def note(self) -> str:
+        """How the history of the table names the export."""
+        at = f" at position {self.position}" if self.position else ""
+        return f" of {self.kind} {self.origin}{at}"

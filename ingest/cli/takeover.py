@@ -1,0 +1,73 @@
+"""The output of the commands that begin a table with rows from elsewhere."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ingest.cli.output import print_error, print_json, print_table, print_text
+from ingest.errors import StoppedError
+from ingest.stop import INTERRUPTED
+
+if TYPE_CHECKING:
+    from ingest.adopt.plan import Takeover, TakeoverPlan
+
+Nulls = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--null",
+        negative=(),
+        help="A column that the rows lack, and that is null in all of them. Repeatable.",
+    ),
+]
+
+
+def show_result(result: "Takeover", *, as_json: bool) -> int:
+    """Print a result; return the exit code."""
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _show(result)
+    if result.error is None:
+        return 0
+    print_error(str(result.error))
+    is_interrupted = isinstance(result.error, StoppedError) and result.error.signal == "SIGINT"
+    return INTERRUPTED if is_interrupted else result.error.exit_code
+
+
+def _show(result: "Takeover") -> None:
+    if result.outcome == "idle":
+        print_text(f"{result.table}: nothing to do: {result.note}")
+    if result.plan is None:
+        return
+    print_text(
+        f"{result.table}: {'would take' if result.outcome == 'planned' else 'took'} over {result.plan}"
+    )
+    print_text()
+    _show_columns(result.plan)
+    for note in result.plan.notes:
+        print_text(note)
+    if result.outcome == "planned":
+        print_text("Nothing was written: this is what is to do")
+    else:
+        print_text(f"{result.plan.rows:,} rows in {result.seconds:.1f} s, commit {result.instant}")
+
+
+def _show_columns(plan: "TakeoverPlan") -> None:
+    rows = [
+        (
+            column.name,
+            str(column.spark),
+            column.origin if column.origin != column.name else "",
+            ""
+            if column.fit == "same"
+            else f"{column.fit}: {column.origin_type}"
+            if column.origin
+            else "null",
+            column.mask or "",
+        )
+        for column in plan.columns.all
+    ]
+    print_table(("column", "type", "from", "conversion", "mask"), rows)
+    print_text()
+    if plan.columns.dropped:
+        print_text(f"not in the source's schema, left out: {', '.join(plan.columns.dropped)}")
