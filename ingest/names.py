@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NewType, Self
 
+import attrs
+
 TABLE_PAGES: Final = "table"
 """The folder of the tables' pages, next to the page of all tables."""
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
@@ -23,6 +25,16 @@ Partition = NewType("Partition", int)
 
 Instant = NewType("Instant", str)
 """A Hudi commit: the requested time of its instant, as `yyyyMMddHHmmssSSS`."""
+
+
+@attrs.frozen(order=True)
+class Truncate:
+    """A truncate of a source's table: its position, coordinates, and source time in ms since 1970 (UTC)."""
+
+    position: str
+    partition: Partition
+    offset: int
+    source_ms: int | None = attrs.field(default=None, order=False)
 
 
 class Reading(str):

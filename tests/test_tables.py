@@ -161,6 +161,7 @@ def test_a_merged_file_can_be_read(
         (SMALL + '[target]\ndelete = "sft"', "target.delete", "Did you mean 'soft'?"),
         ('format = "cdl"\n' + SMALL, "format", "allowed: 'avro', 'debezium-json', 'cdl-json'"),
         (SMALL.replace("sqlserver", "record"), "target.mode", 'Set it to "append"'),
+        (SMALL + '[target]\nmode = "history"\ndelete = "soft"', "target.delete", 'Set it to "hard"'),
         (SMALL + '[document.columns]\na = {path = "x"}', "document.columns.a.path", "a path such as $.a.b"),
         (
             SMALL + '[document.columns]\n_cdc_a = {path = "$.x"}',

@@ -26,6 +26,17 @@ TRUNCATE = "truncate"
 DELETED = "_cdc_deleted"
 """The column that marks deleted rows, in tables where they stay."""
 
+COORDINATES = ("_cdc_partition", "_cdc_offset")
+"""The columns that name a change, in tables that keep each one."""
+VALID_FROM, VALID_TO = "_cdc_valid_from", "_cdc_valid_to"
+"""The source times between which a version of a row was valid; the end is excluded, or null."""
+END_POSITION = "_cdc_end_position"
+"""The position of the change that ended a version; its own, for a change that made no version."""
+CURRENT = "_cdc_is_current"
+"""The column that marks the versions without an end."""
+PARTIAL = "_cdc_partial"
+"""The values that a change lacked: the names of the columns, or the description of a document's update."""
+
 _OPERATIONS = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 
 
@@ -48,6 +59,11 @@ class EventForm:
     """A condition that is true for a heartbeat that looks like a change."""
     tombstone_deletes: bool = False
     """Whether only a tombstone reports a delete, without a position."""
+
+    @property
+    def has_source_time(self) -> bool:
+        """Whether the events say when they happened."""
+        return self.source_ms != null_of(Simple("bigint"))
 
     def at(self, field: str) -> Sql:
         """Return one of the event's own fields; the event, for an empty name."""

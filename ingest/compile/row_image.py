@@ -13,7 +13,7 @@ from ingest.compile.row_model import Append, Columns, Document, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sql import Sql, any_true, join, sql
 
-_UPDATE_FIELDS = ("updatedFields", "removedFields", "truncatedArrays")
+UPDATE_FIELDS = ("updatedFields", "removedFields", "truncatedArrays")
 
 
 def decoded_value(compiled: CompiledTable, version: ColumnVersion) -> Sql:
@@ -55,7 +55,7 @@ def _document_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
     A pre-image is as good as the document.
     """
     update = compiled.form.at("updateDescription")
-    parts = [(field, update.field(field)) for field in _UPDATE_FIELDS]
+    parts = [(field, update.field(field)) for field in UPDATE_FIELDS]
     document = sql(
         "coalesce({after}, if({update} is null, null, ingest_document_update({before}, {parts})))",
         after=compiled.form.at("after"),
@@ -119,7 +119,7 @@ def patch_sql(compiled: CompiledTable, row: Sql, old: Sql) -> Sql:
         case Columns():
             return old
         case Document():
-            parts = join(", ", (row.field(field) for field in _UPDATE_FIELDS))
+            parts = join(", ", (row.field(field) for field in UPDATE_FIELDS))
             return sql("ingest_document_update({old}, {parts})", old=old, parts=parts)
         case image:
             assert_never(image)

@@ -20,7 +20,12 @@ class SoftDelete:
     """A key has one row; a delete marks it and keeps its values."""
 
 
-RowModel = Append | Upsert | SoftDelete
+@attrs.frozen
+class History:
+    """A key has a row for each of its changes, with the time and the positions for which it was valid."""
+
+
+RowModel = Append | Upsert | SoftDelete | History
 
 
 @attrs.frozen
@@ -58,4 +63,6 @@ def row_model(target: Target) -> RowModel:
     """Return the row model that a table file asks for."""
     if target.mode == "append":
         return Append()
+    if target.mode == "history":
+        return History()
     return SoftDelete() if target.delete == "soft" else Upsert()

@@ -18,7 +18,7 @@ from ingest.compile.column_versions import (
 )
 from ingest.compile.document import Derived, compile_document, derived_columns, document_key
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
-from ingest.compile.event import EventForm, form_of
+from ingest.compile.event import COORDINATES, EventForm, form_of
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.compile.position import terms_of
 from ingest.compile.row_model import (
@@ -26,6 +26,7 @@ from ingest.compile.row_model import (
     Columns,
     Coordinates,
     Document,
+    History,
     KeySource,
     MessageKey,
     RowImage,
@@ -47,7 +48,7 @@ from ingest.typemap.sparktype import Simple, SparkType
 from ingest.typemap.sql import Sql
 
 _NO_KEYS = Payload((), (), reader_json("K", {}))
-_COORDINATES = (("_cdc_partition", Simple("int")), ("_cdc_offset", Simple("bigint")))
+_COORDINATES = tuple(zip(COORDINATES, (Simple("int"), Simple("bigint")), strict=True))
 """The key of a table that keeps every change: its coordinates in the topic."""
 
 
@@ -92,9 +93,20 @@ class CompiledTable:
         return Document() if self.dialect.is_document else Columns()
 
     @property
+    def record_key(self) -> tuple[str, ...]:
+        """The columns that identify a row of the table; the versions of a row have its key in common."""
+        names = tuple(name for name, _ in self.key_columns)
+        return (*names, *COORDINATES) if self.model == History() else names
+
+    @property
     def keyed_tombstones(self) -> bool:
         """Whether a tombstone's key is that of a row, and does not itself count as a delete."""
         return self.key_source == MessageKey() and not self.form.tombstone_deletes
+
+    @property
+    def merges_tombstones(self) -> bool:
+        """Whether a tombstone counts as a message of its key's row; in a history each change is a row."""
+        return self.keyed_tombstones and self.model != History()
 
     @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:
@@ -116,8 +128,8 @@ class CompiledTable:
     def may_be_partial(self) -> bool:
         """Whether an event may lack values of its row, so that an older one has to give them."""
         match self.model:
-            case Append():
-                return False
+            case Append() | History():
+                return False  # a history completes each version from the one before
             case SoftDelete():
                 return True  # a delete lacks all values but the key
             case Upsert():
@@ -147,6 +159,7 @@ def compile_table(
         raise SchemaError(label, "$", problem, "Onboard topics of change events")
     newest = next(envelopes[writer.schema_id] for writer in reversed(values) if writer.schema_id in envelopes)
     form = form_of(newest, dialect)
+    _check_history(table, form)
     derived = derived_columns(table) if dialect.is_document else ()
     if table.target.mode == "append":
         value = _compile_values(table, form, values, envelopes, ())
@@ -199,6 +212,25 @@ def _envelopes(
         else:
             envelopes[writer.schema_id] = envelope
     return envelopes, misfits
+
+
+def _check_history(table: TableConfig, form: EventForm) -> None:
+    """Refuse a history of events that do not say when they happened."""
+    if table.target.mode != "history":
+        return
+    problem = ""
+    if form.tombstone_deletes:
+        problem = "its deletes are tombstones, which do not have a source time"
+    elif not form.has_source_time:
+        problem = "its events do not have a source time"
+    if problem:
+        raise SchemaError(
+            f"topic {table.topic}",
+            "$",
+            f"{problem}, and a history needs the time of each change",
+            "Add `source.ts_ms` and `__deleted` to the rows (ExtractNewRecordState: add.fields, "
+            'delete.tombstone.handling.mode), or set [target] mode = "upsert"',
+        )
 
 
 # --- keys --------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Decode Kafka messages into events: the only entrance of this room.
 
-Takes `partition, offset, key, value`, and `headers` where the table expects other framings than `confluent`;
+Takes `partition, offset, key, value`, `timestamp` for a history, and `headers` where the table expects other
+framings than `confluent`;
 returns one row for each message:
 
 | column | content |
@@ -26,6 +27,7 @@ from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.position import sort_key_sql
 from ingest.compile.row_image import partial_sql, row_fields
+from ingest.compile.row_model import History
 from ingest.compile.table import CompiledTable
 from ingest.decode.checks import change_checks, reasons, tombstone_checks
 from ingest.decode.format import format_of
@@ -38,7 +40,8 @@ from ingest.typemap.sql import Sql, ident, literal, sql, struct
 _MESSAGE = ("partition", "offset", "key", "value")
 _SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"
 _IS_KEYLESS = "key is null as is_keyless"
-"""Both are computed at once, so that no bytes have to stay for them."""
+_TIME = "unix_millis(timestamp) as message_ms"
+"""These are computed at once, so that no bytes have to stay for them."""
 
 
 def decode_events(messages: DataFrame, compiled: CompiledTable, refused: Refused = ALL_ALLOWED) -> DataFrame:
@@ -50,7 +53,8 @@ def decode_events(messages: DataFrame, compiled: CompiledTable, refused: Refused
     once (subexpression elimination), as long as they are not conditional.
     """
     headers = ("headers",) if has_framings(compiled.table) else ()
-    sized = messages.selectExpr(*_MESSAGE, *headers, _SIZE, _IS_KEYLESS)
+    times = (_TIME,) if _has_timed_tombstones(compiled) else ()
+    sized = messages.selectExpr(*_MESSAGE, *headers, *times, _SIZE, _IS_KEYLESS)
     decoded = _decoded(unframe(sized, compiled).drop(*headers), compiled)
     return decoded.selectExpr(*map(str, _event_columns(compiled, refused)))
 
@@ -72,12 +76,24 @@ def _event_columns(compiled: CompiledTable, refused: Refused) -> list[Sql]:
         sql("writer"),
         op.alias("op"),
         sort_key_sql(compiled.dialect, compiled.form, is_tombstone).alias("sort_key"),
-        compiled.form.source_ms.alias("source_ms"),
+        _source_ms(compiled).alias("source_ms"),
         sql("bytes"),
         _struct(key_fields).alias("k"),
         _struct(row_fields(compiled)).alias("row"),
         *([partial_sql(compiled).alias("partial")] if compiled.may_be_partial else []),
     ]
+
+
+def _has_timed_tombstones(compiled: CompiledTable) -> bool:
+    return compiled.keyed_tombstones and compiled.model == History()
+
+
+def _source_ms(compiled: CompiledTable) -> Sql:
+    """Return the source time of a change; in a history a tombstone has that of its message."""
+    source_ms = compiled.form.source_ms
+    if not _has_timed_tombstones(compiled):
+        return source_ms
+    return sql("if(writer is null, message_ms, {source_ms})", source_ms=source_ms)
 
 
 def _is_rejected(compiled: CompiledTable, kind: Sql, refused: Refused) -> Sql:

@@ -10,6 +10,7 @@ from typing import Final
 
 import attrs
 
+from ingest.compile.event import COORDINATES
 from ingest.errors import TableChangedError
 from ingest.hudi.properties import TableProperties
 from ingest.masking import Mask
@@ -17,8 +18,6 @@ from ingest.tables import TableConfig
 
 _BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": ""}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
-APPEND_KEY: Final = ("_cdc_partition", "_cdc_offset")
-"""The record key of a table in mode `append`."""
 _LAYOUT: Final = frozenset(
     {"target.type", "target.partition_by", "target.index", "target.buckets", "key.columns"}
 )
@@ -35,8 +34,13 @@ class FixedChange:
 
     @property
     def needs_topic(self) -> bool:
-        """Whether only the topic has the values: a policy has converted those that the table stores."""
+        """Whether only the topic has the values: a policy has converted those that the table stores.
+
+        The versions of a history follow its key.
+        """
         is_name = self.key.startswith("columns.") and self.key.endswith(".rename")
+        if self.key == "key.columns" and _mode(tuple(self.fixed.split(","))) == "history":
+            return True
         return self.key not in _LAYOUT and not is_name
 
     def __str__(self) -> str:
@@ -161,13 +165,14 @@ def _named_key(table: TableConfig) -> tuple[str, ...] | None:
     if not table.key.columns or table.target.mode == "append":
         return None
     names = {name: column.rename for name, column in table.columns.items() if column.rename}
-    return tuple(names.get(name, name) for name in table.key.columns)
+    coordinates = COORDINATES if table.target.mode == "history" else ()
+    return (*(names.get(name, name) for name in table.key.columns), *coordinates)
 
 
 def _against_properties(
     table: TableConfig, properties: TableProperties, key_columns: Sequence[str] | None
 ) -> Iterator[FixedChange]:
-    target, mode = table.target, "append" if properties.keys == APPEND_KEY else "upsert"
+    target, mode = table.target, _mode(properties.keys)
     yield from _differing(
         ("target.mode", mode, target.mode),
         ("target.type", properties.type, target.type),
@@ -175,6 +180,13 @@ def _against_properties(
     )
     if key_columns is not None:
         yield from _differing(("key.columns", ",".join(properties.keys), ",".join(key_columns)))
+
+
+def _mode(keys: tuple[str, ...]) -> str:
+    """Return the mode of a table with a record key."""
+    if keys == COORDINATES:
+        return "append"
+    return "history" if keys[-len(COORDINATES) :] == COORDINATES else "upsert"
 
 
 def _against_record(

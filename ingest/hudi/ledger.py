@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 import attrs
 
 from ingest.errors import LakeError
-from ingest.names import Instant, Partition, SchemaId, Topic
+from ingest.names import Instant, Partition, SchemaId, Topic, Truncate
 
 PREFIX: Final = "ingest."
 FORMAT: Final = "1"
@@ -53,6 +53,8 @@ class LedgerEntry:
     """The offsets that the commit started from; empty in commits of older versions."""
     checked_options: str = ""
     """A digest of the `[hudi]` options whose values Hudi's classes had checked; empty without options."""
+    truncates: tuple[Truncate, ...] = ()
+    """The truncates that a history has applied so far: they end older versions that come late, too."""
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
     """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
@@ -79,6 +81,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "known_ids": json.dumps(entry.known_ids),
         "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
         "masks": json.dumps(dict(entry.masks), sort_keys=True),
+        **({"truncates": json.dumps([attrs.astuple(t) for t in entry.truncates])} if entry.truncates else {}),
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
         "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
@@ -117,6 +120,7 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
         masks=json.loads(values.get(PREFIX + "masks") or "{}"),
         checked_options=values.get(PREFIX + "checked_options", ""),
+        truncates=tuple(Truncate(*values) for values in json.loads(values.get(PREFIX + "truncates") or "[]")),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
         started_ms=_millis(values.get(PREFIX + "started_ms")),

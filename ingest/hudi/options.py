@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Final, Literal
 
+from ingest.compile.event import COORDINATES
 from ingest.errors import TableFileError
 from ingest.hudi.keys import is_row_writer_key
 from ingest.hudi.ledger import PREFIX
@@ -115,7 +116,7 @@ def options_digest(table: TableConfig) -> str:
 
 def keeps_deletes(target: Target) -> bool:
     """Tell whether a delete is written as a row."""
-    return target.mode == "append" or target.delete == "soft"
+    return target.mode in ("append", "history") or target.delete == "soft"
 
 
 def check_hudi(table: TableConfig) -> None:
@@ -157,7 +158,15 @@ def _index(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
         "hoodie.index.type": "BUCKET",
         "hoodie.index.bucket.engine": "SIMPLE",
         "hoodie.bucket.index.num.buckets": str(table.target.buckets),
+        **_hashed(table, key_columns),
     }
+
+
+def _hashed(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
+    """Put the versions of one key into one bucket: a commit that ends one and adds another has one file."""
+    if table.target.mode != "history":
+        return {}
+    return {"hoodie.bucket.index.hash.field": ",".join(key_columns[: -len(COORDINATES)])}
 
 
 def check_partitions(table: TableConfig, key_columns: Sequence[str]) -> None:

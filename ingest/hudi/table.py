@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.compile.event import DELETED
+from ingest.compile.event import CURRENT, DELETED
 from ingest.errors import LakeError, UsageError
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
@@ -178,12 +178,14 @@ class HudiTable:
         return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
 
     def live_rows(self, as_of: Instant | None = None) -> DataFrame:
-        """Read the table, or its state as of an instant, without its soft-deleted rows."""
+        """Read the table, or its state as of an instant: no soft-deleted rows, no versions of the past."""
         rows = self.rows(as_of)
+        if CURRENT in rows.columns:
+            return rows.where(CURRENT)
         return rows.where(f"not {DELETED}") if DELETED in rows.columns else rows
 
     def count_rows(self, as_of: Instant | None = None) -> int:
-        """Count the rows, or those as of an instant, without the soft-deleted ones.
+        """Count the rows, or those as of an instant, without soft-deleted ones and versions of the past.
 
         Raises UsageError for a state whose files are cleaned.
         """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import BinaryIO
 
-from ingest.compile.event import DELETED
+from ingest.compile.event import CURRENT, DELETED
 from ingest.hudi import fixed
 from ingest.hudi.archive_files import archived_commits, has_archive
 from ingest.hudi.damage import CommittedFiles, check_files, largest_base, live_files
@@ -113,8 +113,8 @@ class TableFiles:
         if as_of is not None and as_of < self._timeline.oldest_readable():
             raise UnclearFilesError(f"{self.path}: older files than those of {as_of} are cleaned")
         schema = timeline.commits[0].read()["extraMetadata"].get("schema") or ""
-        if not schema or f'"{DELETED}"' in schema:
-            raise UnclearFilesError(f"{self.path}: rows may be soft-deleted")
+        if not schema or any(f'"{name}"' in schema for name in (DELETED, CURRENT)):
+            raise UnclearFilesError(f"{self.path}: rows may be soft-deleted, or versions of the past")
         return count_rows(self._present_folder, timeline)
 
     def commits(self) -> tuple[StoredCommit, ...]:

@@ -215,7 +215,7 @@ def _open(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) ->
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     schemas = fetch_written(run.settings, run.registry, table, retained, retained)
     compiled = compile_written(table, *schemas)
-    keys = tuple(name for name, _ in compiled.key_columns)
+    keys = compiled.record_key
     changes = stored.fixed_changes(table, keys)
     masks = find_mask_changes(table, compiled.masks, last.masks, stored.columns() or ())
     changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.evolve import TargetColumn
+from ingest.compile.row_model import History
 from ingest.errors import RebuildError
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.fixed import FixedChange, recorded_masks, stored_name
@@ -21,6 +22,7 @@ from ingest.hudi.table import HudiTable
 from ingest.kafka.ranges import TopicRanges
 from ingest.order.chosen import chosen_rows, mark_outside
 from ingest.order.rows import build_rows, count_lost, never_null
+from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.chosen import with_row_sql
 from ingest.run.context import Run
@@ -92,6 +94,7 @@ def rows_of_topic(
         entry = attrs.evolve(
             last,
             known_ids=tuple(dict.fromkeys((*last.known_ids, *batch.compiled.value.in_version_order(ids)))),
+            truncates=batch.counts.truncates,
             masks=recorded_masks(table, batch.compiled.masks),
         )
         yield NewRows(rows, entry)
@@ -105,14 +108,18 @@ def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
     check_class_path(
         run.spark, table, {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     )
-    lost = count_lost(batch.changes, None, compiled, evolution, batch.counts)
+    if compiled.model == History():
+        versions = build_versions(batch.changes, compiled, evolution, batch.counts)
+        rows, lost = without_marks(versions), count_marks(versions, compiled, batch.counts).lost
+    else:
+        rows = build_rows(batch.changes, compiled, evolution, batch.counts, None)
+        lost = count_lost(batch.changes, None, compiled, evolution, batch.counts)
     if lost:
         raise RebuildError(
             table.name,
             f"{lost:,} rows have values that only older messages had, and the topic has them no more",
             "Set the key back, or ask the connector for a new snapshot: `ingest signal`",
         )
-    rows = build_rows(batch.changes, compiled, evolution, batch.counts, None)
     if not keeps_deletes(table.target):
         rows = rows.where(F.col(OP) != DELETE)
     refuse_folders(rows, table, evolution.keys)
@@ -121,7 +128,7 @@ def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
 
 def _chosen(rows: DataFrame, batch: PreparedBatch) -> DataFrame:
     """Return the rows that the condition of the table file admits, as a run writes them."""
-    if batch.compiled.table.rows.where is None:
+    if batch.compiled.table.rows.where is None or batch.compiled.model == History():
         return rows
     chosen = chosen_rows(mark_outside(rows, batch.compiled), batch.compiled)
     return chosen if keeps_deletes(batch.compiled.table.target) else chosen.where(F.col(OP) != DELETE)

@@ -6,7 +6,7 @@ import attrs
 
 from ingest.compile.event import TOMBSTONE
 from ingest.moments import to_millis
-from ingest.names import SchemaId
+from ingest.names import SchemaId, Truncate
 
 
 @attrs.frozen
@@ -37,6 +37,9 @@ class BatchCounts:
     """The number of these with changes in the batch, which count as superseded."""
     truncated_at: str | None = None
     """The position of the newest truncate to apply: all older rows are deleted."""
+
+    truncates: tuple[Truncate, ...] = ()
+    """The truncates to apply to a history."""
 
     @property
     def looks_back(self) -> bool:

@@ -1,6 +1,6 @@
 """The `_cdc_` columns of a row."""
 
-from ingest.compile.position import position_sql
+from ingest.compile.position import position_sql, without_partition_terms
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sql import Sql, join, sql
 
@@ -20,6 +20,15 @@ def bookkeeping(compiled: CompiledTable, event: Sql, position: Sql | None = None
 def position_of(compiled: CompiledTable, event: Sql) -> Sql:
     """Return the position of an event."""
     return position_sql(compiled.terms, compiled.table.epoch, event.field("sort_key"))
+
+
+def older_position_sql(compiled: CompiledTable, position: Sql, truncate: Sql) -> Sql:
+    """Return a condition that is true for the position of a row that is older than that of a truncate."""
+    return sql(
+        "{row} < {end}",
+        row=without_partition_terms(compiled.terms, position),
+        end=without_partition_terms(compiled.terms, truncate),
+    )
 
 
 def _schema_id(compiled: CompiledTable, event: Sql) -> Sql:

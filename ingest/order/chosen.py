@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql
-from ingest.compile.row_model import Append, SoftDelete, Upsert
+from ingest.compile.row_model import Append, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
 from ingest.typemap.sparktype import cast
 from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, written
@@ -64,7 +64,7 @@ def computed_rows(rows: DataFrame, compiled: CompiledTable, evolution: Evolution
     if not expressions:
         return rows
     types = {column.name: column.spark for column in evolution.columns}
-    deletes = sql("_cdc_op = 'd'" if compiled.model == Upsert() else "false")
+    deletes = sql("_cdc_op = 'd'" if compiled.model in (Upsert(), History()) else "false")
     columns = {
         name: sql(
             "if({deletes}, null, {value})",
@@ -88,6 +88,8 @@ def chosen_rows(marked: DataFrame, compiled: CompiledTable) -> DataFrame:
     match compiled.model:
         case Append():
             return marked.where(str(sql("not {outside}", outside=ident(OUTSIDE)))).select(*names)
+        case History():
+            return marked.drop(OUTSIDE)  # `order.versions` has ended the versions of rows outside
         case Upsert():
             keys = {name for name, _ in compiled.key_columns}
             return marked.selectExpr(*(str(_deleted(name, keys)) for name in names))

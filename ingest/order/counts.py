@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import attrs
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
-from ingest.compile.position import without_partition_terms
-from ingest.compile.row_model import Append, SoftDelete
+from ingest.compile.row_model import Append, History, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.moments import moment_or_none
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.bookkeeping import position_of
+from ingest.order.bookkeeping import older_position_sql, position_of
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
+from ingest.order.tombstone_ends import bare_tombstones
 from ingest.order.tombstones import bare_sql, has_change_sql
+from ingest.order.truncates import find_truncates
+from ingest.order.version_values import is_partial_sql
 from ingest.plans import Plans
 from ingest.typemap.sql import Sql, literal, sql
 
@@ -26,10 +29,21 @@ def count_batch(latest: DataFrame, compiled: CompiledTable, plans: Plans | None 
     Applying a truncate takes two more jobs: its position, and the count of older changes.
     """
     counts = _count(latest, compiled, None, plans)
+    if compiled.model == History():
+        return _with_history(counts, latest, compiled)
     policy = compiled.table.target.truncate
     if TRUNCATE not in counts.ignored or policy != "apply" or compiled.model == Append():
         return counts
     return _count(latest, compiled, _truncated_at(latest, compiled), None)
+
+
+def _with_history(counts: BatchCounts, latest: DataFrame, compiled: CompiledTable) -> BatchCounts:
+    """Add what else ends versions: truncates, and tombstones without their delete; a job for each kind."""
+    if TRUNCATE in counts.ignored and compiled.table.target.truncate == "apply":
+        counts = attrs.evolve(counts, truncates=find_truncates(latest, compiled))
+    if TOMBSTONE in counts.ignored and compiled.keyed_tombstones:
+        counts = attrs.evolve(counts, bare_tombstones=bare_tombstones(latest, compiled).count())
+    return counts
 
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
@@ -37,15 +51,6 @@ def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
     if not truncated_at:
         return sql("false")
     return older_position_sql(compiled, position_of(compiled, sql("newest")), literal(truncated_at))
-
-
-def older_position_sql(compiled: CompiledTable, position: Sql, truncate: Sql) -> Sql:
-    """Return a condition that is true for the position of a row that is older than that of a truncate."""
-    return sql(
-        "{row} < {end}",
-        row=without_partition_terms(compiled.terms, position),
-        end=without_partition_terms(compiled.terms, truncate),
-    )
 
 
 def _truncated_at(latest: DataFrame, compiled: CompiledTable) -> str:
@@ -99,11 +104,14 @@ def _group(
     older = older_sql(compiled, truncated_at)
     is_older = sql("kind = {change} and {older}", change=literal(CHANGE), older=older)
     has_change = sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change_sql(compiled))
+    is_change = sql("kind = {change}", change=literal(CHANGE))
     bare = bare_sql(compiled)
     is_deleted = sql("false") if compiled.model == Append() else sql("newest.op = 'd' or {bare}", bare=bare)
     partial = compiled.may_be_partial
     needing = sql("base is null and later is not null") if partial else sql("false")
     partials = sql("if(later is null, 0L, cast(size(later) as bigint))") if partial else sql("0L")
+    if compiled.model == History():
+        partials = sql("if({each} and {lacks}, 1L, 0L)", each=is_change, lacks=is_partial_sql(compiled))
     return latest.groupBy(
         "kind",
         F.expr(str(is_deleted)).alias("deletes"),
@@ -113,7 +121,7 @@ def _group(
     ).agg(
         F.count(F.lit(1)).alias("rows"),
         F.sum("messages").alias("messages"),
-        F.sum("tombstones" if compiled.keyed_tombstones else F.lit(0)).alias("tombstones"),
+        F.sum("tombstones" if compiled.merges_tombstones else F.lit(0)).alias("tombstones"),
         F.sum("bytes").alias("bytes"),
         F.max("source_ms").alias("source_ms"),
         F.expr(str(sql("count_if({c})", c=needing))).alias("rows_needing_stored_values"),

@@ -10,7 +10,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.event import CHANGE, TOMBSTONE
+from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
+from ingest.compile.row_model import History
 from ingest.compile.table import CompiledTable
 from ingest.java import java_rows, jvm_of
 from ingest.order.tombstones import tombstone_counters
@@ -21,6 +22,7 @@ REJECTED: Final = "rejected"
 WRITERS_PER_WORD: Final = 62
 """The number of schemas in one 64-bit set, each by its index in the compiled table."""
 
+_EACH: Final = join(", ", map(literal, (CHANGE, TOMBSTONE, TRUNCATE)))
 _EVENT: Final = ("sort_key", "partition", "op", "source_ms", "writer", "offset", "row")
 _EVENT_STRUCT: Final = sql("struct({fields})", fields=join(", ", map(ident, _EVENT)))
 _ORDERED: Final = 2
@@ -105,11 +107,13 @@ def _groups(compiled: CompiledTable) -> dict[str, Sql]:
 
     Spark sorts by them, and compares the first one fastest: the first is a key column, the most selective.
     """
-    kinds = join(", ", map(literal, (CHANGE, TOMBSTONE) if compiled.keyed_tombstones else (CHANGE,)))
-    key = sql("if(kind in ({kinds}) and not rejected, {key}, null)", kinds=kinds)
+    keyed = join(", ", map(literal, (CHANGE, TOMBSTONE) if compiled.keyed_tombstones else (CHANGE,)))
+    kinds = join(", ", map(literal, (CHANGE, TOMBSTONE) if compiled.merges_tombstones else (CHANGE,)))
+    key = sql("if(kind in ({kinds}) and not rejected, {key}, null)", kinds=keyed)
     keys = [sql("k").field(name) for name, _ in compiled.key_columns]
     return {
         **{f"k_{i}": key.of(key=column) for i, column in enumerate(keys)},
+        **_coordinates(compiled),
         "kind": sql(
             "if(rejected, {rejected}, if(kind in ({kinds}), {change}, kind))",
             rejected=literal(REJECTED),
@@ -119,6 +123,14 @@ def _groups(compiled: CompiledTable) -> dict[str, Sql]:
         "reject_partition": sql("if(rejected, partition, null)"),
         "reject_offset": sql("if(rejected, offset, null)"),
     }
+
+
+def _coordinates(compiled: CompiledTable) -> dict[str, Sql]:
+    """Return the coordinates of messages, where each change is a row of its own."""
+    if compiled.model != History():
+        return {}
+    named = sql("if(kind in ({kinds}) and not rejected, {name}, null)", kinds=_EACH)
+    return {f"own_{name}": named.of(name=ident(name)) for name in ("partition", "offset")}
 
 
 def _counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:

@@ -7,10 +7,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ingest.compile.event import DELETED
-from ingest.compile.row_model import Append, SoftDelete, Upsert
+from ingest.compile.row_model import Append, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
+from ingest.order.intervals import REMOVED
 from ingest.typemap.sparktype import SparkType, parse_ddl, reshape
-from ingest.typemap.sql import ident, sql
+from ingest.typemap.sql import ident, literal, sql
 
 _IS_NEW = "_ingest_is_new"
 _RANK = "_ingest_rank"
@@ -27,7 +28,7 @@ def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFr
     if compiled.model != SoftDelete():
         stored = _without_mark(stored)
     both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
-    keys = [F.col(str(ident(name))) for name, _ in compiled.key_columns]
+    keys = [F.col(str(ident(name))) for name in compiled.record_key]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
     newest_rows = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
     return _without_deletes(newest_rows, compiled).drop(_RANK, _IS_NEW)
@@ -46,6 +47,8 @@ def _without_deletes(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
     match compiled.model:
         case Append():
             return rows
+        case History():
+            return rows.where(str(sql("_cdc_op != {removed}", removed=literal(REMOVED))))
         case Upsert():
             return rows.where("_cdc_op != 'd'")
         case SoftDelete():

@@ -10,12 +10,12 @@ from ingest.compile.document import DOCUMENT
 from ingest.compile.event import CHANGE, DELETED
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql, patch_sql
-from ingest.compile.row_model import Append, Coordinates, SoftDelete, Upsert
+from ingest.compile.row_model import Append, Coordinates, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.bookkeeping import bookkeeping
+from ingest.order.bookkeeping import bookkeeping, older_position_sql
 from ingest.order.chosen import computed_rows, incomplete_sql
-from ingest.order.counts import older_position_sql, older_sql
+from ingest.order.counts import older_sql
 from ingest.order.soft_delete import (
     MARK,
     alive_value,
@@ -91,7 +91,7 @@ def _current_changes(
     changes = latest.where(F.col("kind") == CHANGE).where(str(has_change_sql(compiled)))
     newest = deleted_change(compiled) if counts.bare_over_changes else F.col("newest")
     match compiled.model:
-        case Append() | Upsert():
+        case Append() | Upsert() | History():
             older = older_sql(compiled, counts.truncated_at)
             return changes.where(str(sql("not ({older})", older=older))).withColumn("newest", newest)
         case SoftDelete():
@@ -108,7 +108,7 @@ def _current_changes(
 
 def _bookkeeping(compiled: CompiledTable) -> list[Sql]:
     match compiled.model:
-        case Append() | Upsert():
+        case Append() | Upsert() | History():
             return bookkeeping(compiled, ident("newest"))
         case SoftDelete():
             return soft_bookkeeping(compiled)
@@ -154,7 +154,7 @@ def _value(column: TargetColumn, completed: set[str]) -> Sql:
 def _completed_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
     """Return the columns that a change may lack, so that an older value stays."""
     match compiled.model:
-        case Append():
+        case Append() | History():
             return ()
         case Upsert():
             return lacking_columns(compiled, evolution)
@@ -217,7 +217,7 @@ def _marks(compiled: CompiledTable, is_deleted: Sql) -> list[tuple[str, Sql]]:
 def _patched(compiled: CompiledTable, column: TargetColumn) -> Sql:
     old = sql("old").field(column.name)
     match compiled.model:
-        case Append() | Upsert():
+        case Append() | Upsert() | History():
             return _patch(compiled, column, old)
         case SoftDelete():
             changed = _patch(compiled, column, alive_value(old, column.spark))
@@ -308,7 +308,7 @@ def _swept_rows(
 ) -> DataFrame:
     """Return deletes of the stored rows older than a truncate that no newer change replaces."""
     match compiled.model:
-        case Append() | Upsert():
+        case Append() | Upsert() | History():
             return _swept(stored, rows, compiled, evolution, truncated_at)
         case SoftDelete():
             return mark_swept(stored, rows, compiled, evolution, newest_truncate(latest))

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from ingest.compile.event import DELETED, TRUNCATE
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.table import CompiledTable
-from ingest.order.bookkeeping import bookkeeping, position_of
-from ingest.order.counts import older_position_sql, older_sql
+from ingest.order.bookkeeping import bookkeeping, older_position_sql, position_of
+from ingest.order.counts import older_sql
 from ingest.typemap.sparktype import SparkType, cast, null_of, parse_ddl
 from ingest.typemap.sql import Sql, ident, join, sql
 

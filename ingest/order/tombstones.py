@@ -27,7 +27,7 @@ def tombstone_counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
 
     `last_change` is twice the highest offset of a change, plus one if that is a delete.
     """
-    if not compiled.keyed_tombstones:
+    if not compiled.merges_tombstones:
         return {}
     tombstone, change = literal(TOMBSTONE), literal(CHANGE)
     return {
@@ -40,7 +40,7 @@ def tombstone_counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
 
 def bare_sql(compiled: CompiledTable) -> Sql:
     """Return a condition that is true for a key with a bare tombstone as last message; never null."""
-    if not compiled.keyed_tombstones:
+    if not compiled.merges_tombstones:
         return sql("false")
     return sql(
         "(kind = {change} and tombstones > 0 and bit_count(partitions) = 1 "
@@ -51,7 +51,7 @@ def bare_sql(compiled: CompiledTable) -> Sql:
 
 def has_change_sql(compiled: CompiledTable) -> Sql:
     """Return a condition that is true for a key with changes, not only tombstones."""
-    return sql("last_change is not null") if compiled.keyed_tombstones else sql("true")
+    return sql("last_change is not null") if compiled.merges_tombstones else sql("true")
 
 
 def deleted_change(compiled: CompiledTable) -> Column:

@@ -138,7 +138,7 @@ class PreparedBatch:
     @property
     def key_names(self) -> list[str]:
         """The columns of the record key."""
-        return [name for name, _ in self.compiled.key_columns]
+        return list(self.compiled.record_key)
 
 
 def read_batch(

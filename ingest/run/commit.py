@@ -7,7 +7,7 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.row_model import SoftDelete, Upsert
+from ingest.compile.row_model import History, SoftDelete, Upsert
 from ingest.hudi import fixed
 from ingest.hudi.catalog import register
 from ingest.hudi.class_path import check_class_path
@@ -20,6 +20,7 @@ from ingest.order.chosen import OUTSIDE, chosen_rows, mark_outside
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
+from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.chosen import check_complete, with_row_sql
 from ingest.run.context import Run
@@ -94,12 +95,30 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     check_class_path(run.spark, table, {**(columns or {}), **types})
     stored = _stored(run, batch) if columns else None
+    if batch.compiled.model == History():
+        batch, rows, lost = _versions(batch, stored, last)
+        refuse_folders(rows, table, evolution.keys)
+        return batch, rows, lost
     lost = count_lost(batch.changes, stored, batch.compiled, evolution, batch.counts)
     rows = _built(batch, stored)
     if table.rows.where is not None:
         batch, rows, lost = _chosen(batch, rows, lost)
     refuse_folders(rows, table, evolution.keys)
     return batch, rows, lost
+
+
+def _versions(
+    batch: PreparedBatch, stored: DataFrame | None, last: LedgerEntry | None
+) -> tuple[PreparedBatch, DataFrame, int]:
+    """Return the versions to write; count those outside the condition, and those with lost values."""
+    counts = batch.counts
+    truncates = last.truncates if last else ()
+    rows = build_versions(
+        batch.changes, batch.compiled, batch.evolution, counts, stored=stored, truncates=truncates
+    )
+    marks = count_marks(rows, batch.compiled, counts)
+    counted = attrs.evolve(batch, counts=counts.with_outside(marks.outside))
+    return counted, without_marks(rows), marks.lost
 
 
 def _chosen(batch: PreparedBatch, rows: DataFrame, lost: int) -> tuple[PreparedBatch, DataFrame, int]:
@@ -131,7 +150,9 @@ def _built(batch: PreparedBatch, stored: DataFrame | None) -> DataFrame:
 
 
 def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
-    """Return the stored rows if the batch depends on them: partial rows, soft deletes, a truncate."""
+    """Return the stored rows if the batch depends on them: as in a history, or for partial rows."""
+    if batch.compiled.model == History():
+        return run.lake.table(batch.compiled.table).rows()
     if not batch.counts.looks_back:
         return None
     table = run.lake.table(batch.compiled.table)
@@ -180,5 +201,6 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         known_ids=tuple(dict.fromkeys((*known_ids(last), *batch.compiled.value.in_version_order(ids)))),
         topic_id=last.topic_id if last else "",
         start_offsets=last.next_offsets if last else {},
+        truncates=tuple(sorted({*(last.truncates if last else ()), *counts.truncates})),
         masks={**(last.masks if last else {}), **fixed.recorded_masks(table, batch.compiled.masks)},
     )

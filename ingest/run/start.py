@@ -87,7 +87,7 @@ def pending(
 
 def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
     """Return how far a table has read its topic."""
-    keeps_all = table.target.mode == "append"
+    keeps_all = table.target.mode in ("append", "history")
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
     return Consumed(

@@ -245,6 +245,9 @@ class TableConfig:
             raise WrongValueError(
                 "target.mode", "plain records have no order of changes", 'Set it to "append"'
             )
+        if self.target.mode == "history" and self.target.delete == "soft":
+            problem = "a history keeps deleted rows as versions with an end"
+            raise WrongValueError("target.delete", problem, 'Set it to "hard"')
         _check_excluded("key.columns", self.key.columns, self.columns)
         _check_excluded("target.partition_by", self.target.partition_by, self.columns)
         _check_renamed(self.columns)

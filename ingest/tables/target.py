@@ -12,7 +12,8 @@ from ingest.tables.rules import check_column_names
 class Target:
     """The Hudi table: fixed when it is created, except for `delete`, `first_load`, `retain_*` and `truncate`.
 
-    In mode `append` every change is a row of its own, identified by topic partition and offset.
+    In mode `append` every change is a row of its own, identified by topic partition and offset; in mode
+    `history` such a row has the key of the source's row, and the time for which it was valid.
     """
 
     type: Literal["cow", "mor"] = attrs.field(
@@ -22,10 +23,11 @@ class Target:
             "Fixed at creation."
         },
     )
-    mode: Literal["upsert", "append"] = attrs.field(
+    mode: Literal["upsert", "append", "history"] = attrs.field(
         default="upsert",
         metadata={
             "help": "`upsert`: one row per key, the newest. `append`: every change is a row, no key needed. "
+            "`history`: every version of a row, with its time ([History](../history.md)). "
             "Fixed at creation."
         },
     )

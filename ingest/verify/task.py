@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from ingest.compile.row_model import Append
+from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.errors import IngestError, UnexpectedError, UsageError
 from ingest.hudi.java_errors import root_cause
@@ -119,7 +119,7 @@ def _compare(
     answer: TableVerification,
 ) -> TableVerification:
     marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
-    compiled = _compile(run, table, marks, request.where)
+    compiled = _compile(run, table, marks, request)
     origin = find_origin(run.spark, run.settings.kafka, compiled, marks)
     stored = run.lake.table(table)
     with _open(run, compiled, origin, stored.columns(), request) as source:
@@ -178,14 +178,19 @@ def _open(
     return open_table(source, origin, make)
 
 
-def _compile(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark], where: str) -> CompiledTable:
+def _compile(
+    run: Run, table: TableConfig, marks: Mapping[Partition, Watermark], request: Request
+) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     compiled = compile_written(table, *fetch_written(run.settings, run.registry, table, spans, spans))
+    if compiled.model == History() and request.delete_extra:
+        problem = f"table {table.name}: is a history, and deletes end versions at a time of the source"
+        raise UsageError(problem, "Leave --delete-extra out")
     if compiled.model == Append():
         problem = f"table {table.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
-    if table.rows.where is not None and not where:
+    if table.rows.where is not None and not request.where:
         problem = f"table {table.name}: holds only the rows of [rows] where, and its source has others"
         raise UsageError(problem, "Give the same condition as --where, in SQL of the source and of Spark")
     return compiled

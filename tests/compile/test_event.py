@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from ingest import avro, connect
@@ -12,6 +13,8 @@ from ingest.compile.envelope import find_envelope
 from ingest.compile.event import EVENT, EventForm, form_of
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS
+from ingest.errors import SchemaError
+from ingest.tables import Target
 from ingest.testing import fields_of, nullable
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
 
@@ -81,6 +84,24 @@ def test_without_deleted_a_tombstone_is_the_delete() -> None:
         table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(__op="string", __commit_lsn="string"))]
     )
     assert compiled.terms == ()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "problem"),
+    [
+        ({"__op": "string", "__source_ts_ms": "long", "__lsn": "long"}, "its deletes are tombstones"),
+        ({"__op": "string", "__deleted": "string", "__lsn": "long"}, "do not have a source time"),
+    ],
+)
+def test_a_history_needs_the_time_of_each_change(metadata: dict[str, str], problem: str) -> None:
+    """Flattened rows without it are refused, and the message says what to add."""
+    config = attrs.evolve(table(), dialect="postgres", target=Target(mode="history"))
+    keys, values = [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))]
+    with pytest.raises(SchemaError, match=f"{problem}.*ExtractNewRecordState"):
+        compile_table(config, keys, values)
+    whole = flat(__op="string", __deleted="string", __lsn="long", __source_ts_ms="long")
+    compiled = compile_table(config, keys, [written(VALUE_ID, whole)])
+    assert compiled.record_key == ("id", "_cdc_partition", "_cdc_offset")
 
 
 def test_without_op_every_row_that_is_not_deleted_is_an_update() -> None:

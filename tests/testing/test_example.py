@@ -17,6 +17,7 @@ PAGE = (DOCS / "testing.md").read_text(encoding="utf-8")
 REBUILD = DOCS / "examples" / "test_rebuild.py"
 LINEAGE = DOCS / "examples" / "test_lineage.py"
 CHOSEN = DOCS / "examples" / "test_chosen.py"
+HISTORY = DOCS / "examples" / "test_history.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -36,6 +37,7 @@ test_the_rebuild_passes = pytest.mark.spark(
     pytest.mark.servers(load(REBUILD).test_rebuild_keeps_rows_and_offsets)
 )
 test_the_choice_passes = pytest.mark.spark(pytest.mark.servers(load(CHOSEN).test_chosen_rows_and_columns))
+test_the_history_passes = pytest.mark.spark(pytest.mark.servers(load(HISTORY).test_customers_as_of_any_day))
 
 
 test_the_lineage_passes = pytest.mark.spark(
@@ -45,7 +47,13 @@ test_the_lineage_passes = pytest.mark.spark(
 
 @pytest.mark.parametrize(
     ("page", "example"),
-    [("testing.md", EXAMPLE), ("rebuild.md", REBUILD), ("lineage.md", LINEAGE), ("chosen.md", CHOSEN)],
+    [
+        ("testing.md", EXAMPLE),
+        ("rebuild.md", REBUILD),
+        ("lineage.md", LINEAGE),
+        ("chosen.md", CHOSEN),
+        ("history.md", HISTORY),
+    ],
 )
 def test_the_page_shows_the_example(page: str, example: Path) -> None:
     """Page and file have the same lines."""

@@ -47,6 +47,41 @@ def replay(recording: Recording, table: str) -> list[Row]:
     return [{**columns, **row} for row in rows.values()]  # a later column is null in older rows
 
 
+@attrs.frozen
+class Event:
+    """A change of one row: `row` is None for a delete; one without a key is a truncate."""
+
+    offset: int
+    op: str
+    source_ms: int
+    key: Row
+    row: Row | None = None
+
+
+def read_events(recording: Recording, table: str) -> Iterator[Event]:
+    """Read the recorded changes of a table, with the values that a table has."""
+    reader = JsonReader() if recording.format == "debezium-json" else AvroReader(recording)
+    is_document = recording.source == "mongodb"
+    for offset, (key_bytes, value_bytes) in enumerate(_messages(recording, table)):
+        if value_bytes is None:
+            continue
+        value = reader.read(value_bytes)
+        op, source_ms = value.content["op"], value.content["source"]["ts_ms"]
+        if key_bytes is None or op == "t":
+            yield Event(offset, op, source_ms, {})
+            continue
+        key = _row_of(reader.read(key_bytes))
+        row = None
+        if op != "d":
+            after = value.content["after"]
+            row = (
+                {**key, "doc": after or PLACEHOLDER}
+                if is_document
+                else _row_of(Side(value.shape.fields["after"], after))
+            )
+        yield Event(offset, op, source_ms, key, row)
+
+
 def apply(rows: dict[tuple[Any, ...], Row], key: Row, event: Side, *, is_document: bool) -> None:
     """Apply one change of a row."""
     row_key = tuple(key.values())

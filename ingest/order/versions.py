@@ -1,0 +1,166 @@
+"""Every version of a row, with the source times and the positions for which it was valid.
+
+Each change is a row of its own, named by its key and its coordinates in the topic.  A batch takes its changes
+together with the stored ones of the same keys, puts them into the order of positions, and computes what
+follows from that order: the values that a change lacked, and the end of each version.  So the table is the
+same for any order in which changes arrive.
+
+A change makes a version unless it is a delete, leaves the condition of the table file, or has the values of
+the version before it.  The row of such a change ends where it begins, so that half-open intervals hide it: it
+stays, for a change that comes late may make a version of it, or end at it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.compile.event import CHANGE, COORDINATES, PARTIAL, TOMBSTONE
+from ingest.compile.evolve import Evolution, TargetColumn
+from ingest.compile.table import CompiledTable
+from ingest.names import Truncate
+from ingest.order.batch_counts import BatchCounts
+from ingest.order.bookkeeping import bookkeeping
+from ingest.order.chosen import OUTSIDE, computed_rows, mark_outside
+from ingest.order.intervals import BOOKKEEPING, INTERVAL, comparable, with_intervals
+from ingest.order.soft_delete import with_stored_columns
+from ingest.order.tombstone_ends import bare_tombstones, tombstone_ends
+from ingest.order.truncates import IS_NEW, SWEPT, WAS, with_swept
+from ingest.order.version_values import LOST, fill, filled_columns, partial_of, stored_value, value_of
+from ingest.typemap.sparktype import cast, null_of, parse_ddl, reshape
+from ingest.typemap.sql import Sql, ident, join, sql, struct
+
+_FEW: Final = 20_000
+"""Changes whose keys each task may hold in memory."""
+
+
+def build_versions(
+    latest: DataFrame,
+    compiled: CompiledTable,
+    evolution: Evolution,
+    counts: BatchCounts,
+    *,
+    stored: DataFrame | None = None,
+    truncates: Sequence[Truncate] = (),
+) -> DataFrame:
+    """Return the rows to write: all changes of a batch, and the stored ones whose versions change.
+
+    `stored` is the current table, and `truncates` those before the batch.  The columns LOST and OUTSIDE mark
+    changes of the batch; `chosen_rows` removes them.
+    """
+    if stored is not None:
+        evolution = with_stored_columns(evolution, stored)
+    columns = filled_columns(compiled, evolution) if stored is not None or counts.partials else ()
+    rows = events = _events(latest, compiled, evolution)
+    bare = bare_tombstones(latest, compiled) if counts.bare_tombstones else None
+    if stored is not None:
+        older = _stored_rows(stored, compiled, evolution, columns)
+        keys = latest.where(F.col("kind").isin(CHANGE, *([TOMBSTONE] if counts.bare_tombstones else [])))
+        rows = _with_stored(events, older, counts, keys.selectExpr(*map(str, _keys(evolution))))
+    if bare is not None:
+        rows = rows.unionByName(tombstone_ends(rows, bare, compiled, evolution))
+    if truncates or counts.truncates:
+        rows = with_swept(rows, compiled, truncates, counts.truncates)
+    completed = fill(rows, compiled, columns, _order(compiled, rows))
+    chosen = mark_outside(_computed(completed, compiled, evolution), compiled)
+    return with_intervals(chosen, evolution, _order(compiled, rows))
+
+
+def without_marks(rows: DataFrame) -> DataFrame:
+    """Return the rows to write without the columns LOST and OUTSIDE."""
+    return rows.drop(LOST, OUTSIDE)
+
+
+@attrs.frozen
+class Marks:
+    """The changes of a batch that the marks of its rows count."""
+
+    outside: int = 0
+    """Changes that the condition of the table file leaves out."""
+    lost: int = 0
+    """Changes with values that no version before has: they become null."""
+
+
+def count_marks(rows: DataFrame, compiled: CompiledTable, counts: BatchCounts) -> Marks:
+    """Count the marked changes, in a job of its own where there may be any."""
+    if not counts.partials and compiled.table.rows.where is None:
+        return Marks()
+    ((outside, lost),) = rows.agg(F.count_if(OUTSIDE), F.count_if(LOST)).collect()
+    return Marks(outside, lost)
+
+
+def _order(compiled: CompiledTable, rows: DataFrame) -> Sql:
+    """Return the window of the changes of a key, in their order."""
+    keys = join(", ", (ident(name) for name, _ in compiled.key_columns))
+    last = sql(", {swept}", swept=ident(SWEPT)) if SWEPT in rows.columns else sql("")
+    return sql("partition by {keys} order by _cdc_position, _cdc_partition{last}", keys=keys, last=last)
+
+
+# --- changes -------------------------------------------------------------------------------------
+
+
+def _events(latest: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:
+    """Return the changes of a batch, without the values that they lack."""
+    computed = {*compiled.table.computed, *(column.name for column in compiled.derived)}
+    values = [
+        (null_of(c.spark) if c.name in computed else value_of(compiled, c)).alias(c.name)
+        for c in evolution.columns
+    ]
+    partial = partial_of(compiled, evolution.columns)
+    columns = [
+        *bookkeeping(compiled, ident("newest")),
+        partial,
+        *_keys(evolution),
+        *values,
+        sql("true").alias(IS_NEW),
+    ]
+    return latest.where(F.col("kind") == CHANGE).selectExpr(*map(str, columns))
+
+
+def _keys(evolution: Evolution) -> list[Sql]:
+    return [cast(ident(f"k_{i}"), c.spark).alias(c.name) for i, c in enumerate(evolution.keys)]
+
+
+def _with_stored(events: DataFrame, stored: DataFrame, counts: BatchCounts, keys: DataFrame) -> DataFrame:
+    """Add the stored changes of these keys, without those that the batch has again.
+
+    A truncate needs all stored changes.
+    """
+    again, keys = events.select(*keys.columns, *COORDINATES), keys.distinct()
+    if counts.read < _FEW:
+        again, keys = F.broadcast(again), F.broadcast(keys)
+    if not counts.truncates:
+        stored = stored.join(keys, keys.columns, "left_semi")
+    stored = stored.join(again, again.columns, "left_anti")
+    return events.unionByName(stored, allowMissingColumns=True)
+
+
+def _stored_rows(
+    stored: DataFrame, compiled: CompiledTable, evolution: Evolution, filled: Sequence[TargetColumn]
+) -> DataFrame:
+    """Return the stored changes as those of a batch, in its types, and what they were in the struct WAS."""
+    types = {field.name: parse_ddl(field.dataType.simpleString()) for field in stored.schema}
+    names = {column.name for column in filled}
+    values = []
+    for column in (*evolution.keys, *evolution.columns):
+        value = null_of(column.spark)
+        if column.name in types:
+            value = reshape(ident(column.name), types[column.name], column.spark)
+        is_filled = column.name in names
+        values.append((stored_value(compiled, column, value) if is_filled else value).alias(column.name))
+    was = [column for column in filled if column.name in types]
+    compared = [(c.name, comparable(reshape(ident(c.name), types[c.name], c.spark), c.spark)) for c in was]
+    before = struct([*((name, ident(name)) for name in INTERVAL), *compared]).alias(WAS)
+    bookkeeping_columns = (*BOOKKEEPING, PARTIAL)
+    return stored.selectExpr(*bookkeeping_columns, *map(str, values), f"false as {IS_NEW}", str(before))
+
+
+def _computed(rows: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:
+    """Add the columns that are cut out of a document, and those that the table file computes."""
+    derived = {column.name: column.sql.of(doc=ident("doc")) for column in compiled.derived}
+    if derived:
+        columns = [derived.get(name, ident(name)).alias(name) for name in rows.columns]
+        rows = rows.selectExpr(*map(str, columns))
+    return computed_rows(rows, compiled, evolution)

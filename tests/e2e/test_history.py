@@ -1,0 +1,162 @@
+"""Every recording becomes a history that equals a plain-Python replay, in any order of arrival."""
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from tests.e2e.deployment import Deployment
+from tests.e2e.recordings import (
+    POSTGRES,
+    RECORDINGS,
+    SQLSERVER,
+    Recording,
+)
+from tests.e2e.referee import Expected, read_expected
+from tests.e2e.referee.kind import Kind
+from tests.e2e.referee.replay import is_unavailable, read_events
+from tests.e2e.referee.scd2 import Change, versions
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+Plan = Callable[[Deployment], None]
+Versions = dict[tuple[Any, ...], list[dict[str, Any]]]
+
+
+def one_run(deployment: Deployment) -> None:
+    """Everything at once."""
+    deployment.run()
+
+
+def small_runs(deployment: Deployment) -> None:
+    """Many runs of a few offsets each."""
+    deployment.run_until_idle(max_offsets=60)
+
+
+def repeated_runs(deployment: Deployment) -> None:
+    """Late and repeated: the newest offsets first, then all of them in small runs."""
+    deployment.run(max_offsets=90)
+    _move(deployment, "earliest")
+    deployment.run(max_offsets=45)
+    deployment.run()
+    _move(deployment, "earliest")
+    deployment.run_until_idle(max_offsets=70)
+
+
+def late_runs(deployment: Deployment) -> None:
+    """Read the last offsets before those in the middle."""
+    deployment.run(max_offsets=20)
+    _move(deployment, "0=150")
+    deployment.run()
+    _move(deployment, "0=20")
+    deployment.run_until_idle(max_offsets=60)
+
+
+def _move(deployment: Deployment, to: str) -> None:
+    for table in deployment.recording.tables:
+        deployment.session.move_offsets(table, to)
+
+
+PLANS: tuple[Plan, ...] = (one_run, small_runs, repeated_runs, late_runs)
+USUAL = {(SQLSERVER, repeated_runs, "mor"), (POSTGRES, one_run, "cow")}
+CASES = [
+    pytest.param(*case, id=f"{case[0].name}-{case[1].__name__}-{case[2]}", marks=marks)
+    for case in product(RECORDINGS, PLANS, ("cow", "mor"))
+    for marks in [() if case in USUAL else pytest.mark.pairs]
+]
+
+
+@pytest.mark.parametrize(("recording", "plan", "table_type"), CASES)
+def test_histories_equal_a_replay(
+    recording: Recording, plan: Plan, table_type: str, make_deployment: Callable[[Recording], Deployment]
+) -> None:
+    """Every cell of every version of every table, its interval included."""
+    deployment = make_deployment(recording)
+    deployment.load()
+    deployment.onboard(type=table_type, mode="history")
+
+    plan(deployment)
+
+    wrong = {table: differences(deployment, table) for table in recording.tables}
+    assert {table: lines[:5] for table, lines in wrong.items() if lines} == {}
+
+
+def differences(deployment: Deployment, table: str) -> list[str]:
+    """Compare the versions of each row with those of the replay."""
+    source = read_expected(deployment.recording, table)
+    expected = replayed(deployment.recording, table, source)
+    found = stored(deployment.frame(table), source.keys, source.kinds)
+    return [
+        f"{key}: expected {expected.get(key)}, found {found.get(key)}"
+        for key in expected.keys() | found.keys()
+        if expected.get(key) != found.get(key)
+    ]
+
+
+def replayed(recording: Recording, table: str, source: Expected) -> Versions:
+    """Return the versions by the order of the file, which for one partition is the connector's order."""
+    events = list(read_events(recording, table))
+    columns = dict.fromkeys(name for event in events for name in event.row or ())
+    changes: dict[tuple[Any, ...], list[Change]] = {}
+    truncates = [event for event in events if event.op == "t"]
+    for event in events:
+        if event.op == "t":
+            continue
+        row = None if event.row is None else {**dict.fromkeys(columns), **event.row}
+        lacks = frozenset(name for name, value in (row or {}).items() if is_unavailable(value))
+        change = Change(order=(event.offset,), time_ms=event.source_ms, values=row, lacks=lacks)
+        key = tuple(_found(event.key, source.kinds, source.keys).values())
+        changes.setdefault(key, []).append(change)
+    for all_changes in changes.values():
+        all_changes += [Change(order=(t.offset,), time_ms=t.source_ms, values=None) for t in truncates]
+    return {
+        key: [
+            {
+                **_found(version.values, source.kinds, columns),
+                "from": version.valid_from,
+                "to": version.valid_to,
+                "current": version.end is None,
+            }
+            for version in versions(all_changes)
+            if not version.is_empty and version.values is not None
+        ]
+        for key, all_changes in changes.items()
+    }
+
+
+def stored(frame: DataFrame, keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> Versions:
+    """Return the versions of a table: the changes whose interval of positions is not empty."""
+    columns = [
+        f"unix_micros(`{name}`) as `{name}`" if spark_type == "timestamp" else f"`{name}`"
+        for name, spark_type in frame.dtypes
+        if not name.startswith("_hoodie_")
+    ]
+    rows = frame.orderBy("_cdc_position").selectExpr(*columns).collect()
+    result: Versions = {}
+    for row in map(dict, (row.asDict() for row in rows)):
+        names = [name for name in row if not name.startswith("_cdc_")]
+        values = {n: bytes(row[n]) if isinstance(row[n], bytearray) else row[n] for n in names}
+        found = _found(values, kinds, names)
+        versions_of_key = result.setdefault(tuple(found[name] for name in keys), [])
+        if row["_cdc_end_position"] is None or row["_cdc_position"] < row["_cdc_end_position"]:
+            end = row["_cdc_valid_to"]
+            versions_of_key.append(
+                {
+                    **found,
+                    "from": row["_cdc_valid_from"] // 1000,
+                    "to": None if end is None else end // 1000,
+                    "current": row["_cdc_is_current"],
+                }
+            )
+    return result
+
+
+def _found(row: Mapping[str, Any] | None, kinds: Mapping[str, Kind], columns: Any) -> dict[str, Any]:
+    """Convert values as the referee reads a table; columns that the source dropped stay as they are."""
+    return {
+        name: kinds[name].found(value) if name in kinds and value is not None else value
+        for name in columns
+        for value in [(row or {}).get(name)]
+    }

@@ -1,0 +1,188 @@
+"""A history has every version of a row, the same for any order and slicing of its changes."""
+
+import random
+from datetime import UTC, datetime
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from ingest.compile.evolve import evolve
+from ingest.compile.table import CompiledTable
+from ingest.decode.events import decode_events
+from ingest.order.counts import count_batch
+from ingest.order.latest import latest_by_key
+from ingest.order.versions import build_versions, without_marks
+from ingest.tables import Target
+from ingest.testing import nullable
+from tests.compile.sqlserver import VALUE_ID, compiled, table
+from tests.decode.messages import Topic, change, frame
+from tests.e2e.referee.scd2 import Change, Version, versions
+from tests.order.source import lsn_text
+
+pytestmark = pytest.mark.spark
+
+KEYS = {"stream": "int", "id": "int"}
+TOPIC = Topic([{**KEYS, "value": nullable("int"), "text": nullable("string")}], keys=KEYS)
+PLACEHOLDER = "__debezium_unavailable_value"
+ROUNDS = 4
+START_MS = 1_700_000_000_000
+Row = dict[str, Any]
+
+
+@attrs.frozen
+class Event:
+    """A change of one of few rows; `text` is null for the placeholder."""
+
+    row: int
+    op: str
+    value: int
+    text: str | None
+    lsn: int
+    ms: int
+
+
+def _without_text(event: Event) -> Event:
+    return attrs.evolve(event, text=None) if event.op == "u" and event.value else event
+
+
+EVENTS = st.builds(
+    Event,
+    row=st.integers(0, 1),
+    op=st.sampled_from("ccuuurd"),
+    value=st.integers(0, 1),
+    text=st.sampled_from(["a", "b"]),
+    lsn=st.integers(1, 6),
+    ms=st.integers(0, 3),
+).map(_without_text)
+CASES = st.lists(st.lists(EVENTS, min_size=1, max_size=9), min_size=60, max_size=60)
+"""Streams of events: the number in a stream is the offset."""
+
+
+def slices(count: int, choose: random.Random) -> list[list[list[int]]]:
+    """Return ways to give offsets to a table in rounds: at once, cut, in any order, and again."""
+    shuffled = choose.sample(range(count), count)
+    bounds = [0, *sorted(choose.randint(0, count) for _ in range(ROUNDS - 1)), count]
+    cut = [list(range(start, end)) for start, end in pairwise(bounds)]
+    mixed = [shuffled[start:end] for start, end in pairwise(bounds)]
+    again = [sorted({*part, *choose.sample(range(count), choose.randint(0, count))}) for part in mixed]
+    return [[list(range(count)), [], [], []], cut, mixed, again]
+
+
+@cache
+def history() -> CompiledTable:
+    """Return the compiled table."""
+    return compiled(TOPIC.versions, of=attrs.evolve(table(), target=Target(mode="history")), keys=KEYS)
+
+
+def message(stream: int, event: Event) -> tuple[bytes, bytes]:
+    """Encode an event."""
+    text = PLACEHOLDER if event.text is None else event.text
+    row = {"stream": stream, "id": event.row, "value": event.value, "text": text}
+    at = {"commit_lsn": lsn_text(event.lsn), "ts_ms": START_MS + event.ms}
+    after = None if event.op == "d" else row
+    return TOPIC.key(stream=stream, id=event.row), TOPIC.value(change(event.op, after, **at))
+
+
+@attrs.define
+class Written:
+    """A table in memory: its rows by stream, key and offset, and their types."""
+
+    spark: SparkSession
+    rows: dict[tuple[int, int, int], Row] = attrs.Factory(dict)
+    ddl: str = ""
+
+    def write(self, batch: list[tuple[int, int, Event]]) -> None:
+        """Write a batch of streams, offsets and events, as Hudi does by the record key."""
+        offsets = [offset for _, offset, _ in batch]
+        messages = frame(self.spark, [message(stream, event) for stream, _, event in batch], offsets)
+        messages = messages.withColumn("timestamp", F.current_timestamp())
+        changes = latest_by_key(decode_events(messages, history()), history())
+        counts = count_batch(changes, history())
+        stored = None
+        if self.rows:
+            stored = self.spark.createDataFrame([tuple(r.values()) for r in self.rows.values()], self.ddl)
+        evolution = evolve(history(), counts.schema_ids, None)
+        rows = without_marks(build_versions(changes, history(), evolution, counts, stored=stored))
+        self.ddl = ", ".join(f"`{name}` {spark_type}" for name, spark_type in rows.dtypes)
+        for row in rows.collect():
+            self.rows[row["stream"], row["id"], row["_cdc_offset"]] = row.asDict()
+
+
+@settings(max_examples=1, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(CASES, st.randoms(use_true_random=False))
+def test_any_order_and_slicing_gives_the_versions_of_a_replay(
+    spark: SparkSession, cases: list[list[Event]], choose: random.Random
+) -> None:
+    """Sixty streams, each at once, in slices, in any order, and with repeated ranges; cell by cell."""
+    plans = [(case, plan) for case in cases for plan in slices(len(case), choose)]
+    written = Written(spark)
+    for number in range(ROUNDS):
+        written.write(
+            [
+                (stream, offset, case[offset])
+                for stream, (case, plan) in enumerate(plans)
+                for offset in plan[number]
+            ]
+        )
+    expected = {}
+    for stream, (case, _) in enumerate(plans):
+        expected |= expected_rows(stream, case)
+    found = {key: _in_millis(row) for key, row in written.rows.items()}
+    assert found.keys() == expected.keys()
+    wrong = [(plans[key[0]], key) for key, row in expected.items() if found[key] != {**found[key], **row}]
+    assert wrong == []
+
+
+def expected_rows(stream: int, case: list[Event]) -> dict[tuple[int, int, int], Row]:
+    """Return the rows of a stream by the referee."""
+    rows = {}
+    for number in {event.row for event in case}:
+        changes = [_change(offset, event) for offset, event in enumerate(case) if event.row == number]
+        for version in versions(changes):
+            offset = version.change.order[1]
+            rows[stream, number, offset] = _row(version, case[offset])
+    return rows
+
+
+def _change(offset: int, event: Event) -> Change:
+    values = None if event.op == "d" else {"value": event.value, "text": event.text}
+    lacks = frozenset({"text"} if event.text is None else ())
+    return Change(order=(event.lsn, offset), time_ms=START_MS + event.ms, values=values, lacks=lacks)
+
+
+def _row(version: Version, event: Event) -> Row:
+    lacks = sorted(version.change.lacks)
+    return {
+        "_cdc_op": event.op,
+        "_cdc_source_ts": START_MS + event.ms,
+        "_cdc_schema_id": VALUE_ID,
+        "_cdc_valid_from": version.valid_from,
+        "_cdc_valid_to": version.valid_to,
+        "_cdc_end_position": _position(version.end),
+        "_cdc_is_current": version.end is None,
+        "_cdc_partial": f'["{lacks[0]}"]' if lacks else None,
+        **(version.values or {"value": None, "text": None}),
+    }
+
+
+def _position(order: tuple[Any, ...] | None) -> str | None:
+    """Write a position as the contract says: epoch, rank, the three terms, the offset."""
+    if order is None:
+        return None
+    lsn, offset = order
+    return f"0000.1.{lsn_text(lsn)}.00000000:00000000:0000.{0:019d}.{offset:019d}"
+
+
+def _in_millis(row: Row) -> Row:
+    """Return a row with its times in ms since 1970, independent of the zone of this process."""
+    return {
+        name: round(value.astimezone(UTC).timestamp() * 1000) if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
