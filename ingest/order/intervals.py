@@ -1,4 +1,4 @@
-"""The intervals of versions: what follows from the order of the changes of a key.
+"""The intervals of versions, from the order of the changes of a key.
 
 The source's clock may run backwards, and some events have no time: a version begins at the newest time of its
 key so far, at the earliest in 1970.
@@ -105,12 +105,14 @@ def _written(rows: DataFrame, evolution: Evolution) -> DataFrame:
         **{name: ident(name) for name in (PARTIAL, *(c.name for c in evolution.keys))},
         **{column.name: ident(column.name) for column in evolution.columns},
     }
+    removed = sql("false")
     if SWEPT in rows.columns:
         removed = sql("({swept} and not {begins})", swept=ident(SWEPT), begins=ident(_BEGINS))
         columns["_cdc_op"] = sql("if({removed}, {op}, _cdc_op)", removed=removed, op=literal(REMOVED))
         rows = rows.where(str(sql("not ({new} and {removed})", new=ident(IS_NEW), removed=removed)))
     if WAS in rows.columns:
-        rows = rows.where(str(_differs(rows, interval, evolution)))
+        differs = _differs(rows, interval, evolution)
+        rows = rows.where(str(sql("{removed} or {differs}", removed=removed, differs=differs)))
     types = {column.name: column.spark for column in evolution.keys} | _NEVER_NULL
     columns |= {name: never_null(columns[name], spark_type) for name, spark_type in types.items()}
     columns |= {

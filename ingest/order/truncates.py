@@ -1,7 +1,7 @@
 """Truncates in a history: each ends the versions of all older rows, whenever these arrive.
 
 The end of a row's versions by a truncate is a row of its own, as after a delete, with the coordinates of the
-truncate.  A row that was deleted before has none.
+truncate.  A row that was deleted before does not get such a row.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from ingest.typemap.sql import Sql, ident, join, literal, sql, struct
 IS_NEW: Final = "_ingest_is_new"
 """Whether a row is a change of the batch, not a stored one."""
 WAS: Final = "_ingest_was"
-"""A struct of what follows from the order of changes, as a stored row has it."""
+"""The interval and the completed values that a stored row has, in a struct."""
 SWEPT: Final = "_ingest_swept"
 """Whether a row is the end by a truncate, to be kept only if a version ends there."""
 _TRUNCATES: Final = "_ingest_truncates"

@@ -19,7 +19,7 @@ from ingest.typemap.sparktype import Simple, null_of
 from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, struct
 
 LACKS: Final = "_ingest_lacks"
-"""The names of the columns that a change lacked; null for a change that lacked none."""
+"""The names of the columns that a change lacked; null for a whole one."""
 LOST: Final = "_ingest_lost"
 """Whether no version before has the values that a change lacked."""
 _ROW: Final = sql("newest.row")

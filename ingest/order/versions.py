@@ -1,9 +1,8 @@
 """Every version of a row, with the source times and the positions for which it was valid.
 
 Each change is a row of its own, named by its key and its coordinates in the topic.  A batch takes its changes
-together with the stored ones of the same keys, puts them into the order of positions, and computes what
-follows from that order: the values that a change lacked, and the end of each version.  So the table is the
-same for any order in which changes arrive.
+together with the stored ones of the same keys, puts them into the order of positions, and computes the values
+that a change lacked and the end of each version.  So the table is the same for any order of arrival.
 
 A change makes a version unless it is a delete, leaves the condition of the table file, or has the values of
 the version before it.  The row of such a change ends where it begins, so that half-open intervals hide it: it
@@ -45,7 +44,7 @@ def build_versions(
     stored: DataFrame | None = None,
     truncates: Sequence[Truncate] = (),
 ) -> DataFrame:
-    """Return the rows to write: all changes of a batch, and the stored ones whose versions change.
+    """Return the rows to write: all changes of a batch, and the stored ones with another version.
 
     `stored` is the current table, and `truncates` those before the batch.  The columns LOST and OUTSIDE mark
     changes of the batch; `chosen_rows` removes them.
@@ -140,7 +139,7 @@ def _with_stored(events: DataFrame, stored: DataFrame, counts: BatchCounts, keys
 def _stored_rows(
     stored: DataFrame, compiled: CompiledTable, evolution: Evolution, filled: Sequence[TargetColumn]
 ) -> DataFrame:
-    """Return the stored changes as those of a batch, in its types, and what they were in the struct WAS."""
+    """Return the stored changes as those of a batch, in its types, with their intervals in the struct WAS."""
     types = {field.name: parse_ddl(field.dataType.simpleString()) for field in stored.schema}
     names = {column.name for column in filled}
     values = []

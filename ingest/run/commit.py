@@ -57,7 +57,7 @@ def completed(run: Run, batch: PreparedBatch) -> PreparedBatch:
 
 def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
     """Count the stored rows that only a tombstone deletes."""
-    if not batch.counts.bare_tombstones or batch.evolution.failing:
+    if not batch.counts.bare_tombstones or batch.evolution.failing or not batch.compiled.merges_tombstones:
         return batch
     stored = _stored(run, batch) if batch.state.columns else None
     if stored is None:

@@ -25,33 +25,42 @@ Plan = Callable[[Deployment], None]
 Versions = dict[tuple[Any, ...], list[dict[str, Any]]]
 
 
+def run(deployment: Deployment, *, max_offsets: int | None = None, until_idle: bool = False) -> None:
+    """Run all tables, once or until they are idle; none may fail."""
+    again = True
+    while again:
+        report = deployment.run(max_offsets=max_offsets)
+        assert [str(outcome.error) for outcome in report.tables if outcome.error] == []
+        again = until_idle and any(outcome.outcome == "committed" for outcome in report.tables)
+
+
 def one_run(deployment: Deployment) -> None:
     """Everything at once."""
-    deployment.run()
+    run(deployment)
 
 
 def small_runs(deployment: Deployment) -> None:
     """Many runs of a few offsets each."""
-    deployment.run_until_idle(max_offsets=60)
+    run(deployment, max_offsets=60, until_idle=True)
 
 
 def repeated_runs(deployment: Deployment) -> None:
     """Late and repeated: the newest offsets first, then all of them in small runs."""
-    deployment.run(max_offsets=90)
+    run(deployment, max_offsets=90)
     _move(deployment, "earliest")
-    deployment.run(max_offsets=45)
-    deployment.run()
+    run(deployment, max_offsets=45)
+    run(deployment)
     _move(deployment, "earliest")
-    deployment.run_until_idle(max_offsets=70)
+    run(deployment, max_offsets=70, until_idle=True)
 
 
 def late_runs(deployment: Deployment) -> None:
     """Read the last offsets before those in the middle."""
-    deployment.run(max_offsets=20)
+    run(deployment, max_offsets=20)
     _move(deployment, "0=150")
-    deployment.run()
+    run(deployment)
     _move(deployment, "0=20")
-    deployment.run_until_idle(max_offsets=60)
+    run(deployment, max_offsets=60, until_idle=True)
 
 
 def _move(deployment: Deployment, to: str) -> None:

@@ -1,0 +1,144 @@
+"""Histories with all that table files, topics and commands do to them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.errors import RebuildError, TableChangedError
+from ingest.testing import Messages, Topic, nullable
+from ingest.testing.deployment import Deployment
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("int"), "big": nullable("string")}
+MISSING = "__debezium_unavailable_value"
+START_MS = 1_700_000_000_000
+
+
+def event(topic: Topic, op: str, key: int, v: int = 0, *, at: int, big: str = "x") -> Messages:
+    """Make a change at a position, which is also its time."""
+    place = {"sequence": f'["{at}","{at}"]', "lsn": at, "ts_ms": START_MS + at}
+    return (topic.change(op, {"id": key, "v": v, "big": big}, at=place),)
+
+
+def truncate(topic: Topic, *, at: int) -> Messages:
+    """Make a truncate at a position."""
+    return topic.truncate(at={"sequence": f'["{at}","{at}"]', "lsn": at, "ts_ms": START_MS + at})
+
+
+def edit(deployment: Deployment, table: str, **lines: str) -> None:
+    """Set keys of a table file; `rest` is text to add."""
+    path = deployment.tables / f"{table}.toml"
+    text = path.read_text()
+    for key, value in lines.items():
+        before = next((line for line in text.splitlines() if line.startswith(f"{key} = ")), None)
+        text = text.replace(before, f"{key} = {value}") if before else f"{text}\n{value}\n"
+    path.write_text(text)
+
+
+def run(deployment: Deployment, max_offsets: int | None = None) -> None:
+    """Run the tables of a deployment, which must commit."""
+    report = deployment.run(max_offsets=max_offsets)
+    assert [(outcome.outcome, str(outcome.error)) for outcome in report.tables] == [("committed", "None")]
+
+
+def versions(deployment: Deployment, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    """Return the versions, with their times since the start; the end is None for a current one."""
+    frame = deployment.frame(table).where("_cdc_end_position is null or _cdc_position < _cdc_end_position")
+    times = [f"int(unix_millis(_cdc_valid_{end}) - {START_MS})" for end in ("from", "to")]
+    rows = frame.orderBy("id", "_cdc_position").selectExpr("id", *(columns or ("v",)), *times).collect()
+    return [tuple(row) for row in rows]
+
+
+def table_of(deployment: Deployment, name: str) -> Topic:
+    """Make a topic and the table file of its history."""
+    topic = deployment.topic(f"{name}.inv.rows", COLUMNS, connector="postgres")
+    deployment.onboard([topic.name], name=name)
+    edit(deployment, name, mode='"history"')
+    return topic
+
+
+def test_a_truncate_ends_versions_of_rows_that_come_later(ingest_deployment: Deployment) -> None:
+    """In slices; a row that was deleted before has no end by it, whichever of both arrives first."""
+    topic = table_of(ingest_deployment, "cut")
+    topic.send(event(topic, "c", 1, at=10), event(topic, "c", 2, at=11), truncate(topic, at=20))
+    topic.send(event(topic, "c", 1, 5, at=30))
+    run(ingest_deployment)
+    topic.send(event(topic, "c", 3, at=12), event(topic, "d", 2, at=15), event(topic, "u", 1, 1, at=13))
+    run(ingest_deployment)
+    expected = [(1, 0, 10, 13), (1, 1, 13, 20), (1, 5, 30, None), (2, 0, 11, 15), (3, 0, 12, 20)]
+    assert versions(ingest_deployment, "cut") == expected
+    ends = ingest_deployment.frame("cut").where("_cdc_op = 'd'").orderBy("id").select("id", "_cdc_offset")
+    assert [tuple(row) for row in ends.collect()] == [(1, 2), (2, 5), (3, 2)]
+
+    with ingest_deployment.session as session:
+        session.move_offsets("cut", "earliest")
+    run(ingest_deployment)
+    assert versions(ingest_deployment, "cut") == expected
+
+
+def test_a_tombstone_without_its_delete_ends_the_version(ingest_deployment: Deployment) -> None:
+    """At the time of its message: the delete was compacted away, or rejected."""
+    topic = table_of(ingest_deployment, "tomb")
+    topic.send(event(topic, "c", 1, at=10), event(topic, "c", 2, at=11), event(topic, "d", 2, at=12))
+    run(ingest_deployment)
+    topic.send(topic.tombstone({"id": 2}), topic.tombstone({"id": 1}), topic.tombstone({"id": 3}))
+    run(ingest_deployment)
+    (first, second) = versions(ingest_deployment, "tomb")
+    assert (first[:3], second) == ((1, 0, 10), (2, 0, 11, 12))
+    assert first[3] > 0
+    topic.send(event(topic, "c", 1, 7, at=20), topic.tombstone({"id": 1}), event(topic, "c", 1, 8, at=21))
+    run(ingest_deployment)
+    assert [row[1] for row in versions(ingest_deployment, "tomb")] == [0, 7, 8, 0]
+
+
+def test_conditions_masks_and_computed_columns_hold_for_every_version(ingest_deployment: Deployment) -> None:
+    """A row that leaves the condition ends a version; a value that an update leaves out stays."""
+    topic = table_of(ingest_deployment, "chosen")
+    edit(
+        ingest_deployment,
+        "chosen",
+        rest='[rows]\nwhere = "v < 5"\n[columns.big]\nmask = "last4"\n[columns.twice]\nsql = "v * 2"\n',
+    )
+    topic.send(
+        event(topic, "c", 1, 1, at=10, big="secret-0001"),
+        event(topic, "u", 1, 9, at=20, big="secret-0002"),
+        event(topic, "u", 1, 2, at=30, big=MISSING),
+        event(topic, "c", 2, 7, at=31),
+    )
+    for _ in range(4):
+        run(ingest_deployment, max_offsets=1)
+    found = versions(ingest_deployment, "chosen", "v", "twice", "right(big, 4)")
+    assert found == [(1, 1, 2, "0001", 10, 20), (1, 2, 4, "0002", 30, None)]
+    files = (ingest_deployment.root / "lake" / "chosen").rglob("*.parquet")
+    assert not any(b"secret" in path.read_bytes() for path in files if isinstance(path, Path))
+
+
+def test_a_table_becomes_a_history_by_a_rebuild_from_its_topic(ingest_deployment: Deployment) -> None:
+    """Buckets change from the table; the key only from the topic; a changed mode stops a run."""
+    topic = table_of(ingest_deployment, "again")
+    edit(ingest_deployment, "again", mode='"upsert"')
+    topic.send(event(topic, "c", 1, at=10), event(topic, "u", 1, 1, at=20), event(topic, "u", 1, 1, at=25))
+    run(ingest_deployment)
+    edit(ingest_deployment, "again", mode='"history"')
+    (outcome,) = ingest_deployment.run().tables
+    assert isinstance(outcome.error, TableChangedError)
+    assert outcome.error.exit_code == 1
+    (plan,) = ingest_deployment.plan()
+    assert plan.rebuild is not None
+    assert plan.rebuild.command == "ingest rebuild again --from topic"
+    with ingest_deployment.session as session:
+        assert session.rebuild("again", source="topic").outcome == "rebuilt"
+    assert versions(ingest_deployment, "again") == [(1, 0, 10, 20), (1, 1, 20, None)]
+    edit(ingest_deployment, "again", buckets="4")
+    topic.send(event(topic, "d", 1, at=40))
+    with ingest_deployment.session as session:
+        assert session.rebuild("again").outcome == "rebuilt"
+    run(ingest_deployment)
+    assert versions(ingest_deployment, "again") == [(1, 0, 10, 20), (1, 1, 20, 40)]
+    edit(ingest_deployment, "again", columns='["v"]')
+    with ingest_deployment.session as session:
+        rebuilt = session.rebuild("again")
+        assert isinstance(rebuilt.error, RebuildError)
+        assert "--from topic" in str(rebuilt.error)
