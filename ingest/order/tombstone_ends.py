@@ -23,7 +23,7 @@ def bare_tombstones(latest: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Return the tombstones that do not follow a delete of their key in the batch."""
     keys = join(", ", (ident(f"k_{i}") for i in range(len(compiled.key_columns))))
     before = sql("lag(newest.op) over (partition by {keys}, own_partition order by own_offset)", keys=keys)
-    messages = latest.where(F.col("kind").isin(CHANGE, TOMBSTONE) & F.col("k_0").isNotNull())
+    messages = latest.where(F.col("kind").isin(CHANGE, TOMBSTONE)).where("k_0 is not null")
     return messages.selectExpr("*", str(before.alias(_BEFORE))).where(
         str(
             sql(

@@ -31,6 +31,7 @@ from ingest.order.version_values import LOST, fill, filled_columns, partial_of, 
 from ingest.typemap.sparktype import cast, null_of, parse_ddl, reshape
 from ingest.typemap.sql import Sql, ident, join, sql, struct
 
+_OLD: Final = sql("false").alias(IS_NEW)
 _FEW: Final = 20_000
 """Changes whose keys each task may hold in memory."""
 
@@ -153,7 +154,7 @@ def _stored_rows(
     compared = [(c.name, comparable(reshape(ident(c.name), types[c.name], c.spark), c.spark)) for c in was]
     before = struct([*((name, ident(name)) for name in INTERVAL), *compared]).alias(WAS)
     bookkeeping_columns = (*BOOKKEEPING, PARTIAL)
-    return stored.selectExpr(*bookkeeping_columns, *map(str, values), f"false as {IS_NEW}", str(before))
+    return stored.selectExpr(*bookkeeping_columns, *map(str, values), str(_OLD), str(before))
 
 
 def _computed(rows: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:

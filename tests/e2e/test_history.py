@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
+import attrs
 import pytest
 from pyspark.sql import DataFrame
 
@@ -69,26 +70,43 @@ def _move(deployment: Deployment, to: str) -> None:
 
 
 PLANS: tuple[Plan, ...] = (one_run, small_runs, repeated_runs, late_runs)
-USUAL = {(SQLSERVER, repeated_runs, "mor"), (POSTGRES, one_run, "cow")}
+USUAL = (
+    pytest.param(SQLSERVER, late_runs, "mor", ("orders",), id="usual-sqlserver"),
+    pytest.param(POSTGRES, one_run, "cow", ("docs", "scratch"), id="usual-postgres"),
+)
+# Oracle's truncates are in one of three partitions: the order of the file is not the connector's.
+TABLES = {
+    recording.name: tuple(t for t in recording.tables if (recording.name, t) != ("oracle-rac", "SCRATCH"))
+    for recording in RECORDINGS
+}
 CASES = [
-    pytest.param(*case, id=f"{case[0].name}-{case[1].__name__}-{case[2]}", marks=marks)
+    pytest.param(
+        *case,
+        TABLES[case[0].name],
+        id=f"{case[0].name}-{case[1].__name__}-{case[2]}",
+        marks=pytest.mark.pairs,
+    )
     for case in product(RECORDINGS, PLANS, ("cow", "mor"))
-    for marks in [() if case in USUAL else pytest.mark.pairs]
 ]
 
 
-@pytest.mark.parametrize(("recording", "plan", "table_type"), CASES)
+@pytest.mark.parametrize(("recording", "plan", "table_type", "tables"), [*USUAL, *CASES])
 def test_histories_equal_a_replay(
-    recording: Recording, plan: Plan, table_type: str, make_deployment: Callable[[Recording], Deployment]
+    recording: Recording,
+    plan: Plan,
+    table_type: str,
+    tables: tuple[str, ...],
+    make_deployment: Callable[[Recording], Deployment],
 ) -> None:
     """Every cell of every version of every table, its interval included."""
-    deployment = make_deployment(recording)
+    deployment = make_deployment(attrs.evolve(recording, tables=tables))
     deployment.load()
-    deployment.onboard(type=table_type, mode="history")
+    topics = [recording.topic(table).removeprefix(f"{recording.prefix}.") for table in tables]
+    deployment.onboard([f"{deployment.prefix}.{topic}" for topic in topics], type=table_type, mode="history")
 
     plan(deployment)
 
-    wrong = {table: differences(deployment, table) for table in recording.tables}
+    wrong = {table: differences(deployment, table) for table in tables}
     assert {table: lines[:5] for table, lines in wrong.items() if lines} == {}
 
 
