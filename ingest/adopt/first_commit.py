@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from ingest.adopt.columns import unmasked
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets
-from ingest.compile.row_model import Append
+from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.errors import TakeoverError
 from ingest.hudi.catalog import register
@@ -53,8 +53,8 @@ def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
     schemas = fetch_written(run.settings, run.registry, table, spans, spans)
     compiled = compile_written(table, *schemas)
     check_masked_names(compiled)
-    if compiled.model == Append():
-        problem = 'with [target] mode = "append" a row is a message of the topic'
+    if compiled.model in (Append(), History()):
+        problem = f'with [target] mode = "{table.target.mode}" a row is a message of the topic'
         raise TakeoverError(table.name, problem, "Adopt or load tables of rows")
     if compiled.dialect.is_document:
         raise TakeoverError(table.name, "it holds documents", "Let the connector send a new snapshot")
