@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import airflow_parse
 import attrs
+import chosen
 import decoding
 import small
 import whole
@@ -49,6 +50,10 @@ BENCHES = {
     "mongodb": Bench(
         whole.mongodb_against_upsert, "shown", lambda _: True,
         "the same for 100,000 changes of MongoDB, 80 % of them update descriptions without a document",
+    ),
+    "chosen": Bench(
+        chosen.chosen_against_plain, "<= 1.10", lambda x: x <= 1.10,
+        "CPU of 150,000 events with four masks, a condition or three computed columns, over plain ones",
     ),
     "idle": Bench(
         whole.idle_seconds, "< 3 s", lambda x: x < 3,

@@ -27,6 +27,7 @@ from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_optio
 from ingest.errors import IngestError, RetryableError, TakeoverError
 from ingest.hudi.commit_reader import CommitRecord, read_commits
 from ingest.hudi.damage import live_files
+from ingest.hudi.foreign import refuse_foreign
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.metaclient import lake_errors
 from ingest.hudi.table import HudiTable
@@ -69,6 +70,8 @@ class AdoptTask:
         if last is not None:
             return _idle(table, last)
         is_in_place = not self.request.path
+        if not is_in_place:
+            refuse_foreign(table.name, run.lake.table(table))
         foreign = HudiTable(run.spark, self.request.path or run.settings.lake.table_path(table.name))
         commits = _commits(run, table, foreign)
         if is_in_place:

@@ -20,13 +20,22 @@ from ingest.tables import TableConfig
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.masks import masked
 from ingest.typemap.names import folded
+from ingest.typemap.rows import VALUE
 from ingest.typemap.sparktype import Simple, SparkType, null_of, parse_ddl, reshape, widest
-from ingest.typemap.sql import Sql, ident
+from ingest.typemap.sql import Sql, ident, sql
 
 Fit = Literal["same", "wider", "converted", "null"]
 _STORED_AS: Final = {"tinyint": Simple("int"), "smallint": Simple("int")}
 _PHYSICAL: Final = {"int": "int", "long": "bigint", "float": "float", "double": "double", "string": "string",
                     "bytes": "binary", "boolean": "boolean"}  # fmt: skip
+
+_DECODED: Final = {
+    "": VALUE,
+    "date": sql("date_from_unix_date({c})"),
+    "local-timestamp-millis": sql("timestamp_ntz'1970-01-01' + {c} * interval '0.001' second"),
+    "local-timestamp-micros": sql("timestamp_ntz'1970-01-01' + {c} * interval '0.000001' second"),
+}
+"""The values that Spark's decoder makes of those on the wire, by Avro's logical type."""
 
 
 @attrs.frozen
@@ -189,15 +198,17 @@ def parse_type(ddl: str) -> SparkType | None:
 
 
 def _physical(versions: Sequence[ColumnVersion], stored: SparkType | None) -> Mapped | None:
-    """Return the one conversion of a column's versions, if the rows hold the values that it takes."""
+    """Return the one conversion of a column's versions, if the rows hold the values that an event carries."""
     mapped = {version.mapped.sql: version.mapped for version in versions}
     if len(mapped) != 1:
         return None
     (only,) = mapped.values()
-    reader = only.reader
-    name = reader.get("type") if isinstance(reader, Mapping) and "logicalType" not in reader else reader
-    is_physical = isinstance(name, str) and str(stored) == _PHYSICAL.get(name)
-    return only if is_physical else None
+    reader = only.reader if isinstance(only.reader, Mapping) else {"type": only.reader}
+    decoded = _DECODED.get(str(reader.get("logicalType", "")))
+    name = reader.get("type")
+    if decoded is None or not isinstance(name, str) or str(stored) != _PHYSICAL.get(name):
+        return None
+    return attrs.evolve(only, sql=only.sql.of(c=decoded), fault=only.fault and only.fault.of(c=decoded))
 
 
 def _is_placeholder(versions: Sequence[ColumnVersion], value: Sql) -> Sql | None:

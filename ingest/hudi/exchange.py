@@ -39,6 +39,17 @@ def check_exchange(parent: Path) -> None:
         second.rmdir()
 
 
+def remove_copy(copy: Path) -> bool:
+    """Remove the copy of a table that a killed rebuild has left; False without one.  Call as the writer.
+
+    It is the table half written, or, after the exchange, the old one.
+    """
+    if not copy.exists():
+        return False
+    shutil.rmtree(copy)
+    return True
+
+
 def copy_by_links(folder: Path, copy: Path) -> None:
     """Copy a folder; the files of both are the same on disk until one is replaced."""
     shutil.copytree(folder, copy, copy_function=os.link)

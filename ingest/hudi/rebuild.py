@@ -9,7 +9,6 @@ A rebuild that was killed leaves properties that contradict the ledger or the ta
 table, and the next rebuild completes it: the ledger's record is the truth.
 """
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -18,7 +17,7 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.errors import RebuildError
-from ingest.hudi.exchange import copy_by_links, exchange
+from ingest.hudi.exchange import copy_by_links, exchange, remove_copy
 from ingest.hudi.fixed import recorded_parts
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.local_files import LocalFolder
@@ -96,7 +95,7 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     Readers find partitions by the properties and rows by the timeline, which no single step changes.  The
     copy is made of links, which take no space.  `check` raises where the exchange must not follow.
     """
-    shutil.rmtree(folders.copy, ignore_errors=True)
+    remove_copy(folders.copy)
     copy_by_links(folders.table, folders.copy)
     copied = HudiTable(stored.spark, f"file://{folders.copy}")
     committed = rewrite(copied, new)
@@ -105,7 +104,7 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     check()
     exchange(folders.table, folders.copy)
     stored.reopen()
-    shutil.rmtree(folders.copy, ignore_errors=True)
+    remove_copy(folders.copy)
     return committed
 
 

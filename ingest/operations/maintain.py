@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ingest.errors import IngestError, RetryableError
+from ingest.hudi.local_files import local_folder
 from ingest.lazy import LazyModule
+from ingest.log import logger
 from ingest.report import MaintenanceOutcome, MaintenanceReport, RunOutcome, TableMaintenance, unstructure
 from ingest.run.context import Jvm, Run
 from ingest.run.task import work_on_lake
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
+    from ingest.hudi import exchange as exchanging
     from ingest.hudi import maintain as services
     from ingest.hudi.upkeep import Upkeep
 else:  # a table without commits needs no Spark
     services = LazyModule("ingest.hudi.maintain")
+    exchanging = LazyModule("ingest.hudi.exchange")
 
 
 @attrs.frozen
@@ -93,6 +97,7 @@ class MaintainTask:
             run.enter(table, "maintaining")
             with run.stop.committing(table.name):
                 lock.check()
+                _remove_copy(run, table)
                 return Maintained(table.name, services.maintain(stored, table))
 
     def finish(
@@ -104,6 +109,13 @@ class MaintainTask:
         result = attrs.evolve(result, seconds=seconds)
         run.progress(table.name, "idle")
         return result
+
+
+def _remove_copy(run: Run, table: TableConfig) -> None:
+    """Remove the copy that a rebuild for other partitions left when it was killed."""
+    folder = local_folder(run.settings.lake.rebuild_path(table.name), run.files.hadoop.default_fs)
+    if folder is not None and exchanging.remove_copy(folder.root):
+        logger(__name__).info("removed the copy of a killed rebuild", table=table.name, path=str(folder.root))
 
 
 def maintain_tables(

@@ -28,7 +28,7 @@ Source = Literal["table", "topic"]
 
 ROWS_PER_S: Final = 30_000
 """Rows a second to count on: two cores wrote 51,000, of 12 columns (docs/rebuild.md)."""
-_ROOM: Final = 1.1
+ROOM: Final = 1.1
 """Bytes of free disk for each byte of the table: its old files stay until they are cleaned."""
 _MILLION: Final = 1_000_000
 
@@ -77,7 +77,7 @@ class RebuildPlan:
     @property
     def problem(self) -> str:
         """The lack of disk space; empty where there is enough, or nobody knows."""
-        needed = round(self.bytes * _ROOM)
+        needed = round(self.bytes * ROOM)
         if self.free_bytes is None or self.free_bytes >= needed:
             return ""
         return f"it needs {_bytes(needed)} of disk, and {_bytes(self.free_bytes)} are free"

@@ -13,7 +13,10 @@ from ingest.testing import Row
 V1, V2 = "deltastreamer.checkpoint.key", "streamer.checkpoint.key.v2"
 NOON_US = 43_200_000_000
 """Noon, in microseconds since midnight."""
-COLUMNS = "`ID` int, region string, v string, t bigint, _change_operation_type string, _event_lsn bigint"
+COLUMNS = (
+    "`ID` int, region string, v string, t bigint, at_us bigint, day int, "
+    "_change_operation_type string, _event_lsn bigint"
+)
 
 
 def write_as_streamer(

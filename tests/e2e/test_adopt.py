@@ -1,6 +1,7 @@
 """The table of another writer becomes one of ours: its rows stay, and later changes are applied to them."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from ingest.adopt.plan import Takeover
 from ingest.adopt.request import AdoptRequest
-from ingest.testing import nullable
+from ingest.testing import date, nullable, timestamp
 from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
@@ -18,13 +19,18 @@ from tests.e2e.tablefiles import copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
-COLUMNS = {"id": "int", "region": "string", "v": nullable("string"), "t": nullable(time_of_day("us"))}
+COLUMNS = {
+    "id": "int", "region": "string", "v": nullable("string"), "t": nullable(time_of_day("us")),
+    "at_us": nullable(timestamp("us")), "day": nullable(date()),
+}  # fmt: skip
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a wall clock
 Row = dict[str, Any]
 
 
 def row_of(key: int, value: str) -> Row:
     """Return a row of the source."""
-    return {"id": key, "region": f"r{key % 3}", "v": value, "t": NOON_US + key}
+    times = {"t": NOON_US + key, "at_us": 1_000_000 + key, "day": key - 100}
+    return {"id": key, "region": f"r{key % 3}", "v": value, **times}
 
 
 FIRST = [
@@ -53,15 +59,20 @@ def rows_after(changes: Sequence[Change]) -> dict[int, Row]:
 
 def expected(changes: Sequence[Change]) -> list[tuple[Any, ...]]:
     """Return the rows of the source as the table has them."""
-    rows = rows_after(changes).values()
-    return sorted((r["id"], r["region"], r["v"], f"12:00:00.{r['t'] - NOON_US:06}") for r in rows)
+    return sorted(
+        (
+            *(row["id"], row["region"], row["v"], f"12:00:00.{row['t'] - NOON_US:06}"),
+            *(EPOCH + timedelta(microseconds=row["at_us"]), EPOCH.date() + timedelta(days=row["day"])),
+        )
+        for row in rows_after(changes).values()
+    )
 
 
 def stored(deployment: Deployment, table: str) -> list[tuple[Any, ...]]:
     """Read a table with plain Spark."""
     frame = deployment.frame(table)
     assert "_event_lsn" not in frame.columns
-    return sorted(tuple(row) for row in frame.select("id", "region", "v", "t").collect())
+    return sorted(tuple(row) for row in frame.select(*COLUMNS).collect())
 
 
 def adopt(deployment: Deployment, table: str, **options: Any) -> Takeover:
@@ -104,6 +115,8 @@ def test_a_streamers_table_is_taken_over_and_continues_from_its_checkpoint(
     assert refused.error is not None
     assert "`ingest adopt shop --dry-run`" in str(refused.error)
 
+    named = adopt(deployment, "shop", path=str(lake / "shop")).error
+    assert "holds a table of another writer" in str(named)
     planned = adopt(deployment, "shop", dry_run=True)
     assert (planned.error, planned.outcome) == (None, "planned")
     assert planned.plan is not None
@@ -111,6 +124,7 @@ def test_a_streamers_table_is_taken_over_and_continues_from_its_checkpoint(
     fits = {column.name: (column.origin, column.fit) for column in planned.plan.columns.all}
     assert fits == {
         "id": ("ID", "same"), "region": ("region", "same"), "v": ("v", "same"), "t": ("t", "converted"),
+        "at_us": ("at_us", "converted"), "day": ("day", "converted"),
     }  # fmt: skip
     assert planned.plan.columns.dropped == ("_change_operation_type", "_event_lsn")
 
@@ -160,7 +174,9 @@ def test_columns_that_do_not_fit_are_refused_by_name(make_deployment: Callable[[
     result = adopt(deployment, "shop", path=str(old), offsets="earliest", dry_run=True)
     assert result.error is not None
     assert result.error.exit_code == 1
-    assert "key column id (int) is missing, column v is a int, which does not fit string" in str(result.error)
+    assert "key column id (int) is missing, column v is a int, which does not fit string, column at_us" in str(
+        result.error
+    )
     assert not (deployment.root / "lake" / "shop").exists()
 
 
