@@ -174,8 +174,9 @@ def test_columns_that_do_not_fit_are_refused_by_name(make_deployment: Callable[[
     result = adopt(deployment, "shop", path=str(old), offsets="earliest", dry_run=True)
     assert result.error is not None
     assert result.error.exit_code == 1
-    assert "key column id (int) is missing, column v is a int, which does not fit string, column at_us" in str(
-        result.error
+    assert (
+        "key column id (int) is missing, column v is a int, which does not fit string, column at_us"
+        in str(result.error)
     )
     assert not (deployment.root / "lake" / "shop").exists()
 
