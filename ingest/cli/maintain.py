@@ -1,7 +1,5 @@
 """`ingest maintain`: compaction, cleaning and archiving of tables, apart from their runs."""
 
-from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -11,16 +9,12 @@ from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
-from ingest.cli.run import make_folder
+from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import StoppedError
-from ingest.lazy import LazyModule
 from ingest.stop import INTERRUPTED, Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.operations.maintain import Maintenance
-    from ingest.run import report as reports
-else:
-    reports = LazyModule("ingest.run.report")
 
 app = CommandPage(name="maintain", help_format="markdown")
 MEGABYTE = 1_000_000
@@ -32,7 +26,9 @@ def maintain(
         str, table_parameter("Tables to maintain, by name or glob ('crm_*'); all by default.")
     ],
     dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
-    report: Annotated[Path | None, Parameter(help="File for the report, as JSON.")] = None,
+    report: Annotated[
+        str | None, Parameter(help="File for the report, as JSON; or a Hadoop path (hdfs://…).")
+    ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -47,14 +43,12 @@ def maintain(
 
     Example: `ingest maintain server1_dbo_customers --dry-run`
     """
-    if report:
-        make_folder(report)
+    prepare_report(report)
     claim_stdout()
     with terminable(), deployment.open() as session:
         with show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress:
             result = session.maintain(tables, dry_run=dry_run, progress=progress, stop=Stop())
-        if report:
-            reports.write_whole(report, dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write_report(report, result.to_json(), session)
     return _print(result, json=json)
 
 

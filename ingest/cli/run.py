@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import Parameter
@@ -17,17 +15,17 @@ from ingest.cli.notify import notify_or_warn
 from ingest.cli.options import Deployment
 from ingest.cli.output import announce_stop, claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
-from ingest.errors import StoppedError, UsageError
+from ingest.cli.report_file import prepare_report, write_report
+from ingest.errors import StoppedError
 from ingest.lazy import LazyModule
 from ingest.report import Outcome
 from ingest.stop import INTERRUPTED, Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.run import follow as following
-    from ingest.run import report as reports
     from ingest.run.report import RunReport, TableOutcome
 else:
-    following, reports = LazyModule("ingest.run.follow"), LazyModule("ingest.run.report")
+    following = LazyModule("ingest.run.follow")
 
 app = CommandPage(name="run", help_format="markdown")
 
@@ -38,7 +36,9 @@ def run(
     max_offsets: Annotated[
         int | None, Parameter(help="Offsets to read per table at most.", validator=Number(gte=1))
     ] = None,
-    report: Annotated[Path | None, Parameter(help="File for the run report, as JSON.")] = None,
+    report: Annotated[
+        str | None, Parameter(help="File for the run report, as JSON; or a Hadoop path (hdfs://…).")
+    ] = None,
     metrics: Annotated[
         str | None,
         Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
@@ -65,8 +65,7 @@ def run(
 
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
-    if report:
-        make_folder(report)
+    prepare_report(report)
     claim_stdout()
     with terminable(), deployment.open({"run.metrics": metrics}) as session:
         target = session.settings.run.metrics
@@ -80,8 +79,7 @@ def run(
             ):
                 result = session.run(tables, max_offsets=max_offsets, progress=progress, stop=stop)
             # Before Spark closes: that takes time which a stopped process may not get.
-            if report:
-                reports.write_whole(report, dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n")
+            write_report(report, result.to_json(), session)
             publish_or_warn(target, result)
             notify_or_warn(session.settings, result)
             return result
@@ -130,16 +128,6 @@ def _print_problems(outcome: "TableOutcome") -> None:
 def _is_interrupted(report: "RunReport") -> bool:
     errors = (outcome.error for outcome in report.tables)
     return any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors)
-
-
-def make_folder(path: Path) -> None:
-    """Make the report's folder before the run."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--report {path}: {error.strerror}: {error.filename}") from None
-    if path.is_dir():
-        raise UsageError(f"--report {path}: is a folder", "Name a file")
 
 
 def _show(report: "RunReport") -> None:

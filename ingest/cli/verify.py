@@ -1,8 +1,6 @@
 """`ingest verify`: compare tables with their sources."""
 
 from collections import Counter
-from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import attrs
@@ -17,18 +15,18 @@ from ingest.cli.notify import notify_verification_or_warn
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
+from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import UsageError
 from ingest.lazy import LazyModule
 from ingest.names import first_few
 
 if TYPE_CHECKING:
-    from ingest.run import report as reports
     from ingest.verify import task as verifying
     from ingest.verify.repair import Repair
     from ingest.verify.result import RowDifference, TableVerification, Verification
     from ingest.verify.task import Request
 else:
-    reports, verifying = LazyModule("ingest.run.report"), LazyModule("ingest.verify.task")
+    verifying = LazyModule("ingest.verify.task")
 
 app = CommandPage(name="verify", help_format="markdown")
 
@@ -141,7 +139,9 @@ def verify(
     extent: Extent = Extent(),
     by_files: ByFiles = ByFiles(),
     repairing: Repairing = Repairing(),
-    report: Annotated[Path | None, Parameter(help="File for the answer, as JSON.")] = None,
+    report: Annotated[
+        str | None, Parameter(help="File for the answer, as JSON; or a Hadoop path (hdfs://…).")
+    ] = None,
     metrics: Annotated[
         str,
         Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
@@ -169,6 +169,7 @@ def verify(
         with deployment.open() as session:
             return verify_by_files(session, tables, by_files, as_json=json)
     request = _request(modes, extent, repairing)
+    prepare_report(report)
     claim_stdout()
     with (
         deployment.open() as session,
@@ -177,9 +178,7 @@ def verify(
         target = verification_target(metrics, session.settings.run.metrics)
         check_target(target)
         result = session.verify(tables, request, progress=progress)
-        if report:
-            text = dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n"
-            reports.write_whole(report, text)
+        write_report(report, result.to_json(), session)
         publish_verification_or_warn(target, result)
         notify_verification_or_warn(session.settings, result, session.tables(tables))
     if json:

@@ -8,10 +8,13 @@ from typing import Any, Final, Protocol
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from ingest.hudi.java_errors import class_names
+from ingest.hudi.text_file import TextFile
 
 EXPIRY_MIN: Final = 2
 """A holder is dead this long after its last beat; Hudi's FileSystemBasedLockProvider counts minutes."""
 BEAT_S: Final = 20.0
+NOTE: Final = "holder.json"
+"""The file of the holder's note, next to the lock."""
 SETTLE_S: Final = 1.0
 """How far apart two take-overs of the same dead lock may be; Hudi deletes the file, then creates it."""
 
@@ -87,36 +90,6 @@ class OsLock:
             return  # the JVM is gone, and the lock with it
 
 
-class _Noted:
-    """The holder's note in a file of its own, in Hadoop's file system."""
-
-    def __init__(self, jvm: Any, hadoop: Any, folder: str) -> None:
-        self._lock_path = jvm.org.apache.hadoop.fs.Path(folder, "holder.json")
-        self._files = self._lock_path.getFileSystem(hadoop)
-
-    def write(self, note: str) -> None:
-        stream = self._files.create(self._lock_path, True)  # noqa: FBT003  Java's
-        try:
-            stream.write(bytearray(note.encode()))
-        finally:
-            stream.close()
-
-    def read(self) -> str:
-        try:
-            stream = self._files.open(self._lock_path)
-        except Py4JJavaError as error:
-            if "FileNotFoundException" in class_names(error):
-                return ""
-            raise
-        try:
-            return bytes(stream.readAllBytes()).decode(errors="replace")
-        finally:
-            stream.close()
-
-    def remove(self) -> None:
-        self._files.delete(self._lock_path, False)  # noqa: FBT003  Java's
-
-
 class ProviderLock:
     """Hudi's FileSystemBasedLockProvider, where only one process can create a file (HDFS; HUDI-4065).
 
@@ -137,7 +110,7 @@ class ProviderLock:
         lock = jvm.org.apache.hudi.client.transaction.lock
         self._provider = lock.FileSystemBasedLockProvider(config, conf)
         self._now = jvm.java.util.concurrent.TimeUnit.SECONDS
-        self._noted = _Noted(jvm, hadoop, folder)
+        self._noted = TextFile(jvm, hadoop, f"{folder}/{NOTE}")
         self._lock_path = jvm.org.apache.hadoop.fs.Path(self._provider.getLock())
         self._files = self._lock_path.getFileSystem(hadoop)
         self._over = threading.Event()
@@ -195,7 +168,7 @@ class StorageLock:
         config, conf = _configured(jvm, hadoop, {"hoodie.base.path": folder})
         lock = jvm.org.apache.hudi.client.transaction.lock
         self._provider = lock.StorageBasedLockProvider(config, conf)
-        self._noted = _Noted(jvm, hadoop, folder)
+        self._noted = TextFile(jvm, hadoop, f"{folder}/{NOTE}")
 
     def take(self, note: str) -> bool:
         """Try once."""
