@@ -89,6 +89,13 @@ class Extent:
         str | None, _flag(_ROWS, "Condition of the rows, in SQL that the source and Spark both accept.")
     ] = None
     sample: Annotated[str | None, _flag(_ROWS, "Share of the keys, such as 1%, always the same ones.")] = None
+    parallel: Annotated[
+        int | None,
+        Parameter(
+            help="Queries of the source at a time, instead of `sources.NAME.parallel`.", group=_ROWS,
+            validator=Number(gte=1),
+        ),
+    ] = None  # fmt: skip
     first: Annotated[
         int, Parameter(help="Keys to show.", group=_ROWS, validator=Number(gte=0, lte=10_000))
     ] = 10
@@ -205,12 +212,23 @@ def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "Request":
         repair=repairing.kind(),
         delete_extra=repairing.delete_extra,
         resume=extent.resume,
+        parallel=extent.parallel,
     )
 
 
 def _show(result: "Verification") -> None:
     """Print the answers, then the rows that differ."""
-    numbers = ("source", "in table", "missing", "extra", "doubled", "different", "in flight", "seconds")
+    numbers = (
+        "source",
+        "in table",
+        "equal",
+        "missing",
+        "extra",
+        "doubled",
+        "different",
+        "in flight",
+        "seconds",
+    )
     print_table(("table", "outcome", *numbers), [_row(table) for table in result.tables], right=numbers)
     for table in result.tables:
         _show_table(table)
@@ -223,12 +241,13 @@ def _show(result: "Verification") -> None:
 def _row(table: "TableVerification") -> tuple[object, ...]:
     counts = [table.counts.get(name) for name in ("missing", "extra", "doubled", "different")]
     if table.error:
-        return (table.table, table.outcome, *[None] * 7, f"{table.seconds:.1f}")
+        return (table.table, table.outcome, *[None] * 8, f"{table.seconds:.1f}")
     return (
         table.table,
         table.outcome,
         table.source_rows,
         table.table_rows,
+        table.equal_rows,
         *counts,
         table.in_flight or None,
         f"{table.seconds:.1f}",

@@ -17,3 +17,11 @@ class Rows:
             "is true. Fixed at creation: see [Chosen columns](../chosen.md)."
         },
     )
+    source_where: str | None = attrs.field(
+        default=None,
+        validator=not_empty,
+        metadata={
+            "help": "The same condition in the source's SQL, over the source's columns: `ingest verify` "
+            "compares the rows of the source for which it is true."
+        },
+    )

@@ -248,6 +248,8 @@ class TableConfig:
         if self.target.mode == "history" and self.target.delete == "soft":
             problem = "a history keeps deleted rows as versions with an end"
             raise WrongValueError("target.delete", problem, 'Set it to "hard"')
+        if self.rows.source_where is not None and self.rows.where is None:
+            raise WrongValueError("rows.source_where", "repeats rows.where, which is missing", "Set both")
         _check_excluded("key.columns", self.key.columns, self.columns)
         _check_excluded("target.partition_by", self.target.partition_by, self.columns)
         _check_renamed(self.columns)

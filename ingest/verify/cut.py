@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import attrs
 
@@ -11,47 +11,13 @@ from ingest.hudi.table import HudiTable
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.report import TableOutcome
-from ingest.settings import KafkaSettings, SourceSettings
+from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
+from ingest.verify.delivery import LogReader, await_delivery
 
 _POLL_S: Final = 0.5
 Following = Literal["run", "wait", "as-is"]
 """How the table follows: brought by runs of ours, by those of others, or not at all."""
-
-
-class LogReader(Protocol):
-    """An open connection to a source, as far as its log goes."""
-
-    @property
-    def name(self) -> str:
-        """The name of the source in the settings."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The name of the database."""
-        ...
-
-    @property
-    def settings(self) -> SourceSettings:
-        """The settings of the source."""
-        ...
-
-    def is_replica(self) -> bool:
-        """Return whether the server is a replica."""
-        ...
-
-    def position(self) -> str | None:
-        """Return the end of the log, where the database shows it."""
-        ...
-
-    def shows_deliveries(self) -> bool:
-        """Return whether the database shows how far its connector is."""
-        ...
-
-    def delivery(self, position: str) -> str | None:
-        """Return `delivered`, `received` (and not confirmed), `pending`, or None without one slot."""
-        ...
 
 
 @attrs.frozen
@@ -113,36 +79,12 @@ class Cut:
 
     def passed(self) -> Passed:
         """Take a position, wait for the connector to deliver it, and bring the table behind it."""
-        position = self.position()
-        problem, note = self._await(position)
-        if problem:
-            return Passed(position, problem)
-        return Passed(position, self.follow(), note)
-
-    def _await(self, position: str | None) -> tuple[str, str]:
-        """Wait for a delivery; return the problem, and the note on one that was only granted time."""
-        wait_s = self.reader.settings.wait_s
         if self.following == "as-is":
-            return "", ""
-        if position is None or not self.reader.shows_deliveries():
-            time.sleep(wait_s)
-            title = self.reader.title
-            return "", f"judged {wait_s:g} s after the changes: {title} does not show what is delivered"
-        limit, state = time.monotonic() + wait_s, self.reader.delivery(position)
-        while state != "delivered" and time.monotonic() < limit:
-            time.sleep(_POLL_S)
-            state = self.reader.delivery(position)
-        if state is None:
-            name = self.reader.name
-            return f"the database lacks a replication slot, or has several: set sources.{name}.slot", ""
-        if state == "pending":
-            return f"the connector has not delivered position {position} within {wait_s:g} s", ""
-        note = (
-            ""
-            if state == "delivered"
-            else f"the connector received position {position}, and did not confirm it"
-        )
-        return "", note
+            return Passed(None)
+        position = self.position()
+        delivery = await_delivery(self.reader, position)
+        problem = delivery.problem or self.follow()
+        return Passed(position, problem, "" if problem else delivery.note)
 
     def offsets(self) -> Mapping[Partition, int]:
         """Return the next offsets of the table."""

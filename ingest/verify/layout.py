@@ -60,6 +60,8 @@ class Layout:
     uncompared: Mapping[str, str]
     mode: Mode = "checksums"
     where: str = ""
+    source_where: str = ""
+    """The condition of the table's own rows, in the source's SQL."""
     sample_parts: int = SAMPLE_PARTS
     """Rows to compare, of `SAMPLE_PARTS`, by a hash of the key."""
     checksum: str = MD5

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ingest.hudi.table import HudiTable
 from ingest.typemap.sql import Sql
-from ingest.verify.cut import LogReader
+from ingest.verify.delivery import LogReader
 from ingest.verify.layout import Layout
 
 MANY_KEYS: Final = 20_000

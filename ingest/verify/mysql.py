@@ -32,6 +32,12 @@ MYSQL = Database(
         "where variable_name in ('BINLOG_SNAPSHOT_FILE', 'BINLOG_SNAPSHOT_POSITION')) */ "
         "/*!50700 @@global.gtid_executed */"
     ),
+    # A replica that accepts writes shows in MariaDB only: no status of MySQL is readable by every user.
+    replica=sql(
+        "select case when @@global.read_only /*M! or (select variable_value from "
+        "information_schema.global_status where variable_name = 'SLAVES_RUNNING') > 0 */ "
+        "then 'true' else 'false' end"
+    ),
     columns=sql(
         "select column_name, column_type from information_schema.columns "
         "where table_schema = {schema} and table_name = {table} order by ordinal_position"

@@ -15,6 +15,7 @@ ORACLE = Database(
     digest=sql("lower(rawtohex(standard_hash(convert({c}, 'AL32UTF8'), 'MD5')))"),
     number=sql("to_number(substr({h}, 1, 14), 'xxxxxxxxxxxxxx')"),
     bucket=sql("mod(to_number(substr({h}, 1, 7), 'xxxxxxx'), {n})"),
+    replica=sql("select case database_role when 'PRIMARY' then 'false' else 'true' end from v$database"),
     position=sql("select to_char(current_scn) from v$database"),
     columns=sql(
         "select column_name, data_type || case when data_type = 'NUMBER' and data_precision is not null then "

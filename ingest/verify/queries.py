@@ -36,7 +36,8 @@ class Queries:
         sampled = None
         if self.layout.sample_parts < SAMPLE_PARTS:
             sampled = sql("{b} < {parts}", b=self.bucket(SAMPLE_PARTS), parts=self.layout.sample_parts)
-        return both(Sql((self.layout.where,)) if self.layout.where else None, sampled, *conditions)
+        given = [Sql((text,)) for text in (self.layout.source_where, self.layout.where) if text]
+        return both(*given, sampled, *conditions)
 
     def row(self) -> Sql:
         """Return a row's text."""

@@ -70,6 +70,14 @@ class TableVerification:
         return sum(self.counts.values())
 
     @property
+    def equal_rows(self) -> int | None:
+        """Rows of the source that the table holds once and alike; None if only numbers were compared."""
+        if self.mode == "counts":
+            return None
+        unequal = sum(count for difference, count in self.counts.items() if difference != "extra")
+        return max(0, self.source_rows - unequal - self.in_flight)
+
+    @property
     def outcome(self) -> Outcome:
         """The verdict."""
         if self.error is not None:
@@ -99,6 +107,7 @@ class TableVerification:
             "rows": {
                 "source": self.source_rows,
                 "table": self.table_rows,
+                "equal": self.equal_rows,
                 **counts,
                 "in_flight": self.in_flight,
             },

@@ -25,6 +25,10 @@ SQLSERVER = Database(
     number=sql("cast(convert(varbinary(7), left({h}, 14), 2) as bigint)"),
     bucket=sql("cast(convert(varbinary(4), '0' + left({h}, 7), 2) as int) % {n}"),
     current=sql("select db_name()"),
+    replica=sql(
+        "select case databasepropertyex(db_name(), 'Updateability') "
+        "when 'READ_ONLY' then 'true' else 'false' end"
+    ),
     position=sql("select convert(varchar(22), sys.fn_cdc_get_max_lsn(), 2)"),
     columns=sql(
         "select c.name, t.name + case when t.name in ('decimal', 'numeric') then "

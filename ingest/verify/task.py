@@ -20,6 +20,7 @@ from ingest.names import Partition
 from ingest.run.context import Run
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import compile_written, fetch_written
+from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
 from ingest.typemap.sparktype import SparkType
 from ingest.typemap.sql import sql
@@ -27,7 +28,7 @@ from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
 from ingest.verify.databases import DATABASES
 from ingest.verify.documents import document_layout, open_documents
-from ingest.verify.jdbc import sources_of
+from ingest.verify.jdbc import Source
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode
 from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
@@ -59,11 +60,18 @@ class Request:
     delete_extra: bool = False
     resume: bool = False
     """Begin with the finished chunks of an interrupted comparison."""
+    parallel: int | None = None
+    """Queries of the source at a time, instead of those of its settings."""
 
-    def narrow(self, layout: Layout) -> Layout:
-        """Limit a comparison to the rows of the condition and the sample."""
+    def bound(self, source: SourceSettings) -> SourceSettings:
+        """Return the settings of a source with the load of this comparison."""
+        return source if self.parallel is None else attrs.evolve(source, parallel=self.parallel)
+
+    def narrow(self, layout: Layout, condition: str | None = None) -> Layout:
+        """Limit a comparison to the rows of the conditions, its own and the given one, and the sample."""
         parts = max(1, round(SAMPLE_PARTS * self.sample_percent / 100))
-        return attrs.evolve(layout, where=self.where, sample_parts=parts)
+        where = f"({self.where}) and ({condition})" if self.where and condition else condition or self.where
+        return attrs.evolve(layout, where=where, sample_parts=parts)
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -158,22 +166,21 @@ def _open(
     """Open the source of a table, with the columns to compare."""
     sources, table = run.settings.sources, compiled.table.name
     name = choose_source(origin, sources, table)
+    settings = request.bound(sources[name])
     if stored is None:
         raise UsageError(f"table {table} does not have a commit yet", "Run it once first")
     if compiled.dialect.is_document:
         layout = document_layout(compiled, stored, request.mode, request.columns)
-        narrowed = request.narrow(layout)
-        return open_documents(
-            run.spark, name, sources[name], compiled=compiled, origin=origin, layout=narrowed
-        )
-    source = sources_of(run.spark, sources, DATABASES)[name]
+        narrowed = request.narrow(layout, compiled.table.rows.where)
+        return open_documents(run.spark, name, settings, compiled=compiled, origin=origin, layout=narrowed)
+    source = Source(run.spark, name, settings, DATABASES[settings.database])
 
     def make(source_table: SourceTable) -> Layout:
-        return request.narrow(
-            make_layout(
-                compiled, stored, source.database, source_table, mode=request.mode, only=request.columns
-            )
+        layout = make_layout(
+            compiled, stored, source.database, source_table, mode=request.mode, only=request.columns
         )
+        narrowed = request.narrow(layout)
+        return attrs.evolve(narrowed, source_where=compiled.table.rows.source_where or "")
 
     return open_table(source, origin, make)
 
@@ -190,9 +197,10 @@ def _compile(
     if compiled.model == Append():
         problem = f"table {table.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
-    if table.rows.where is not None and not request.where:
+    has_condition = request.where or table.rows.source_where or compiled.dialect.is_document
+    if table.rows.where is not None and not has_condition:
         problem = f"table {table.name}: holds only the rows of [rows] where, and its source has others"
-        raise UsageError(problem, "Give the same condition as --where, in SQL of the source and of Spark")
+        raise UsageError(problem, "Set [rows] source_where to the same condition in SQL of the source")
     return compiled
 
 

@@ -8,12 +8,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import attrs
 
 from ingest.local.ports import LOOPBACK, choose_port
+from tests.live.client import Transaction, transaction
 
 MISSING = (
     "test-live needs PostgreSQL's server: no initdb in PATH or /usr/lib/postgresql/*/bin; "
@@ -60,36 +61,14 @@ class Database:
         printed = self.run(f"{settings}select to_json(array(select to_json(r) from ({query}) r))")
         return [list(row.values()) for row in json.loads(printed)]
 
-    @contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """Keep a connection with an open transaction; it is committed at the end."""
-        command = self.psql()
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            opened = Transaction(process)
-            opened.run("begin")
-            yield opened
-            opened.run("commit")
+        return transaction(self.psql(), "\\echo done")
 
     def psql(self) -> list[str]:
         """Return the command of a client that runs statements of its input."""
         where = ["-h", LOOPBACK, "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
         return [str(self.binaries / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", *where]
-
-
-@attrs.frozen
-class Transaction:
-    """A connection that stays open."""
-
-    process: subprocess.Popen[str]
-
-    def run(self, sql: str) -> None:
-        """Run a statement, and return when the server has."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{sql};\n\\echo done\n")
-        self.process.stdin.flush()
-        while (line := self.process.stdout.readline()) != "done\n":
-            assert line, f"psql ended at: {sql}"
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka import Consumer, TopicPartition
+
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
 from tests.live.database import Database
@@ -51,7 +53,13 @@ publication.name=live
 publication.autocreate.mode=all_tables
 schema.include.list=inv
 message.key.columns=inv.nopk:k1,k2
+heartbeat.action.query=select pg_logical_emit_message(true, 'beat', '') from public.beats
 """
+BEATS = """
+create table if not exists public.beats (beat boolean primary key);
+insert into public.beats values (true) on conflict do nothing;
+"""
+"""While the table has a row, the connector writes to the log every second, and confirms its position."""
 WAIT_S = 60.0
 POLL_S = 0.2
 Process = subprocess.Popen[bytes]
@@ -69,6 +77,8 @@ def stream(
         prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
         registry=servers.registry_url,
     )  # fmt: skip
+
+    database.run(BEATS)
 
     def is_streaming() -> bool:
         return database.run("select active from pg_replication_slots") == "t\n"
@@ -120,6 +130,18 @@ def wait_until_delivered(database: Database, wait_s: float = WAIT_S) -> None:
     position = database.run("select pg_current_wal_lsn()").strip()
     database.run(message)
     _wait_until(database, f"select confirmed_flush_lsn >= '{position}' from pg_replication_slots", wait_s)
+
+
+def read_values(servers: Addresses, topic: str) -> tuple[bytes, ...]:
+    """Read a whole topic."""
+    consumer = Consumer({"bootstrap.servers": servers.bootstrap_servers, "group.id": "live"})
+    try:
+        partitions = consumer.list_topics(topic).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+        messages = consumer.consume(10_000, timeout=1)
+        return tuple(message.value() or b"" for message in messages)
+    finally:
+        consumer.close()
 
 
 def _wait_until_streaming(

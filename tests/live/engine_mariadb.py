@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from confluent_kafka import Consumer, TopicPartition
-
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
-from tests.live.engine import JARS, POLL_S, SINK, WAIT_S, Process, run_engine
+from tests.live.engine import JARS, POLL_S, SINK, WAIT_S, Process, read_values, run_engine
 from tests.live.mariadb import PASSWORD, USER, MariaDb
 
 CONNECTOR = JARS.with_name("mariadb")
@@ -79,18 +77,6 @@ def wait_until_delivered(database: MariaDb, servers: Addresses, marks: str = MAR
     while not any(mark.encode() in value for value in read_values(servers, marks)):
         assert time.monotonic() < end, f"the connector did not deliver {mark}"
         time.sleep(POLL_S)
-
-
-def read_values(servers: Addresses, topic: str) -> tuple[bytes, ...]:
-    """Read a whole topic."""
-    consumer = Consumer({"bootstrap.servers": servers.bootstrap_servers, "group.id": "maria"})
-    try:
-        partitions = consumer.list_topics(topic).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-        messages = consumer.consume(10_000, timeout=1)
-        return tuple(message.value() or b"" for message in messages)
-    finally:
-        consumer.close()
 
 
 def _is_streaming(database: MariaDb) -> bool:

@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import attrs
 
 from ingest.local.ports import LOOPBACK, choose_port
+from tests.live.client import Transaction, transaction
 
 MISSING = "needs MariaDB's server: no mariadbd in PATH; install Debian's package mariadb-server"
 USER, PASSWORD = "connector", "unused"
@@ -40,9 +41,7 @@ class MariaDb:
     def run(self, sql: str) -> str:
         """Run statements, each in a transaction of its own, and return what they print."""
         text = ["-N", "--batch", "--default-character-set=utf8mb4", "--raw"]
-        done = subprocess.run(
-            [*self._client(), *text], input=sql, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*self.client(), *text], input=sql, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{done.stderr}\n{sql[:2000]}"
         return done.stdout
 
@@ -53,39 +52,46 @@ class MariaDb:
         printed = self.run(f"{setup} select json_array({texts}) from {table}")
         return [json.loads(line) for line in printed.splitlines()]
 
-    @contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """Keep a connection with an open transaction; it is committed at the end."""
-        command = [*self._client(), "-N", "--batch", "--unbuffered"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            opened = Transaction(process)
-            opened.run("begin")
-            yield opened
-            opened.run("commit")
+        return transaction([*self.client(), "-N", "--batch", "--unbuffered"], "select 'done';")
 
-    def _client(self) -> list[str]:
-        return ["mariadb", "--no-defaults", "-uroot", f"--socket={self.socket}"]
-
-
-@attrs.frozen
-class Transaction:
-    """A connection that stays open."""
-
-    process: subprocess.Popen[str]
-
-    def run(self, sql: str) -> None:
-        """Run a statement, and return when the server has."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{sql};\nselect 'done';\n")
-        self.process.stdin.flush()
-        while (line := self.process.stdout.readline()) != "done\n":
-            assert line, f"mariadb ended at: {sql}"
+    def client(self, program: str = "mariadb") -> list[str]:
+        """Return the command of a client."""
+        return [program, "--no-defaults", "-uroot", f"--socket={self.socket}"]
 
 
 @contextmanager
 def serve() -> Iterator[MariaDb]:
     """Make and start a server on loopback that logs rows, and stop and remove it."""
+    with _serving(SERVER) as database:
+        database.run(f"create user {USER}@'%' identified by '{PASSWORD}'; grant all on *.* to {USER}@'%'")
+        yield database
+
+
+@contextmanager
+def serve_replica(primary: MariaDb, delay_s: int) -> Iterator[MariaDb]:
+    """Start a replica that has the users and tables of its primary, and later changes after a delay."""
+    with _serving({**SERVER, "server-id": "2"}) as replica:
+        primary.run("flush logs")
+        file, position = primary.rows("show master status")[0][:2]
+        dump = subprocess.run(
+            [*primary.client("mariadb-dump"), "--all-databases", "--single-transaction"],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        replica.run(dump.stdout)
+        replica.run("flush privileges")
+        replica.run(
+            f"change master to master_host='{LOOPBACK}', master_port={primary.port}, master_user='{USER}', "
+            f"master_password='{PASSWORD}', master_log_file='{file}', master_log_pos={position}, "
+            f"master_delay={delay_s}; start slave"
+        )
+        yield replica
+
+
+@contextmanager
+def _serving(options: Mapping[str, str]) -> Iterator[MariaDb]:
+    """Make and start a server, and stop and remove it."""
     folder = Path(tempfile.mkdtemp(prefix="ingest-maria-"))
     data, database = folder / "data", MariaDb(folder / "socket", choose_port())
     user = ["--user=mysql"] if os.geteuid() == 0 else []
@@ -99,7 +105,7 @@ def serve() -> Iterator[MariaDb]:
             "--auth-root-authentication-method=normal",
         ]
         subprocess.run([*install, *user], check=True, capture_output=True)
-        settings = [f"--{name}={value}" for name, value in {**SERVER, "port": str(database.port)}.items()]
+        settings = [f"--{name}={value}" for name, value in {**options, "port": str(database.port)}.items()]
         server = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={database.socket}", *settings]
         command = ["setpriv", "--pdeathsig", "TERM", *server, *user]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -109,7 +115,6 @@ def serve() -> Iterator[MariaDb]:
                 assert process.poll() is None, "MariaDB did not start"
                 assert time.monotonic() < end, "MariaDB did not answer"
                 time.sleep(POLL_S)
-            database.run(f"create user {USER}@'%' identified by '{PASSWORD}'; grant all on *.* to {USER}@'%'")
             yield database
         finally:
             process.terminate()

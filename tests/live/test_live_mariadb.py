@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -14,25 +15,22 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.hudi.table import HudiTable
+from ingest.errors import SourceRefusedError
 from ingest.local.servers import Addresses
 from ingest.run.report import RunReport
-from ingest.verify.result import TableVerification
-from ingest.verify.task import Request
 from tests.e2e.deployment import Deployment
-from tests.e2e.referee import differences, read_table
 from tests.live.engine_mariadb import (
     NOTIFICATIONS,
     PREFIX,
     SIGNALS,
     driver,
-    read_values,
     stream,
     wait_until_delivered,
 )
-from tests.live.mariadb import PASSWORD, USER, MariaDb, serve
+from tests.live.mariadb import PASSWORD, USER, MariaDb, serve, serve_replica
 from tests.live.scenario_mariadb import COPY_ALL_TYPES, NEW_COLUMNS, TRUNCATE, WIDER
 from tests.live.source_mariadb import START, TABLES, read_source
+from tests.live.tables import Ending, LiveTables, check_faults, wait_for_snapshot, with_faults
 from tests.live.writer import CompiledWriter
 from tests.live.writer_mariadb import STATEMENTS
 
@@ -45,89 +43,78 @@ pytestmark = [
 
 PHASES = ("snapshot", "streaming", "ddl", "incremental")
 WAIT_S = 60.0
+FAULTY = Path(__file__).with_name("faults_mariadb.sql")
 SOURCE = """
 [sources.maria]
 url = "jdbc:mariadb://127.0.0.1:{port}/inv"
 user = "{user}"
 password = "{password}"
 driver = "{driver}"
-wait_s = 2.0
+wait_s = {wait_s}
 signal_table = "{signals}"
 chunk_rows = 100
 """
-
-
+LAST_DIGIT = "concat(left({c}, length({c}) - 1), '3')"
+LAST_OCTET = "concat(substring({c}, 1, length({c}) - 1), X'03')"
 FAULTS = {
-    "boolean": "not {c}",
-    "string": "concat({c}, ' ')",
-    "binary": "concat({c}, X'01')",
-    "date": "date_add({c}, 1)",
-    "timestamp": "{c} + interval 1 second",
-    "timestamp_ntz": "{c} + interval 1 second",
+    **dict.fromkeys(("ti", "tu", "si", "su", "mi", "mu", "i4", "iu", "iz", "i8", "bu", "ye"), "{c} + 1"),
+    **dict.fromkeys(("t1", "b1"), "not {c}"),
+    "de": "{c} + 0.01",
+    "d0": "{c} - 1",
+    "d38": "{c} + 0.0000000001",
+    "d65": "'0.000000000000000000000000000002'",
+    "du": "{c} + 0.001",
+    **dict.fromkeys(("b8", "b64", "bi", "vb", "tb", "bl", "lb"), LAST_OCTET),
+    "ch": "concat({c}, ' ')",
+    "vc": "lower({c})",
+    "vl": "upper({c})",
+    "tt": "lower({c})",
+    "tx": "rtrim({c})",
+    "mt": "null",
+    "lt": "concat({c}, ' ')",
+    "em": "null",
+    "nu": "''",
+    "da": "date_add({c}, 1)",
+    **dict.fromkeys(("t0", "t3", "t6", "uu"), LAST_DIGIT),
+    "dt": "{c} + interval 1 millisecond",
+    "dt3": "{c} + interval 1 millisecond",
+    "dt6": "{c} + interval 1 microsecond",
+    "ts": "{c} + interval 1 hour",
+    "ts3": "{c} + interval 1 millisecond",
+    "ts6": "{c} + interval 1 microsecond",
+    "en": "'sad'",
+    "js": """'{{"a": 2}}'""",
 }
-"""A fault for each type in the table; one unit more for numbers."""
+"""A fault for each type, by column: the stored value `{c}`, changed as little as possible."""
 
 
 @attrs.frozen
-class Ending:
-    """The end of a phase: by table, the test's own comparison and that of `ingest verify`."""
-
-    differences: dict[str, list[str]]
-    answers: dict[str, TableVerification]
-
-
-@attrs.frozen
-class Live:
+class Live(LiveTables):
     """A database, its connector and the tables made of it."""
 
     database: MariaDb
     servers: Addresses
-    deployment: Deployment
     endings: dict[str, Ending] = attrs.Factory(dict)
     reports: list[RunReport] = attrs.Factory(list)
 
-    def write_settings(self) -> None:
-        """Add the source to the settings."""
-        values = {"port": self.database.port, "user": USER, "password": PASSWORD, "signals": SIGNALS}
-        with (self.deployment.root / "ingest.toml").open("a") as file:
-            file.write(SOURCE.format(driver=driver(), **values))
+    def write_settings(self, **values: Any) -> None:
+        """Write the settings, with the source."""
+        usual = {
+            "port": self.database.port, "user": USER, "password": PASSWORD, "signals": SIGNALS,
+            "driver": driver(), "wait_s": 2.0,
+        }  # fmt: skip
+        self.write_source(SOURCE.format(**usual | values))
 
     def run(self) -> None:
         """Onboard new topics and run every table."""
         self.deployment.session.onboard([f"*{PREFIX}*"], name="{table}")
         self.reports.append(self.deployment.run())
 
-    def verify(self, *tables: str, **request: Any) -> dict[str, TableVerification]:
-        """Verify tables, all by default."""
-        with self.deployment.session as session:
-            return {answer.table: answer for answer in session.verify(tables, Request(**request)).tables}
-
-    def plant(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
-        """Replace the rows of a table in the lake."""
-        with self.deployment.session as session:
-            (config,) = session.tables([table])
-            stored = HudiTable(session.spark, session.settings.lake.table_path(table))
-            last = stored.checkpoint()
-            assert last is not None
-            entry = attrs.evolve(last, run_id=str(uuid.uuid4()), note="a planted fault", counters={})
-            rows = change(stored.rows()).localCheckpoint()
-            stored.commit(rows, config, ("id",), "overwrite", entry)
-
     def end(self, phase: str) -> None:
         """End a phase: compare every table in both ways."""
         wait_until_delivered(self.database, self.servers)
         self.run()
-        wrong = {table: self._differences(table) for table in TABLES if self._has(table)}
-        self.endings[phase] = Ending(wrong, self.verify())
-
-    def _has(self, table: str) -> bool:
-        return (self.deployment.tables / f"{table}.toml").exists()
-
-    def _differences(self, table: str) -> list[str]:
-        expected = read_source(self.database, table)
-        return differences(
-            expected.rows, read_table(self.deployment.frame(table), expected.keys, expected.kinds)
-        )
+        self.endings[phase] = self.compare(TABLES, partial(read_source, self.database))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +127,8 @@ def live(
     folder = tmp_path_factory.mktemp("maria")
     with serve() as database:
         database.run(START.read_text())
-        result = Live(database, servers, Deployment(folder, servers, outer_spark, PREFIX))
+        database.run(FAULTY.read_text())
+        result = Live(Deployment(folder, servers, outer_spark, PREFIX), database, servers)
         result.write_settings()
         with stream(database, servers, folder) as engine:
             with CompiledWriter(database, 1, STATEMENTS):
@@ -182,29 +170,13 @@ def kill_run(live: Live) -> None:
 
 def take_snapshot(live: Live) -> None:
     """Signal an incremental snapshot as a person would, while a transaction is open, and await its end."""
-    words = ["signal", "execute-snapshot", "customers", "order_lines", "--signal-table", SIGNALS]
-    command = [
-        sys.executable,
-        "-m",
-        "ingest",
-        *words,
-        "--settings",
-        str(live.deployment.root / "ingest.toml"),
-    ]
-    statement = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    statement = live.signal_snapshot("customers", "order_lines", signals=SIGNALS)
     with live.database.transaction() as opened:
         opened.run("insert into inv.customers (id, first_name) values (95, 'open')")
         opened.run("update inv.order_lines set note = 'open' where order_id = 21")
         live.database.run(statement)
         live.run()
-    end = time.monotonic() + WAIT_S
-    while not any(map(_ends_snapshot, read_values(live.servers, NOTIFICATIONS))):
-        assert time.monotonic() < end, "the incremental snapshot did not end"
-
-
-def _ends_snapshot(notification: bytes) -> bool:
-    """Tell by the strings inside the Avro."""
-    return b"Incremental Snapshot" in notification and b"\x12COMPLETED" in notification
+    wait_for_snapshot(live.servers, NOTIFICATIONS)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -229,8 +201,8 @@ def test_uncompared_columns_are_named(live: Live) -> None:
 
 def test_no_row_is_accused_while_it_is_written(live: Live) -> None:
     """Writing goes on all the time, and the answer comes to an end."""
-    with CompiledWriter(live.database, 5, STATEMENTS):
-        answers = live.verify("customers", "order_lines")
+    with CompiledWriter(live.database, 5, STATEMENTS), live.source(wait_s=8.0):
+        answers = live.verify_all("customers", "order_lines")
     assert [answer.error for answer in answers.values()] == [None, None]
     assert all(dict(answer.counts) == {} for answer in answers.values())
 
@@ -244,22 +216,12 @@ def test_runs_rejected_nothing(live: Live) -> None:
 
 
 def test_a_fault_of_each_type_is_found(live: Live) -> None:
-    """In row 4, one column at a time would take long: in all columns at once, each counted once."""
-    compared = live.endings["incremental"].answers["all_types"].compared
-
-    def change(rows: DataFrame) -> DataFrame:
-        for name, spark_type in rows.dtypes:
-            if name in compared and name != "id":
-                value = FAULTS.get(spark_type.partition("(")[0], "{c} + 1").format(c=f"`{name}`")
-                value = f"if(id = 4, cast({value} as {spark_type}), `{name}`)"
-                rows = rows.withColumn(name, F.expr(value))
-        return rows
-
-    live.plant("all_types", change)
-    answer = live.verify("all_types")["all_types"]
-    assert answer.error is None
-    assert answer.counts == {"different": 1}
-    assert dict(answer.columns) == {name: 1 for name in compared if name not in {"bo", "b1"}}
+    """The key and the column of each, and nothing else; the doubled, missing and extra rows too."""
+    faults = {column: fault.format(c=f"`{column}`") for column, fault in FAULTS.items()}
+    live.plant("typed", lambda rows: with_faults(rows, faults))
+    check_faults(live.verify("typed", first=100), faults)
+    every_type = set(live.endings["incremental"].answers["all_types"].compared)
+    assert every_type - set(FAULTS) == {"bo", "chb", "dn", "dtn"}  # as `t1`, `ch`, `da` and `dt`
 
 
 def test_an_interrupted_verification_is_resumed(live: Live) -> None:
@@ -272,13 +234,12 @@ def test_an_interrupted_verification_is_resumed(live: Live) -> None:
         if step.startswith("compared "):
             raise InterruptedError
 
-    with live.deployment.session as session:
-        (broken,) = session.verify(["scratch"], Request(), progress=interrupt).tables
+    broken = live.verify("scratch", interrupt)
     assert broken.error is not None
-    resumed = live.verify("scratch", resume=True)["scratch"]
+    resumed = live.verify("scratch", resume=True)
     assert (resumed.outcome, resumed.error) == ("equal", None)
     assert resumed.note.startswith("resumed: ")
-    assert "not resumed" in live.verify("scratch", resume=True)["scratch"].note
+    assert "not resumed" in live.verify("scratch", resume=True).note
 
 
 def test_a_repair_makes_the_table_equal(live: Live) -> None:
@@ -289,7 +250,23 @@ def test_a_repair_makes_the_table_equal(live: Live) -> None:
         return changed.unionByName(rows.where("id = 1010").withColumn("id", F.lit(1777)))
 
     live.plant("scratch", change)
-    shown = live.verify("scratch", repair="print")["scratch"]
+    shown = live.verify("scratch", repair="print")
     assert shown.counts == {"missing": 2, "different": 1, "extra": 1}
-    repaired = live.verify("scratch", repair="execute", delete_extra=True, lake_wait_s=60.0)["scratch"]
+    repaired = live.verify("scratch", repair="execute", delete_extra=True, lake_wait_s=60.0)
     assert (repaired.outcome, repaired.deleted, repaired.error) == ("equal", 1, None)
+
+
+def test_a_replica_that_lags_is_refused(live: Live) -> None:
+    """Its rows may be older than the table's; as it is, it is compared on request, and the answer says so."""
+    with serve_replica(live.database, delay_s=3600) as replica:
+        live.database.run("insert into inv.scratch values (2001, 'not in the replica')")
+        wait_until_delivered(live.database, live.servers)
+        live.run()
+        with live.source(port=replica.port):
+            answer = live.verify("scratch")
+            as_is = live.verify("scratch", following="as-is")
+    assert isinstance(answer.error, SourceRefusedError)
+    assert "is a replica, which may lag" in str(answer.error)
+    assert answer.counts == {}
+    assert as_is.counts == {"extra": 1}
+    assert "replica" in as_is.note

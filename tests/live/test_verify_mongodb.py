@@ -2,8 +2,7 @@
 
 import gzip
 import json
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,14 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.errors import SettingsError, SourceRefusedError, SourceUnreachableError, UsageError
-from ingest.hudi.table import HudiTable
 from ingest.local.ports import choose_port
 from ingest.local.servers import Addresses
-from ingest.verify.result import TableVerification
-from ingest.verify.task import Request
 from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import MONGODB
 from tests.live.mongodb import serve
+from tests.live.tables import LiveTables
 
 if TYPE_CHECKING:
     from pymongo.collection import Collection
@@ -34,43 +31,29 @@ v = { path = "$.v", type = "int" }
 amount = { path = "$.amount", type = "decimal(12,2)" }
 name = { path = "$.name" }
 """
+ROWS = """
+[rows]
+where = "get_json_object(doc, '$.v') > 0"
+"""
 TEXT = "a text out of a document has the spelling of the event that wrote it"
 
 
 @attrs.frozen
-class Mongo:
+class Mongo(LiveTables):
     """A server with the documents, and the tables made of their recorded events."""
 
-    deployment: Deployment
     client: "MongoClient[dict[str, Any]]"
     port: int
-
-    def verify(self, table: str, **request: Any) -> TableVerification:
-        """Verify one table."""
-        with self.deployment.session as session:
-            (answer,) = session.verify([table], Request(**request)).tables
-        return answer
 
     def collection(self, table: str) -> "Collection[dict[str, Any]]":
         """Return the collection behind a table."""
         return self.client["inventory"][table]
 
-    def plant(self, table: str, change: Callable[[DataFrame], DataFrame]) -> None:
-        """Replace the rows of a table in the lake."""
-        with self.deployment.session as session:
-            (config,) = session.tables([table])
-            stored = HudiTable(session.spark, session.settings.lake.table_path(table))
-            last = stored.checkpoint()
-            assert last is not None
-            entry = attrs.evolve(last, run_id=str(uuid.uuid4()), note="a planted fault", counters={})
-            stored.commit(change(stored.rows()).localCheckpoint(), config, ("id",), "overwrite", entry)
-
     def write_settings(self, **values: Any) -> None:
         """Write the settings, with a source that may be wrong."""
-        path = self.deployment.root / "ingest.toml"
         lines = {"url": f"mongodb://127.0.0.1:{self.port}/", "wait_s": 0.2, "statement_timeout_s": 3} | values
         source = "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
-        path.write_text(path.read_text().partition("\n[sources")[0] + f"\n[sources.docs]\n{source}")
+        self.write_source(f"\n[sources.docs]\n{source}")
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +73,8 @@ def mongo(
         deployment.onboard()
         path = deployment.tables / "mixed.toml"
         path.write_text(path.read_text() + COLUMNS)
+        path = deployment.tables / "orders.toml"
+        path.write_text(path.read_text() + ROWS)
         deployment.run()
         for table in MONGODB.tables:
             with gzip.open(MONGODB.folder / "expected" / f"{table}.json.gz", "rt", encoding="utf-8") as file:
@@ -108,6 +93,14 @@ def test_documents_equal_their_table(table: str, mode: str, mongo: Mongo) -> Non
     if table == "mixed" and mode != "counts":
         assert set(answer.compared) == {"doc", "v", "amount"}
         assert dict(answer.uncompared) == {"name": TEXT}
+
+
+def test_the_condition_of_a_table_chooses_documents_too(mongo: Mongo) -> None:
+    """It is Spark's SQL over the table's columns, which the documents have."""
+    count = mongo.collection("orders").count_documents({"v": {"$gt": 0}})
+    answer = mongo.verify("orders")
+    assert (answer.outcome, answer.source_rows) == ("equal", count)
+    assert 0 < count < mongo.collection("orders").count_documents({})
 
 
 def test_numbers_are_compared_by_value_and_names_in_any_order(mongo: Mongo) -> None:
@@ -190,11 +183,8 @@ def test_a_wrong_source_or_request_is_named(
     settings: dict[str, Any], request_: dict[str, Any], error: type[Exception], text: str, mongo: Mongo
 ) -> None:
     """Nothing is compared, and the error says why."""
-    mongo.write_settings(**settings)
-    try:
+    with mongo.source(**settings):
         answer = mongo.verify("customers", **request_)
-    finally:
-        mongo.write_settings()
     assert isinstance(answer.error, error), answer.error
     assert text in str(answer.error)
     assert answer.counts == {}
@@ -202,9 +192,8 @@ def test_a_wrong_source_or_request_is_named(
 
 def test_a_replica_and_a_missing_collection_are_refused(mongo: Mongo) -> None:
     """A secondary may lag; a collection that is not there must not read as one without documents."""
-    mongo.write_settings(url=f"mongodb://127.0.0.1:{mongo.port}/?readPreference=secondaryPreferred")
-    answer = mongo.verify("customers")
-    mongo.write_settings()
+    with mongo.source(url=f"mongodb://127.0.0.1:{mongo.port}/?readPreference=secondaryPreferred"):
+        answer = mongo.verify("customers")
     assert isinstance(answer.error, SourceRefusedError)
     assert "is a replica" in str(answer.error)
     mongo.collection("customers").rename("elsewhere")

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from tests.live.steady import SteadyWriter
-from tests.live.verified import STEADY, Live
+from tests.live.verified import LOST_BY_DEBEZIUM, STEADY, Live
 from tests.live.writer import CompiledWriter
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
@@ -62,7 +62,7 @@ def test_faults_are_found_under_a_steady_writer(live: Live) -> None:
 
 def test_a_connector_that_does_not_deliver_accuses_nothing(live: Live) -> None:
     """Its server has sent it the changes, and it has not read them: they are in flight."""
-    with live.stopped_connector():
+    with live.stopped_connector(), live.source(wait_s=2.0):
         live.database.run("update inv.widepk set v = 'late'; delete from inv.widepk where id = 1")
         answer = live.verify("widepk")
         counted = live.verify("widepk", mode="counts")
@@ -70,3 +70,13 @@ def test_a_connector_that_does_not_deliver_accuses_nothing(live: Live) -> None:
     assert "has not delivered position" in answer.note
     assert (counted.error, counted.outcome, counted.in_flight) == (None, "in-flight", 1)
     assert live.verify("widepk").outcome == "equal"
+
+
+def test_a_position_that_is_only_received_counts_after_a_while(live: Live) -> None:
+    """In a quiet database the connector never confirms the newest position: the answer says so."""
+    with live.quiet_log(), live.source(wait_s=8.0):
+        answer = live.verify("all_types")
+    assert (answer.error, answer.in_flight) == (None, 0)
+    assert dict(answer.columns) == LOST_BY_DEBEZIUM["all_types"]
+    assert "received position" in answer.note
+    assert "did not confirm it" in answer.note

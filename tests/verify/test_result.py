@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ingest.errors import SourceRefusedError, SourceUnreachableError, UsageError
-from ingest.verify.result import TableVerification, Verification
+from ingest.verify.result import Difference, TableVerification, Verification
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,6 +28,14 @@ def test_the_verdict_decides_the_exit_code(answer: TableVerification, outcome: s
     """Rows in flight accuse nothing, and rows that differ are not outweighed by them."""
     assert (answer.outcome, answer.exit_code) == (outcome, code)
     assert answer.to_json()["outcome"] == outcome
+
+
+def test_equal_rows_are_those_that_are_neither_wrong_nor_in_flight() -> None:
+    """Extra rows are not the source's; numbers of rows say nothing of single rows."""
+    counts: dict[Difference, int] = {"missing": 1, "extra": 5, "doubled": 1, "different": 2}
+    answer = TableVerification("t", source_rows=10, table_rows=12, counts=counts, in_flight=1)
+    assert (answer.equal_rows, answer.to_json()["rows"]["equal"]) == (5, 5)
+    assert TableVerification("t", mode="counts", source_rows=10, table_rows=10).equal_rows is None
 
 
 def test_a_lasting_problem_counts_more_than_a_temporary_one() -> None:
