@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 import attrs
@@ -41,6 +41,7 @@ SNAPSHOT_ROWS: Final = 1_000
 ROUNDS: Final = 3
 VERIFICATIONS: Final = 5
 PREFIX: Final = "bench"
+MEASURE: Final = Path(__file__).with_name("peers") / "measure.py"
 SNAPSHOT_WAIT_S: Final = 1_200.0
 SETTINGS: Final = """
 [registry]
@@ -75,6 +76,48 @@ LAKE: Final = {
 
 
 @attrs.frozen
+class Seconds:
+    """The wall and CPU seconds of some work."""
+
+    wall: float
+    cpu: float
+
+
+@attrs.frozen
+class Round:
+    """The query in the source only, then `ingest verify`: its process tree, and its load on the source."""
+
+    query: Seconds
+    process: Seconds
+    source_cpu: float
+
+    @property
+    def wall_ratio(self) -> float:
+        """The wall time of the process, in times of the query."""
+        return self.process.wall / self.query.wall
+
+    @property
+    def cpu_ratio(self) -> float:
+        """The CPU time of the process and of the source for it, in times of the query."""
+        return (self.process.cpu + self.source_cpu) / self.query.cpu
+
+    def __str__(self) -> str:
+        return (
+            f"query {self.query.wall:.1f} s ({self.query.cpu:.1f} CPU s); verify {self.process.wall:.1f} s "
+            f"({self.process.cpu:.1f} CPU s, and {self.source_cpu:.1f} in the source): "
+            f"{self.wall_ratio:.2f} x, {self.cpu_ratio:.2f} x CPU"
+        )
+
+
+def _stat(process: Path) -> list[str]:
+    """Return the fields of a process behind its name; none for one that has ended."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+@attrs.frozen
 class Bench:
     """A database, servers, and a folder for the deployment."""
 
@@ -87,14 +130,28 @@ class Bench:
         """The settings file."""
         return self.root / "ingest.toml"
 
-    def ingest(self, *words: object) -> tuple[str, float]:
-        """Run a command of `ingest`; return its output and wall seconds."""
+    def ingest(self, *words: object) -> Seconds:
+        """Run a command of `ingest`; return the seconds of its whole process tree."""
         command = [sys.executable, "-m", "ingest", *map(str, words), "--settings", str(self.settings)]
-        started = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        measured = [sys.executable, str(MEASURE), "ingest", *command]
+        done = subprocess.run(measured, cwd=self.root, capture_output=True, text=True, check=False)
         if done.returncode:
-            sys.exit(f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-        return done.stdout, time.monotonic() - started
+            sys.exit(f"{' '.join(command)}\n{(self.root / 'ingest.log').read_text()[-4000:]}")
+        figures = json.loads(done.stdout)
+        return Seconds(figures["wall_s"], figures["cpu_s"])
+
+    def source_cpu(self) -> float:
+        """Return the CPU seconds of the database's server so far."""
+        server = int(self.database.run("select pg_read_file('postmaster.pid')").split()[0])
+        children = (stat for stat in map(_stat, Path("/proc").glob("[0-9]*")) if stat[1:2] == [str(server)])
+        ticks = sum(int(part) for stat in (_stat(Path(f"/proc/{server}")), *children) for part in stat[11:15])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def query(self, query: str) -> Seconds:
+        """Run a query in the source only; return its seconds."""
+        started, cpu = time.monotonic(), self.source_cpu()
+        self.database.run(query)
+        return Seconds(time.monotonic() - started, self.source_cpu() - cpu)
 
     def load(self, table: Table, end: int) -> None:
         """Create a table of the source with rows up to a key, and load them through the connector."""
@@ -151,13 +208,6 @@ def fill_lake(bench: Bench, table: Table) -> None:
         stored.commit(rows.crossJoin(changes).select(*columns), config, ("id",), "overwrite", entry)
 
 
-def timed(database: Database, query: str) -> float:
-    """Return the wall seconds of a query in the source alone."""
-    started = time.monotonic()
-    database.run(query)
-    return time.monotonic() - started
-
-
 def measure_speed(bench: Bench) -> bool:
     """Print a round a line, and the ratio of the medians; return whether it is kept."""
     table = Table("inv.big", SPEED_ROWS)
@@ -169,28 +219,27 @@ def measure_speed(bench: Bench) -> bool:
     bench.database.run(f"vacuum analyze {table.name}")
     fill_lake(bench, table)
     query = HASH.format(table=table.name)
-    timed(bench.database, query)  # into the caches
-    figures: list[tuple[float, float, float]] = []
-    for _ in range(ROUNDS):
-        source = timed(bench.database, query)
-        answer, wall = verified(bench)
-        figures.append((source, answer["seconds"], wall))
-        print(f"  source {source:.1f} s, verify {answer['seconds']:.1f} s, process {wall:.1f} s", flush=True)
-    source, seconds, wall = (median(column) for column in zip(*figures, strict=True))
-    print(
-        f"speed: {table.rows:,} rows: {source:.1f} s in the source, {seconds:.1f} s verify, "
-        f"{wall:.1f} s the whole process: {wall / source:.2f} (wanted <= 3)"
+    bench.query(query)  # into the caches
+    rounds = [measure_round(bench, query) for _ in range(ROUNDS)]
+    wall, cpu = (
+        median(figures) for figures in zip(*((r.wall_ratio, r.cpu_ratio) for r in rounds), strict=True)
     )
-    return wall / source <= 3
+    print(
+        f"speed: {table.rows:,} rows: {wall:.2f} x the query's time (wanted <= 3), {cpu:.2f} x its CPU time"
+    )
+    return wall <= 3
 
 
-def verified(bench: Bench) -> tuple[dict[str, Any], float]:
-    """Verify by the command line; the rows are equal."""
-    output, wall = bench.ingest("verify", "big", "--json")
-    (answer,) = json.loads(output)["tables"]
+def measure_round(bench: Bench, query: str) -> Round:
+    """Run the query, then verify by the command line; the rows are equal."""
+    in_turn, before = bench.query(query), bench.source_cpu()
+    process = bench.ingest("verify", "big", "--report", bench.root / "answer.json")
+    result = Round(in_turn, process, bench.source_cpu() - before)
+    (answer,) = json.loads((bench.root / "answer.json").read_text())["tables"]
     assert answer["outcome"] == "equal", answer
     assert answer["rows"]["source"] == answer["rows"]["table"] > 0, answer
-    return answer, wall
+    print(f"  {result}", flush=True)
+    return result
 
 
 def measure_writes(bench: Bench) -> bool:

@@ -67,6 +67,13 @@ class SourceSettings:
         default="",
         metadata={"help": "The connector's `signal.data.collection`; `ingest verify --repair` writes there."},
     )
+    signal_topic: str = attrs.field(
+        default="",
+        metadata={
+            "help": "The connector's `signal.kafka.topic`: `ingest verify --repair` sends its signals there, "
+            "and writes nothing in the source."
+        },
+    )
     parallel: int = attrs.field(
         default=2, validator=AtLeast(1), metadata={"help": "Queries at a time, in all."}
     )

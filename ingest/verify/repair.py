@@ -13,9 +13,11 @@ from pyspark.sql import functions as F
 from ingest.compile.event import DELETED
 from ingest.errors import UsageError
 from ingest.hudi.options import DELETE, OP
-from ingest.operations.signal import COLLECTION_PARTS, SignalRequest, make_signal
+from ingest.names import Topic
+from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, make_signal, send
 from ingest.operations.statement import statement
 from ingest.run.context import Run
+from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
 from ingest.typemap.sql import Sql, sql
 from ingest.verify.chunks import in_list
@@ -56,7 +58,11 @@ class Repairs:
         if self.sql_rows is None:
             problem = f"table {self.table.name}: --repair does not signal connectors of {self.origin.dialect}"
             raise UsageError(problem, "Signal a snapshot by hand: see docs/snapshots.md")
-        statements(self.sql_rows.source, self.origin, self.table, [])
+        settings = self.sql_rows.source.settings
+        if not (settings.signal_table or settings.signal_topic):
+            name = f"sources.{self.sql_rows.source.name}"
+            problem = f"--repair cannot signal the connector: {name} does not say where its signals go"
+            raise UsageError(problem, "Set signal_table to its signal.data.collection, or signal_topic")
 
     def handle(self, rows: DataFrame, answer: TableVerification) -> TableVerification:
         """Make the statements, run them if requested, and delete extra rows if requested."""
@@ -64,20 +70,30 @@ class Repairs:
             wrong = rows.where("kind in ('missing', 'different')")
             leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS + 1).collect()]
             filters = conditions(self.sql_rows.queries, leads[:MOST_KEYS])
+            signals = make_signals(self.table, self.origin, filters)
             answer = attrs.evolve(
                 answer,
-                repair=statements(self.sql_rows.source, self.origin, self.table, filters),
+                repair=tuple(_text(self.sql_rows.source.settings, signal) for signal in signals),
                 note=_MANY if len(leads) > MOST_KEYS else answer.note,
             )
-        if self.repair == "execute" and answer.repair and self.sql_rows is not None:
-            with self.sql_rows.source.connect(writes=True) as connection:
-                for text in answer.repair:
-                    connection.execute(Sql((text.removesuffix(";"),)))
+            if self.repair == "execute" and signals:
+                self._send(self.sql_rows.source, signals)
         if self.deletes and answer.counts.get("extra"):
             extra = rows.where("kind = 'extra'")
             deleted = delete_extra(self.run, self.table, self.layout, extra, self.origin)
             answer = attrs.evolve(answer, deleted=deleted)
         return answer
+
+    def _send(self, source: Source, signals: Sequence[Signal]) -> None:
+        """Signal the connector through Kafka, or through its table in the source."""
+        settings = source.settings
+        if settings.signal_topic:
+            for signal in signals:
+                send(self.run.settings, Topic(settings.signal_topic), signal)
+            return
+        with source.connect(writes=True) as connection:
+            for signal in signals:
+                connection.execute(Sql((_text(settings, signal).removesuffix(";"),)))
 
     def follow_up(
         self, answer: TableVerification, comparison: Comparison, blank: TableVerification
@@ -130,12 +146,8 @@ def ranges_of(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def statements(source: Source, origin: Origin, table: TableConfig, filters: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that signal an incremental snapshot of the filtered rows."""
-    signal_table = source.settings.signal_table
-    if not signal_table:
-        problem = f"sources.{source.name}.signal_table is not set, so the connector cannot be signalled"
-        raise UsageError(problem, "Set it to the connector's signal.data.collection")
+def make_signals(table: TableConfig, origin: Origin, filters: Sequence[str]) -> list[Signal]:
+    """Return the signals for an incremental snapshot of the filtered rows."""
     parts = {"database": origin.database, "schema": origin.schema, "table": origin.table}
     name = ".".join(parts[part] for part in COLLECTION_PARTS[origin.dialect])
     requests = [
@@ -145,7 +157,14 @@ def statements(source: Source, origin: Origin, table: TableConfig, filters: Sequ
         )
         for condition in filters
     ]  # fmt: skip
-    return tuple(statement(make_signal([table], request, str(uuid4())), signal_table) for request in requests)
+    return [make_signal([table], request, str(uuid4())) for request in requests]
+
+
+def _text(settings: SourceSettings, signal: Signal) -> str:
+    """Return a signal as a person would send it: the message's key and value, or a statement."""
+    if settings.signal_topic:
+        return f"{settings.signal_topic}: {signal.connector.prefix} {signal.message()}"
+    return statement(signal, settings.signal_table)
 
 
 def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame, origin: Origin) -> int:

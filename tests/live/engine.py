@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
+from ingest.local.topics import connect, create_topics
 from tests.live.database import Database
 
 JARS = Path(__file__).parents[2] / "jars" / "live"
@@ -28,6 +29,10 @@ heartbeat.interval.ms=1000
 status.update.interval.ms=1000
 poll.interval.ms=100
 signal.data.collection={signals}
+signal.enabled.channels=source,kafka
+signal.kafka.topic={signal_topic}
+signal.kafka.bootstrap.servers={broker}
+signal.kafka.groupId={prefix}-signals
 incremental.snapshot.chunk.size=25
 notification.enabled.channels=sink
 notification.sink.topic.name={prefix}.notifications
@@ -65,6 +70,11 @@ POLL_S = 0.2
 Process = subprocess.Popen[bytes]
 
 
+def signal_topic(prefix: str) -> str:
+    """Return the topic through which a connector takes signals."""
+    return f"{prefix}-signal"
+
+
 @contextmanager
 def stream(
     database: Database, servers: Addresses, folder: Path, prefix: str = PREFIX, wait_s: float = WAIT_S
@@ -75,10 +85,11 @@ def stream(
     """
     properties = (PROPERTIES + SINK).format(
         prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
-        registry=servers.registry_url,
+        registry=servers.registry_url, broker=servers.bootstrap_servers, signal_topic=signal_topic(prefix),
     )  # fmt: skip
 
     database.run(BEATS)
+    create_topics(connect(servers.bootstrap_servers), {signal_topic(prefix): 1})
 
     def is_streaming() -> bool:
         return database.run("select active from pg_replication_slots") == "t\n"

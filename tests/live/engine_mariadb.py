@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
-from tests.live.engine import JARS, POLL_S, SINK, WAIT_S, Process, read_values, run_engine
+from tests.live.engine import JARS, POLL_S, SINK, WAIT_S, Process, read_values, run_engine, signal_topic
 from tests.live.mariadb import PASSWORD, USER, MariaDb
 
 CONNECTOR = JARS.with_name("mariadb")
@@ -56,7 +56,8 @@ def stream(
     """Run the engine, from where the folder's last one was; it cannot outlive this process."""
     properties = (PROPERTIES + SINK).format(
         prefix=prefix, host=LOOPBACK, port=database.port, user=USER, password=PASSWORD, folder=folder,
-        signals=SIGNALS, registry=servers.registry_url,
+        signals=SIGNALS, registry=servers.registry_url, broker=servers.bootstrap_servers,
+        signal_topic=signal_topic(prefix),
     )  # fmt: skip
     # Debezium and Kafka Connect in one version each: those that the connector is built with.
     shared = [jar for jar in sorted((JARS / "lib").glob("*.jar")) if not jar.name.startswith(OWN)]

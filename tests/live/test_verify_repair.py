@@ -4,8 +4,10 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tests.live.verified import Live
+from tests.live.engine import signal_topic
+from tests.live.verified import PREFIX, Live
 
+SIGNAL_TOPIC = signal_topic(PREFIX)
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
 
@@ -36,6 +38,20 @@ def test_a_repair_makes_the_table_equal(live: Live) -> None:
         commits = session.commits("repaired").commits
     notes = [str(commit.entry.note) for commit in commits if commit.kind == "repair" and commit.entry]
     assert notes == ["verify deleted 1 rows that its source postgres.inv.repaired does not have"]
+
+
+def test_a_repair_through_kafka_writes_nothing_in_the_source(live: Live) -> None:
+    """A user who may only read is enough."""
+    live.database.run("grant select on inv.repaired to reader; grant pg_monitor to reader")
+    live.plant("repaired", lambda rows: rows.where("id not in (105, 106)"))
+    with live.source(user="reader", signals="", signal_topic=SIGNAL_TOPIC):
+        (message,) = live.verify("repaired", repair="print").repair
+        repaired = live.verify("repaired", repair="execute", lake_wait_s=120.0)
+    assert message.startswith(f"{SIGNAL_TOPIC}: {PREFIX} {{")
+    assert '\\"id\\" BETWEEN 105 AND 106' in message
+    assert (repaired.error, repaired.outcome) == (None, "equal")
+    with live.source(signals=""):
+        assert "does not say where its signals go" in str(live.verify("repaired", repair="print").error)
 
 
 def test_a_newer_change_wins_against_the_deletion_of_an_extra_row(live: Live) -> None:

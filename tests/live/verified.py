@@ -30,6 +30,7 @@ user = "{user}"
 driver = "{driver}"
 wait_s = {wait_s}
 signal_table = "{signals}"
+signal_topic = "{signal_topic}"
 chunk_rows = {chunk_rows}
 statement_timeout_s = {statement_timeout_s}
 """
@@ -59,7 +60,8 @@ class Live(LiveTables):
         (driver,) = (JARS / "lib").glob("postgresql-*.jar")
         usual = {
             "port": self.database.port, "database": "postgres", "user": "postgres", "driver": driver,
-            "wait_s": 30.0, "signals": SIGNALS, "chunk_rows": 100, "statement_timeout_s": 60,
+            "wait_s": 30.0, "signals": SIGNALS, "signal_topic": "", "chunk_rows": 100,
+            "statement_timeout_s": 60,
         }  # fmt: skip
         self.write_source(SOURCE.format(**usual | values))
 
