@@ -25,12 +25,49 @@ class Checksum:
     spark: str
 
 
-@attrs.frozen
-class NativeChecksum:
-    """A checksum that is cheaper than MD5, where every one of the queries returns `true`."""
+ByType = tuple[tuple[str, Sql], ...]
+"""SQL by the type of a column, as the database writes it: the first expression that matches the type."""
+
+
+@attrs.frozen(kw_only=True)
+class HashChecksum:
+    """A checksum that joins a hash of each column, where every one of the queries returns `true`.
+
+    It is cheaper than that of the row's text: most values need no text.  `{seed}` is the column's.
+    """
 
     conditions: tuple[Sql, ...]
-    checksum: Checksum
+    hashes: Mapping[str, ByType]
+    """The hash of a value, for forms that have another one than that of their text."""
+    text: Sql
+    """The hash of a text."""
+    seed: Sql
+    """The seed of the column `{number}`, counted from zero."""
+    joined: str
+    """The operator between two hashes."""
+    none: Sql
+    """A hash `{c}`, or nothing for null."""
+    row: Sql
+    """The checksum of the joined hashes."""
+    spark: str
+
+    def has(self, form: Form, column_type: str) -> bool:
+        """Return whether a form's value has another hash than that of its text."""
+        return choose(self.hashes, form, column_type) is not None
+
+    def hash_of(self, form: Form, column_type: str, number: int, value: Sql, text: Sql) -> Sql:
+        """Return the hash of a column: of its value, or of its text."""
+        chosen = choose(self.hashes, form, column_type)
+        template = self.text.of(c=text) if chosen is None else chosen.of(c=value)
+        return self.none.of(c=template.of(seed=self.seed.of(number=number)))
+
+
+def choose(templates: Mapping[str, ByType], form: Form, column_type: str) -> Sql | None:
+    """Return the SQL of a form for a column's type, its scale filled in."""
+    for pattern, template in templates.get(form.name.removeprefix("small_"), ()):
+        if re.fullmatch(pattern.replace("SCALE", str(form.scale)), column_type):
+            return template.of(scale=form.scale)
+    return None
 
 
 @attrs.frozen(kw_only=True)
@@ -46,9 +83,7 @@ class Database:
     drivers: Mapping[str, str]
     """The driver's class, by the start of the URL."""
     quotes: tuple[str, str]
-    forms: Mapping[str, tuple[tuple[str, Sql], ...]]
-    outputs: Mapping[str, tuple[tuple[str, Sql], ...]] = {}
-    """The SQL of forms whose values `concat` puts out as their text."""
+    forms: Mapping[str, ByType]
     joined: Sql
     """Two texts, `{a}` and `{b}`, one after the other."""
     octets: Sql
@@ -58,7 +93,7 @@ class Database:
     """A text that equals another only if its octets do, whatever the collation of its column."""
     number: Sql
     """The first 14 digits of a digest as a whole number."""
-    native: NativeChecksum | None = None
+    hashing: HashChecksum | None = None
     concat_skips_nulls: bool = False
     """Whether `concat` takes any number of values, and reads null as no text."""
     bucket: Sql
@@ -97,11 +132,8 @@ class Database:
         """Return the text of a value; None where the database has none for a column of that type."""
         if form.item is not None:
             return self._array(form.item, column_type, value)
-        return self._chosen(self.forms, form, column_type, value)
-
-    def output(self, form: Form, column_type: str, value: Sql) -> Sql | None:
-        """Return what `concat` of a row takes for a value: its text, or a value of that output."""
-        return self._chosen(self.outputs, form, column_type, value) or self.text(form, column_type, value)
+        template = choose(self.forms, form, column_type)
+        return None if template is None else template.of(c=value)
 
     def part(self, form: Form, text: Sql) -> Sql:
         """Return a text as a part of its row: a length before free text; null for null."""
@@ -122,15 +154,6 @@ class Database:
     def md5(self) -> Checksum:
         """The first 56 bits of a text's MD5 digest."""
         return Checksum(self.number.of(h=self.digest), MD5)
-
-    @staticmethod
-    def _chosen(
-        forms: Mapping[str, tuple[tuple[str, Sql], ...]], form: Form, column_type: str, value: Sql
-    ) -> Sql | None:
-        for pattern, template in forms.get(form.name.removeprefix("small_"), ()):
-            if re.fullmatch(pattern.replace("SCALE", str(form.scale)), column_type):
-                return template.of(c=value, scale=form.scale)
-        return None
 
     def _array(self, item: Form, column_type: str, value: Sql) -> Sql | None:
         inner = self.text(item, column_type.removesuffix("[]"), sql("e.x"))

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
 from ingest.typemap.sql import Sql, ident, join, literal, sql, word
-from ingest.verify.database import MD5, Database
+from ingest.verify.database import MD5, Checksum, Database, HashChecksum
 from ingest.verify.forms import TEXTS, Form
 
 Mode = Literal["counts", "keys", "checksums", "full"]
@@ -31,6 +31,8 @@ class ComparedColumn:
     source: str
     source_type: str
     form: Form
+    is_hashed: bool = False
+    """Whether the checksum of a row has a hash of its value that is not that of its text."""
 
     def in_lake(self) -> Sql:
         """Return its text in the lake."""
@@ -45,10 +47,21 @@ class ComparedColumn:
 
     def in_source_row(self, database: Database) -> Sql:
         """Return it as a part of its row in the source."""
-        output = database.output(self.form, self.source_type, database.ident(self.source))
-        if output is None:
-            raise ValueError(self.name)
-        return database.part(self.form, output)
+        return database.part(self.form, self.in_source(database))
+
+    def in_lake_row(self) -> Sql:
+        """Return it as the functions of whole rows take it."""
+        return ident(self.name) if self.is_hashed else self.form.in_row(ident(self.name))
+
+    @property
+    def letter(self) -> str:
+        """How the functions of whole rows take it."""
+        return "h" if self.is_hashed else "f" if self.form.name in TEXTS else "p"
+
+    def hashed_by(self, checksum: Checksum | HashChecksum) -> "ComparedColumn":
+        """Return it as a checksum takes it."""
+        is_hashed = isinstance(checksum, HashChecksum) and checksum.has(self.form, self.source_type)
+        return attrs.evolve(self, is_hashed=is_hashed)
 
 
 @attrs.frozen
@@ -85,16 +98,21 @@ class Layout:
             rows = rows.where(str(parts))
         return rows
 
+    def with_checksum(self, checksum: Checksum | HashChecksum) -> "Layout":
+        """Return the layout with a checksum of the source."""
+        keys, columns = (
+            tuple(column.hashed_by(checksum) for column in group) for group in (self.keys, self.columns)
+        )
+        return attrs.evolve(self, keys=keys, columns=columns, checksum=checksum.spark)
+
     def lake_row(self, function: str) -> Sql:
         """Return a function of the row's values: `source_row` or a checksum of it."""
         columns = (*self.keys, *self.values())
-        letters = "".join("f" if c.form.name in TEXTS else "p" for c in columns)
-        values = join(", ", [c.form.in_row(ident(c.name)) for c in columns])
         return sql(
             "{function}({letters}, {values})",
             function=word(function),
-            letters=literal(letters),
-            values=values,
+            letters=literal("".join(column.letter for column in columns)),
+            values=join(", ", [column.in_lake_row() for column in columns]),
         )
 
     def lake_bucket(self, buckets: int) -> Sql:

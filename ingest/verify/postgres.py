@@ -1,43 +1,56 @@
 """PostgreSQL, 10 and later."""
 
-from collections.abc import Mapping
-from typing import Final
+from ingest.typemap.sql import sql
+from ingest.verify.database import Database, HashChecksum
 
-from ingest.typemap.sql import Sql, sql
-from ingest.verify.database import Checksum, Database, NativeChecksum
-
-_NUMBER64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint")  # -0.0 becomes 0.0
-_BITS64 = sql("{n}::text", n=_NUMBER64)
+_BITS64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint::text")  # -0.0 becomes 0.0
 # The type's own output: a cast to text trims char(n), and writes the mask of an inet without one.
 _OUTPUT = sql("case when {c} is not null then concat({c}) end")
 _IN_YEARS = "case when {c} between '0001-01-01' and '9999-12-31 23:59:59.999999' then {text} end"
 
-# Values whose text is what PostgreSQL puts out: `concat` takes them as they are, at two thirds of the time.
-_VALUES: Final[Mapping[str, tuple[tuple[str, Sql], ...]]] = {
-    "integer": (("smallint|integer|bigint|oid", sql("{c}")),),
-    "double": (
-        ("double precision", _NUMBER64),
-        ("real", _NUMBER64.of(c=sql("{c}::text::double precision"))),
-    ),
-    "decimal": (
-        (r"numeric\(\d+,SCALE\)", sql("nullif({c}, 'NaN')")),
-        (
-            r"numeric.*",
-            sql("case when scale({c}) > {scale} then {c} else round(nullif({c}, 'NaN'), {scale}) end"),
+# hashint8extended folds larger numbers into 32 bits: the hash of their higher half tells these apart.
+_BIG = sql(
+    "case when {c} between -2147483648 and 2147483647 then hashint8extended({c}, {seed}) "
+    "else hashint8extended({c}, {seed}) # hashint4extended(({c} >> 32)::int, ~{seed}) end"
+)
+_HASHING = HashChecksum(
+    conditions=(
+        # The functions are there since version 11; texts are hashed in the encoding of the database.
+        sql(
+            "select (current_setting('server_encoding') = 'UTF8' "
+            "and exists (select 1 from pg_proc where proname = 'hashtextextended'))::text"
         ),
-        ("smallint|integer|bigint|money", sql("round({c}::numeric, {scale})")),
-    ),
-    "uuid": (("uuid", sql("{c}")),),
-    "date": (("date", sql(_IN_YEARS, text=sql("{c}"))),),
-    "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}"))),),
-    "timestamp3": (
-        (
-            r"timestamp(\(\d\))? without time zone",
-            sql(_IN_YEARS, text=sql("date_trunc('milliseconds', {c})")),
+        # Their numbers are other ones on a big-endian machine, and might be in a future version.
+        sql(
+            "select (hashtextextended('ingest äöü €🙂' collate \"C\", 1) = -943904104723241701 "
+            "and hashint4extended(7, 1) = -3604598377573523768 "
+            "and hashint8extended(-9223372036854775808, 1) = 2560836655869490746 "
+            "and hashfloat8extended(0.1, 1) = -362998253031403789 "
+            "and hashfloat8extended('NaN', 1) = 3661006396734384099 and hashfloat8extended('-0', 5) = 5 "
+            "and uuid_hash_extended('6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab', 1) = 6076926800177370206)::text"
         ),
     ),
-    "instant": ((r"timestamp(\(\d\))? with time zone", sql(_IN_YEARS, text=sql("{c} at time zone 'UTC'"))),),
-}
+    hashes={
+        "boolean": ((r"boolean|bit\(1\)", sql("hashint4extended({c}::int, {seed})")),),
+        "integer": (
+            ("smallint|integer", sql("hashint4extended({c}, {seed})")),
+            ("bigint", _BIG),
+            ("oid", _BIG.of(c=sql("{c}::bigint"))),
+        ),
+        "double": (
+            ("double precision", sql("hashfloat8extended({c}, {seed})")),
+            ("real", sql("hashfloat8extended({c}::text::double precision, {seed})")),
+        ),
+        "date": (("date", sql(_IN_YEARS, text=sql("hashint4extended({c} - date '2000-01-01', {seed})"))),),
+        "uuid": (("uuid", sql("uuid_hash_extended({c}, {seed})")),),
+    },
+    text=sql('hashtextextended({c} collate "C", {seed})'),
+    seed=sql("hashint4extended({number}, 0)"),  # a constant for the planner
+    joined=" # ",
+    none=sql("coalesce({c}, 0)"),
+    row=sql('hashtextextended(({c})::text collate "C", 0)'),
+    spark="ingest_row_postgres_hash",
+)
 
 POSTGRES = Database(
     name="postgres",
@@ -49,18 +62,7 @@ POSTGRES = Database(
     digest=sql("md5(convert_to({c}, 'UTF8'))"),
     exact=sql('{c} collate "C"'),
     number=sql("('x' || left({h}, 14))::bit(56)::bigint"),
-    native=NativeChecksum(
-        conditions=(
-            # The function is there since version 11; it hashes the text in the encoding of the database.
-            sql(
-                "select (current_setting('server_encoding') = 'UTF8' "
-                "and exists (select 1 from pg_proc where proname = 'hashtextextended'))::text"
-            ),
-            # Its numbers are other ones on a big-endian machine, and might be in a future version.
-            sql("select (hashtextextended('ingest äöü €🙂' collate \"C\", 0) = -8483683806923021822)::text"),
-        ),
-        checksum=Checksum(sql('hashtextextended({c} collate "C", 0)'), "ingest_row_postgres_hash"),
-    ),
+    hashing=_HASHING,
     concat_skips_nulls=True,
     bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),
     version=sql("xmin::text::bigint"),
@@ -95,12 +97,38 @@ POSTGRES = Database(
         "where n.nspname = {schema} and t.relname = {table} and t.relkind in ('r', 'p', 'f', 'v', 'm') "
         "and a.attnum > 0 and not a.attisdropped order by a.attnum"
     ),
-    outputs=_VALUES,
     forms={
-        **{
-            name: tuple((pattern, sql("({value})::text", value=value)) for pattern, value in rows)
-            for name, rows in _VALUES.items()
-        },
+        "integer": (("smallint|integer|bigint|oid", sql("{c}::text")),),
+        "double": (
+            ("double precision", _BITS64),
+            ("real", _BITS64.of(c=sql("{c}::text::double precision"))),
+        ),
+        "decimal": (
+            (r"numeric\(\d+,SCALE\)", sql("nullif({c}, 'NaN')::text")),
+            (
+                r"numeric.*",
+                sql(
+                    "(case when scale({c}) > {scale} then {c} "
+                    "else round(nullif({c}, 'NaN'), {scale}) end)::text"
+                ),
+            ),
+            ("smallint|integer|bigint|money", sql("round({c}::numeric, {scale})::text")),
+        ),
+        "uuid": (("uuid", sql("{c}::text")),),
+        "date": (("date", sql(_IN_YEARS, text=sql("{c}::text"))),),
+        "timestamp": ((r"timestamp(\(\d\))? without time zone", sql(_IN_YEARS, text=sql("{c}::text"))),),
+        "timestamp3": (
+            (
+                r"timestamp(\(\d\))? without time zone",
+                sql(_IN_YEARS, text=sql("date_trunc('milliseconds', {c})::text")),
+            ),
+        ),
+        "instant": (
+            (
+                r"timestamp(\(\d\))? with time zone",
+                sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
+            ),
+        ),
         "boolean": (
             ("boolean", sql("{c}::text")),
             (r"bit\(1\)", sql("case when {c} = B'1' then 'true' when {c} = B'0' then 'false' end")),

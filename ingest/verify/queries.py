@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import attrs
 
 from ingest.typemap.sql import Sql, join, sql
-from ingest.verify.database import Database, both
-from ingest.verify.layout import SAMPLE_PARTS, Layout
+from ingest.verify.database import Checksum, Database, HashChecksum, both
+from ingest.verify.forms import BYTES
+from ingest.verify.layout import SAMPLE_PARTS, ComparedColumn, Layout
 
 
 @attrs.frozen
@@ -24,8 +25,7 @@ class Queries:
     layout: Layout
     database: Database
     table: SourceTable
-    checksum: Sql
-    """The checksum of a row's text, `{c}`."""
+    checksum: Checksum | HashChecksum
 
     def table_name(self) -> Sql:
         """Return the table's name in the source's SQL."""
@@ -43,6 +43,23 @@ class Queries:
         """Return a row's text."""
         columns = (*self.layout.keys, *self.layout.values())
         return self.database.concat([column.in_source_row(self.database) for column in columns])
+
+    def number(self) -> Sql:
+        """Return a row's checksum."""
+        match self.checksum:
+            case Checksum(source=template):
+                return template.of(c=self.row())
+            case HashChecksum() as checksum:
+                columns = enumerate((*self.layout.keys, *self.layout.values()))
+                hashes = [self._hash(checksum, number, column) for number, column in columns]
+                return checksum.row.of(c=join(checksum.joined, hashes))
+
+    def _hash(self, checksum: HashChecksum, number: int, column: ComparedColumn) -> Sql:
+        text = column.in_source(self.database)
+        if column.form.name == BYTES:
+            text = self.database.part(column.form, text)
+        value = self.database.ident(column.source)
+        return checksum.hash_of(column.form, column.source_type, number, value, text)
 
     def bucket(self, buckets: int) -> Sql:
         """Return the bucket of a row, by its first key column."""
@@ -63,20 +80,18 @@ class Queries:
 
     def chunk_query(self, *conditions: Sql) -> Sql:
         """Return the query of one chunk: rows, and the sum of their checksums."""
-        number = self.checksum.of(c=self.row())
         return sql(
             "select count(*), sum(q.n) from (select {number} as n from {table} where {where}) q",
-            number=number, table=self.table_name(), where=self.condition(*conditions),
+            number=self.number(), table=self.table_name(), where=self.condition(*conditions),
         )  # fmt: skip
 
     def bucket_query(self, buckets: int) -> Sql:
         """Return the query of all chunks by hash: bucket, rows, and the sum of their checksums."""
-        number = self.checksum.of(c=self.row())
         return sql(
             "select q.b, count(*), sum(q.n) from (select {bucket} as b, {number} as n from {table} "
             "where {where}) q group by q.b",
             bucket=self.bucket(buckets),
-            number=number,
+            number=self.number(),
             table=self.table_name(),
             where=self.condition(),
         )
@@ -86,7 +101,7 @@ class Queries:
 
         `b` is the first key column for predicates, `h` the bucket, `v` the row's version.
         """
-        row, database, layout = self.row(), self.database, self.layout
+        database, layout = self.database, self.layout
         lead = (
             self.range_column()
             if layout.has_ranges
@@ -99,7 +114,7 @@ class Queries:
         if with_columns:
             columns += [c.in_source(database).alias_plain(f"c{i}") for i, c in enumerate(layout.columns)]
         else:
-            digest = row if layout.mode == "full" else self.checksum.of(c=row)
+            digest = self.row() if layout.mode == "full" else self.number()
             columns.append(digest.alias_plain("d"))
         return sql(
             "select {columns} from {table} where {where}",

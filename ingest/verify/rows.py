@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from ingest.errors import SourceRefusedError
 from ingest.typemap.sql import sql
 from ingest.verify.chunks import in_list
-from ingest.verify.database import Checksum
+from ingest.verify.database import Checksum, HashChecksum
 from ingest.verify.jdbc import Connection, Source
 from ingest.verify.layout import Layout
 from ingest.verify.looks import KEYS_PER_QUERY, Opened, Part, leads_of
@@ -67,8 +67,10 @@ def open_table(source: Source, origin: Origin, make: Callable[[SourceTable], Lay
         check_database(origin, source.name, None if query is None else connection.value(query))
         table = read_table(connection, origin)
         checksum = _choose_checksum(connection)
-        layout = attrs.evolve(make(table), checksum=checksum.spark)
-        queries = Queries(layout, source.database, table, checksum.source)
+        layout = make(table)
+        if layout.mode != "full":
+            layout = layout.with_checksum(checksum)
+        queries = Queries(layout, source.database, table, checksum)
         yield Opened(connection, layout, SqlRows(queries, source, connection))
 
 
@@ -86,10 +88,10 @@ def read_table(connection: Connection, origin: Origin) -> SourceTable:
     return SourceTable(origin.parts, columns)
 
 
-def _choose_checksum(connection: Connection) -> Checksum:
+def _choose_checksum(connection: Connection) -> Checksum | HashChecksum:
     """Return the cheapest checksum that the database and Spark compute alike."""
     database = connection.source.database
-    native = database.native
-    if native is not None and all(connection.value(query) == "true" for query in native.conditions):
-        return native.checksum
+    hashing = database.hashing
+    if hashing is not None and all(connection.value(query) == "true" for query in hashing.conditions):
+        return hashing
     return database.md5

@@ -10,33 +10,80 @@ from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-POSTGRES_HASHES = {
-    "": -6939563903564495251,
-    "a": 3591986179850072241,
-    "ingest äöü €🙂": -8483683806923021822,
-    "x" * 11: 1400674333645317569,
-    "x" * 12: -2459440608274261628,
-    "0123456789" * 20: 5008910198805481877,
-}
-"""By PostgreSQL 15: `select hashtextextended(text collate "C", 0)`."""
+TEXTS = ("", "a", "ingest äöü €🙂", "x" * 11, "x" * 12, "0123456789" * 20)
+UUIDS = (
+    "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab", "6f5a1a0e-2b2f-4bd5-8b1a-0123456789ac",
+    "A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a13",
+)  # fmt: skip
+NAN, INFINITY = float("nan"), float("inf")
+POSTGRES_HASHES: tuple[tuple[tuple[object, ...], int], ...] = (
+    ((0, 0, 0.0, "2000-01-01", True, UUIDS[0], TEXTS[0]), 1166859031561320687),
+    ((-1, -1, -0.0, "1999-12-31", False, UUIDS[1], TEXTS[1]), -735508990568603978),
+    ((2**31 - 1, 2**31, 0.1, "0001-01-01", True, UUIDS[2], TEXTS[2]), 7435074666437620936),
+    (
+        (-(2**31), -(2**31) - 1, 0.10000000000000002, "9999-12-31", False, UUIDS[3], TEXTS[3]),
+        853812855912171422,
+    ),
+    ((7, 2**63 - 1, INFINITY, "2024-02-29", True, UUIDS[4], TEXTS[4]), 6203993916697352727),
+    ((8, -(2**63), NAN, "1970-01-01", False, UUIDS[5], TEXTS[5]), 2688948720700223513),
+    ((9, 2**32 + 1, -2.5, "2024-03-01", True, UUIDS[6], "x" * 13), 1693161148101681483),
+    ((9, None, None, None, None, None, None), -7304068464769166460),
+    ((9, None, 0.0, None, None, None, None), 6113461062878802735),
+    ((9, 0, None, None, None, None, None), -5062302964120110598),
+)
+"""Rows, and what PostgreSQL 15 makes of them by the checksum of `ingest.verify.postgres`."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 YEAR_1 = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 YEAR_9999 = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 
 
-def test_checksums_are_those_of_databases(spark: SparkSession) -> None:
-    """PostgreSQL's hash, and the first 14 digits of MD5 as MySQL, SQL Server and Oracle cut them."""
-    df = spark.createDataFrame([(text,) for text in POSTGRES_HASHES], "c string")
-    rows = df.selectExpr(
-        "c", "ingest_row_postgres_hash('p', c) as hash", "ingest_row_md5_number('p', c) as row_md5",
-        "ingest_md5_number(c) as md5",
-    ).collect()  # fmt: skip
-    assert {row.c: row["hash"] for row in rows} == POSTGRES_HASHES
+def test_a_row_has_the_checksum_that_postgresql_gives_it(spark: SparkSession) -> None:
+    """Each type at its extremes, and null; by generated code, and by the interpreter."""
+    columns = "i int, b bigint, d double, h string, o boolean, k string, t string"
+    rows = spark.createDataFrame([row for row, _ in POSTGRES_HASHES], columns)
+    rows = rows.selectExpr("i", "b", "d", "cast(h as date) as h", "o", "k", "t").repartition(1)
+    checksum = "ingest_row_postgres_hash('hhhhhhf', i, b, d, h, o, k, t) as checksum"
+    expected = sorted(number for _, number in POSTGRES_HASHES)
+    assert sorted(row.checksum for row in rows.selectExpr(checksum).collect()) == expected
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    try:
+        assert sorted(row.checksum for row in rows.selectExpr(checksum).collect()) == expected
+    finally:
+        spark.conf.unset("spark.sql.codegen.wholeStage")
+        spark.conf.unset("spark.sql.codegen.factoryMode")
+
+
+def test_numbers_that_postgresql_folds_alike_have_other_checksums(spark: SparkSession) -> None:
+    """Its hash of 0 is that of 4294967297, of -1 that of -4294967298; wider columns of equal values agree."""
+    rows = spark.sql(
+        "select ingest_row_postgres_hash('h', b) as checksum, "
+        "ingest_row_postgres_hash('h', cast(b as int)) as narrow "
+        "from values (0L), (4294967297L), (-1L), (-4294967298L), (12884901891L) as t(b)"
+    ).collect()
+    assert len({row.checksum for row in rows}) == 5
+    assert rows[0].checksum == rows[0].narrow
+    assert rows[2].checksum == rows[2].narrow
+
+
+def test_a_text_that_is_not_a_uuid_is_hashed_as_text(spark: SparkSession) -> None:
+    """Its octets count, and differ from those of any UUID."""
+    texts = ("", "6f5a1a0e-2b2f-4bd5-8b1a-0123456789aX", "6f5a1a0e+2b2f-4bd5-8b1a-0123456789ab", *UUIDS[2:4])
+    df = spark.createDataFrame([(text,) for text in texts], "k string")
+    rows = df.selectExpr("ingest_row_postgres_hash('h', k) as c").collect()
+    assert len({row.c for row in rows}) == len(texts)
+
+
+def test_the_first_digits_of_md5_are_a_number(spark: SparkSession) -> None:
+    """As MySQL, SQL Server and Oracle cut them."""
+    df = spark.createDataFrame([(text,) for text in TEXTS], "c string")
+    rows = df.selectExpr("c", "ingest_row_md5_number('p', c) as row", "ingest_md5_number(c) as md5").collect()
     md5 = {
-        text: int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:14], 16)
-        for text in POSTGRES_HASHES
+        text: int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:14], 16) for text in TEXTS
     }
-    assert {row.c: row.md5 for row in rows} == {row.c: row.row_md5 for row in rows} == md5
+    assert {row.c: row.md5 for row in rows} == {row.c: row.row for row in rows} == md5
 
 
 VALUES = {

@@ -50,6 +50,7 @@ class Database:
 
     binaries: Path
     port: int
+    name: str = "postgres"
 
     def run(self, sql: str) -> str:
         """Run statements, each in a transaction of its own, and return what they print."""
@@ -67,7 +68,7 @@ class Database:
 
     def psql(self) -> list[str]:
         """Return the command of a client that runs statements of its input."""
-        where = ["-h", LOOPBACK, "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
+        where = ["-h", LOOPBACK, "-p", str(self.port), "-U", "postgres", "-d", self.name]
         return [str(self.binaries / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", *where]
 
 

@@ -73,7 +73,7 @@ def queries(database: MariaDb, table: str, **forms: Form) -> Queries:
     types = {str(name): str(column_type) for name, column_type in database.rows(str(query))}
     key, *columns = (ComparedColumn(name, name, types[name], forms[name]) for name in types)
     source = SourceTable(("inv", table), types)
-    return Queries(Layout((key,), tuple(columns), {}), MYSQL, source, MYSQL.md5.source)
+    return Queries(Layout((key,), tuple(columns), {}), MYSQL, source, MYSQL.md5)
 
 
 def with_setup(query: object) -> str:

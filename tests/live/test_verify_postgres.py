@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
 from ingest.typemap.sql import sql
@@ -77,15 +78,28 @@ def database(binaries: Path) -> Iterator[Database]:
 def test_a_value_in_its_row_is_its_text(
     column_type: str, form: Form, texts: dict[str, str], database: Database
 ) -> None:
-    """`concat` puts out what a cast to text does; null is no text."""
-    output = POSTGRES.output(form, column_type, sql("c"))
+    """Null is no text."""
     text = POSTGRES.text(form, column_type, sql("c"))
-    assert output is not None
     assert text is not None
-    parts = [POSTGRES.part(form, value) for value in (output, text)]
-    row, by_text = (POSTGRES.concat([part, part]) for part in parts)
+    part = POSTGRES.part(form, text)
     setup = "; ".join(map(str, POSTGRES.setup))
     listed = ", ".join(f"({n}, {value}::{column_type})" for n, value in enumerate([*texts, "null"]))
-    rows = database.run(f"{setup}; select {row}, {by_text} from (values {listed}) as t(n, c) order by n")
-    expected = [f"{text},{text}" for text in [*texts.values(), ""]]
-    assert rows.splitlines() == [f"{text}|{text}" for text in expected]
+    values = f"(values {listed}) as t(n, c)"
+    rows = database.run(f"{setup}; select {POSTGRES.concat([part, part])} from {values} order by n")
+    assert rows.splitlines() == [f"{text},{text}" for text in [*texts.values(), ""]]
+
+
+@pytest.mark.parametrize("encoding", ["UTF8", "LATIN1"])
+def test_the_hash_of_columns_is_used_where_it_is_that_of_our_functions(
+    encoding: str, database: Database
+) -> None:
+    """Texts of another encoding have other octets."""
+    database.run(
+        f"create database {encoding} encoding {encoding} lc_collate 'C' lc_ctype 'C' template template0"
+    )
+    own = attrs.evolve(database, name=encoding.lower())
+    hashing = POSTGRES.hashing
+    assert hashing is not None
+    answers = [own.run(str(query)) for query in hashing.conditions[:1]]
+    assert answers == ["true\n" if encoding == "UTF8" else "false\n"]
+    assert database.run(str(hashing.conditions[1])) == "true\n"

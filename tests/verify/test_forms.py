@@ -67,7 +67,7 @@ def test_structures_say_why_they_are_not_compared() -> None:
 @pytest.mark.parametrize(
     ("database", "form", "column_type", "expected"),
     [
-        ("postgres", Form("decimal", 2), "numeric(12,2)", "(nullif(c, 'NaN'))::text"),
+        ("postgres", Form("decimal", 2), "numeric(12,2)", "nullif(c, 'NaN')::text"),
         ("postgres", Form("text"), "text", "c"),
         ("postgres", Form("text"), "character(5)", "case when c is not null then concat(c) end"),
         ("postgres", Form("text"), "hstore", None),

@@ -22,7 +22,7 @@ def queries(database: str, key_form: str = "integer") -> Queries:
     value = ComparedColumn("name", "Na me", TEXT_TYPES[database], Form("text"))
     table = SourceTable(("own", "t"), {"id": key_type, "Na me": TEXT_TYPES[database]})
     dialect = DATABASES[database]
-    return Queries(Layout((key,), (value,), {}), dialect, table, dialect.md5.source)
+    return Queries(Layout((key,), (value,), {}), dialect, table, dialect.md5)
 
 
 @pytest.mark.parametrize("database", DATABASES)
@@ -46,10 +46,27 @@ def test_the_query_of_a_chunk_sums_the_checksums_of_whole_rows() -> None:
     """A text counts its octets, so that two columns never read as one."""
     assert str(queries("postgres").chunk_query(sql('"id" < 5'))) == (
         "select count(*), sum(q.n) from (select ('x' || left(md5(convert_to("
-        """concat("id", ',', octet_length("Na me")::text || ':' || "Na me"), 'UTF8')), 14))"""
+        """concat("id"::text, ',', octet_length("Na me")::text || ':' || "Na me"), 'UTF8')), 14))"""
         "::bit(56)::bigint as n "
         """from "own"."t" where ("id" < 5)) q"""
     )
+
+
+def test_the_checksum_of_postgresql_joins_the_hash_of_each_column() -> None:
+    """With a seed of the column's number; a number is hashed as one, a text by its octets."""
+    texts = queries("postgres")
+    hashing = texts.database.hashing
+    assert hashing is not None
+    hashed = attrs.evolve(texts, checksum=hashing, layout=texts.layout.with_checksum(hashing))
+    assert str(hashed.number()) == (
+        'hashtextextended((coalesce(case when "id" between -2147483648 and 2147483647 '
+        'then hashint8extended("id", hashint4extended(0, 0)) '
+        'else hashint8extended("id", hashint4extended(0, 0)) '
+        '# hashint4extended(("id" >> 32)::int, ~hashint4extended(0, 0)) end, 0) '
+        '# coalesce(hashtextextended("Na me" collate "C", hashint4extended(1, 0)), 0))::text collate "C", 0)'
+    )
+    row = "ingest_row_postgres_hash('hf', `id`, `name`)"
+    assert str(hashed.layout.lake_row(hashed.layout.checksum)) == row
 
 
 def test_a_number_is_cut_by_ranges_and_a_text_by_a_hash() -> None:

@@ -10,8 +10,11 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Checksums of texts, as databases compute them in SQL. */
 public final class Checksums {
+    /** The zeros behind the octets to hash. */
+    static final int PADDING = 12;
+
     private static final int UNREAD_BITS = 8;
-    private static final int BLOCK = 12;
+    private static final int BLOCK = PADDING;
     private static final int INITIAL = 0x9e3779b9 + 3923095;
     private static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final ThreadLocal<MessageDigest> MD5 = ThreadLocal.withInitial(Checksums::md5);
@@ -32,19 +35,21 @@ public final class Checksums {
     }
 
     /**
-     * Return what PostgreSQL's {@code hashtextextended(text, 0)} returns on a little-endian machine for the first octets
-     * of an array, a text in UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code
+     * Return what PostgreSQL's {@code hashtextextended(text, seed)} returns on a little-endian machine for the first
+     * octets of an array, a text in UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code
      * src/common/hashfn.c}, since 11.
+     *
+     * @param key the octets, and at least {@link #PADDING} zeros behind them
      */
-    static long postgresHash(byte[] key, int length) {
+    static long postgresHash(byte[] key, int length, long seed) {
         int a = INITIAL + length;
         int b = a;
         int c = a;
-        int at = 0;
+        int at = seed == 0 ? 0 : -BLOCK; // a seed is a block in front of the others
         for (; length - at >= BLOCK; at += BLOCK) {
-            a += word(key, at);
-            b += word(key, at + 4);
-            c += word(key, at + 8);
+            a += at < 0 ? (int) (seed >>> 32) : word(key, at);
+            b += at < 0 ? (int) seed : word(key, at + 4);
+            c += at < 0 ? 0 : word(key, at + 8);
             a -= c;
             a ^= Integer.rotateLeft(c, 4);
             c += b;
@@ -64,9 +69,9 @@ public final class Checksums {
             c ^= Integer.rotateLeft(b, 4);
             b += a;
         }
-        a += rest(key, at, length);
-        b += rest(key, at + 4, length);
-        c += rest(key, at + 8, length) << 8; // its lowest octet is reserved for the length
+        a += word(key, at);
+        b += word(key, at + 4);
+        c += word(key, at + 8) << 8; // its lowest octet is reserved for the length
         c ^= b;
         c -= Integer.rotateLeft(b, 14);
         a ^= c;
@@ -87,15 +92,6 @@ public final class Checksums {
     /** Return the four octets at an index, the lowest one first. */
     private static int word(byte[] key, int at) {
         return (int) WORDS.get(key, at);
-    }
-
-    /** Return up to four octets at an index, as many as there are. */
-    private static int rest(byte[] key, int at, int length) {
-        int value = 0;
-        for (int i = Math.min(at + 3, length - 1); i >= at; i--) {
-            value = value << 8 | key[i] & 0xff;
-        }
-        return value;
     }
 
     private static MessageDigest md5() {

@@ -32,9 +32,11 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * The canonical text of a row's values, or a checksum of it, without a text for each value: {@link RowText} says how.
+ * The canonical text of a row's values, or a checksum of it, without a text for each value: {@link RowText} says how;
+ * or the checksum of {@link RowHash}.
  *
- * <p>In SQL the first argument has a letter for each of the others: {@code f} for free text, else {@code p}.
+ * <p>In SQL the first argument has a letter for each of the others: {@code f} for free text, {@code h} for a value whose
+ * hash is not that of its text, else {@code p}.
  */
 public final class RowChecksum extends Expression implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -57,7 +59,7 @@ public final class RowChecksum extends Expression implements Serializable {
     private final Result result;
     private final String letters;
     private final List<Expression> values;
-    private transient RowText row;
+    private transient RowHash row;
 
     RowChecksum(Result result, String letters, List<Expression> values) {
         if (letters.length() != values.size()) {
@@ -69,11 +71,11 @@ public final class RowChecksum extends Expression implements Serializable {
     }
 
     /** Return the buffer, of one task as this expression is; generated code calls this. */
-    public RowText begun() {
+    public RowHash begun() {
         if (row == null) {
-            row = new RowText();
+            row = new RowHash();
         }
-        row.begin();
+        row.beginRow();
         return row;
     }
 
@@ -81,13 +83,13 @@ public final class RowChecksum extends Expression implements Serializable {
     public Object eval(InternalRow input) {
         List<Object> evaluated = new ArrayList<>();
         values.forEach(value -> evaluated.add(value.eval(input)));
-        RowText text = begun();
+        RowHash text = begun();
         for (int i = 0; i < evaluated.size(); i++) {
-            if (i > 0) {
+            if (i > 0 && result != Result.POSTGRES) {
                 text.next();
             }
             if (evaluated.get(i) != null) {
-                add(text, adder(i), evaluated.get(i));
+                put(text, i, evaluated.get(i));
             }
         }
         switch (result) {
@@ -97,6 +99,37 @@ public final class RowChecksum extends Expression implements Serializable {
                 return text.md5Number();
             default:
                 return text.postgresHash();
+        }
+    }
+
+    private void put(RowHash text, int i, Object value) {
+        if (result != Result.POSTGRES) {
+            add(text, adder(i), value);
+        } else if (letters.charAt(i) == 'h') {
+            hash(text, hasher(i), value, text.seed(i));
+        } else {
+            text.begin();
+            add(text, adder(i), value);
+            text.hashText(text.seed(i));
+        }
+    }
+
+    private static void hash(RowHash text, String hasher, Object value, long seed) {
+        switch (hasher) {
+            case "hashBoolean":
+                text.hashBoolean((Boolean) value, seed);
+                return;
+            case "hashNumber":
+                text.hashNumber(((Number) value).longValue(), seed);
+                return;
+            case "hashDouble":
+                text.hashDouble((Double) value, seed);
+                return;
+            case "hashDate":
+                text.hashDate((Integer) value, seed);
+                return;
+            default:
+                text.hashUuid((UTF8String) value, seed);
         }
     }
 
@@ -139,13 +172,13 @@ public final class RowChecksum extends Expression implements Serializable {
         String self = context.addReferenceObj("rowChecksum", this, RowChecksum.class.getName());
         String text = context.freshName("text");
         StringBuilder added =
-                new StringBuilder(String.format("%s %s = %s.begun();", RowText.class.getName(), text, self));
+                new StringBuilder(String.format("%s %s = %s.begun();", RowHash.class.getName(), text, self));
         Block block = EmptyBlock$.MODULE$;
         for (int i = 0; i < values.size(); i++) {
             ExprCode value = values.get(i).genCode(context);
             block = block.$plus(value.code());
-            added.append(i > 0 ? text + ".next();" : "");
-            added.append(String.format("%nif (!%s) { %s.%s(%s); }", value.isNull(), text, adder(i), value.value()));
+            added.append(i > 0 && result != Result.POSTGRES ? text + ".next();" : "");
+            added.append(String.format("%nif (!%s) { %s }", value.isNull(), call(i, text, value.value())));
         }
         String type = result == Result.TEXT ? "UTF8String" : "long";
         added.append(String.format("%n%s %s = %s.%s();", type, code.value(), text, result.method));
@@ -153,11 +186,44 @@ public final class RowChecksum extends Expression implements Serializable {
         return code.copy(block.$plus(body), FalseLiteral$.MODULE$, code.value());
     }
 
+    /** Return the statements for a value that is not null. */
+    private String call(int i, String text, Object value) {
+        long seed = new RowHash().seed(i);
+        if (result != Result.POSTGRES) {
+            return String.format("%s.%s(%s);", text, adder(i), value);
+        }
+        if (letters.charAt(i) == 'h') {
+            return String.format("%s.%s(%s, %dL);", text, hasher(i), value, seed);
+        }
+        return String.format("%1$s.begin(); %1$s.%2$s(%3$s); %1$s.hashText(%4$dL);", text, adder(i), value, seed);
+    }
+
+    /** Return the method of {@link RowHash} for a value's type. */
+    private String hasher(int i) {
+        DataType type = values.get(i).dataType();
+        if (type instanceof IntegralType) {
+            return "hashNumber";
+        }
+        if (type instanceof BooleanType) {
+            return "hashBoolean";
+        }
+        if (type instanceof DateType) {
+            return "hashDate";
+        }
+        if (type instanceof DoubleType) {
+            return "hashDouble";
+        }
+        if (type instanceof StringType) {
+            return "hashUuid";
+        }
+        throw new IllegalArgumentException("no hash of type " + type.simpleString());
+    }
+
     /** Return the method of {@link RowText} for a value's type. */
     private String adder(int i) {
         DataType type = values.get(i).dataType();
         if (type instanceof StringType) {
-            return letters.charAt(i) == 'f' ? "addFreeText" : "addText";
+            return letters.charAt(i) == 'f' && result != Result.POSTGRES ? "addFreeText" : "addText";
         }
         if (type instanceof IntegralType) {
             return "addNumber";

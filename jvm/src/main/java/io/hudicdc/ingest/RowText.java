@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** The canonical text of one row after the other in one buffer: parts between commas, nothing for null. */
-public final class RowText {
+public class RowText {
     private static final int MAX_LONG_DIGITS = 18;
     private static final int MAX_NUMBER_CHARS = Long.toString(Long.MIN_VALUE).length();
     private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
@@ -16,28 +16,28 @@ public final class RowText {
     private int size;
 
     /** Begin a row. */
-    public void begin() {
+    public final void begin() {
         size = 0;
     }
 
     /** End a part that another one follows. */
-    public void next() {
+    public final void next() {
         reserve(1);
         bytes[size++] = ',';
     }
 
     /** Append {@code true} or {@code false}. */
-    public void addBoolean(boolean value) {
+    public final void addBoolean(boolean value) {
         addAscii(value ? "true" : "false");
     }
 
     /** Append the digits of a whole number. */
-    public void addNumber(long number) {
+    public final void addNumber(long number) {
         addUnscaled(number, 0);
     }
 
     /** Append a decimal without an exponent, with all digits of its scale. */
-    public void addDecimal(Decimal decimal) {
+    public final void addDecimal(Decimal decimal) {
         if (decimal.precision() <= MAX_LONG_DIGITS) {
             addUnscaled(decimal.toUnscaledLong(), decimal.scale());
         } else {
@@ -46,29 +46,29 @@ public final class RowText {
     }
 
     /** Append what {@link CanonicalText#doubleBits} returns. */
-    public void addDouble(double number) {
+    public final void addDouble(double number) {
         addNumber(Double.doubleToLongBits(number + 0.0d));
     }
 
     /** Append what {@link CanonicalText#floatBits} returns. */
-    public void addFloat(float number) {
+    public final void addFloat(float number) {
         addNumber(Float.floatToIntBits(number + 0.0f));
     }
 
     /** Append {@code yyyy-MM-dd} for a day since 1970; the count itself outside of the years 1 to 9999. */
-    public void addDate(int day) {
+    public final void addDate(int day) {
         reserve(CanonicalText.MICROS_END);
         size = CanonicalText.putDate(bytes, size, day);
     }
 
     /** Append what {@link CanonicalText#timestamp} returns. */
-    public void addTimestamp(long micros) {
+    public final void addTimestamp(long micros) {
         reserve(CanonicalText.MICROS_END);
         size = CanonicalText.putTimestamp(bytes, size, micros);
     }
 
     /** Append a text that holds no comma. */
-    public void addText(UTF8String text) {
+    public final void addText(UTF8String text) {
         int length = text.numBytes();
         reserve(length);
         Platform.copyMemory(
@@ -77,7 +77,7 @@ public final class RowText {
     }
 
     /** Append a text of any characters: its octets, a colon, itself. */
-    public void addFreeText(UTF8String text) {
+    public final void addFreeText(UTF8String text) {
         addNumber(text.numBytes());
         reserve(1);
         bytes[size++] = ':';
@@ -85,7 +85,7 @@ public final class RowText {
     }
 
     /** Append an {@code x} and lower-case hexadecimal. */
-    public void addBinary(byte[] octets) {
+    public final void addBinary(byte[] octets) {
         reserve(1 + 2 * octets.length);
         bytes[size++] = 'x';
         for (byte octet : octets) {
@@ -95,18 +95,20 @@ public final class RowText {
     }
 
     /** Return the row as text. */
-    public UTF8String text() {
+    public final UTF8String text() {
         return UTF8String.fromBytes(Arrays.copyOf(bytes, size));
     }
 
     /** Return the row's {@link Checksums#md5Number}. */
-    public long md5Number() {
+    public final long md5Number() {
         return Checksums.md5Number(bytes, size);
     }
 
-    /** Return the row's {@link Checksums#postgresHash}. */
-    public long postgresHash() {
-        return Checksums.postgresHash(bytes, size);
+    /** Return the {@link Checksums#postgresHash} of the text. */
+    final long postgresHash(long seed) {
+        reserve(Checksums.PADDING);
+        Arrays.fill(bytes, size, size + Checksums.PADDING, (byte) 0);
+        return Checksums.postgresHash(bytes, size, seed);
     }
 
     /** Append a number with its last digits behind the point. */

@@ -1,0 +1,114 @@
+package io.hudicdc.ingest;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A checksum of one row after the other: the hashes of its columns, joined by exclusive or, as text hashed again.
+ *
+ * <p>A column's hash is that of PostgreSQL for its type, or for its text, with a seed from the column's number. A null adds
+ * nothing. The last hash keeps sums over rows apart: without it, two rows that exchange a value could have the same sum.
+ */
+public final class RowHash extends RowText {
+    private static final int UUID_CHARS = 36;
+    private static final int DAYS_TO_2000 = 10_957;
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+    private final byte[] value = new byte[2 * Long.BYTES + Checksums.PADDING];
+    private long joined;
+
+    /** Begin a row. */
+    public void beginRow() {
+        joined = 0;
+        begin();
+    }
+
+    /** Return the seed of a column: one that no other columns join to. */
+    long seed(int column) {
+        return hashInt(column, 0);
+    }
+
+    /** Join the hash of the text that was appended. */
+    public void hashText(long seed) {
+        joined ^= postgresHash(seed);
+    }
+
+    /**
+     * Join the hash of a whole number: {@code hashint4extended}, which is {@code hashint8extended} of the same value.
+     * The latter folds larger numbers into 32 bits; the hash of their higher half tells these apart.
+     */
+    public void hashNumber(long number, long seed) {
+        int low = (int) number;
+        int high = (int) (number >> Integer.SIZE);
+        if (low == number) {
+            joined ^= hashInt(low, seed);
+        } else {
+            joined ^= hashInt(low ^ (number >= 0 ? high : ~high), seed) ^ hashInt(high, ~seed);
+        }
+    }
+
+    /** Join the hash of a day since 1970: {@code hashint4extended} of the days since 2000. */
+    public void hashDate(int day, long seed) {
+        joined ^= hashInt(day - DAYS_TO_2000, seed);
+    }
+
+    /** Join the hash of a boolean as a number. */
+    public void hashBoolean(boolean isTrue, long seed) {
+        joined ^= hashInt(isTrue ? 1 : 0, seed);
+    }
+
+    /** Join {@code hashfloat8extended}: negative zero is zero, and every NaN the same. */
+    public void hashDouble(double number, long seed) {
+        joined ^= number == 0 ? seed : hashLongs(Double.doubleToLongBits(number), 0, Long.BYTES, seed);
+    }
+
+    /** Join {@code uuid_hash_extended} of a UUID's text; of a text that is not one the hash of the text. */
+    public void hashUuid(UTF8String text, long seed) {
+        long high = 0;
+        long low = 0;
+        boolean isUuid = text.numBytes() == UUID_CHARS;
+        for (int at = 0, digits = 0; isUuid && at < UUID_CHARS; at++) {
+            byte letter = Platform.getByte(text.getBaseObject(), text.getBaseOffset() + at);
+            if (at == 8 || at == 13 || at == 18 || at == 23) {
+                isUuid = letter == '-';
+                continue;
+            }
+            int digit = Character.digit(letter, 16);
+            isUuid = digit >= 0;
+            if (digits++ < Long.BYTES * 2) {
+                high = high << 4 | digit;
+            } else {
+                low = low << 4 | digit;
+            }
+        }
+        if (isUuid) {
+            joined ^= hashLongs(Long.reverseBytes(high), Long.reverseBytes(low), 2 * Long.BYTES, seed);
+        } else {
+            begin();
+            addText(text);
+            hashText(seed);
+        }
+    }
+
+    /** Return the checksum of the row. */
+    public long postgresHash() {
+        begin();
+        addNumber(joined);
+        return postgresHash(0);
+    }
+
+    private long hashInt(int number, long seed) {
+        LONG.set(value, 0, number & 0xffffffffL);
+        LONG.set(value, Long.BYTES, 0L);
+        return Checksums.postgresHash(value, Integer.BYTES, seed);
+    }
+
+    private long hashLongs(long first, long second, int octets, long seed) {
+        LONG.set(value, 0, first);
+        LONG.set(value, Long.BYTES, second);
+        return Checksums.postgresHash(value, octets, seed);
+    }
+}
