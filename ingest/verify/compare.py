@@ -9,7 +9,7 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.typemap.sql import Sql, ident, sql
+from ingest.typemap.sql import ident, sql
 from ingest.verify.chunks import Ranges, chunk_count, count_with_quantiles, in_list, key_ranges
 from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
@@ -245,18 +245,8 @@ def _range_part(layout: Layout, ranges: Ranges, chunks: Sequence[int]) -> Part |
     if not chunks:
         return None
     column = ident(layout.keys[0].name)
-    in_lake = [ranges.condition(chunk, column) for chunk in chunks]
-    return Part(
-        tuple(ranges.condition(chunk, sql("b")) for chunk in chunks),
-        sql("{conditions}", conditions=_any_of(in_lake)),
-    )
-
-
-def _any_of(conditions: Sequence[Sql]) -> Sql:
-    condition = conditions[0]
-    for other in conditions[1:]:
-        condition = sql("{a} or {b}", a=condition, b=other)
-    return condition
+    in_lake = in_list(ranges.chunk_of(column), [sql("{n}", n=chunk) for chunk in chunks])
+    return Part(tuple(ranges.condition(chunk, sql("b")) for chunk in chunks), in_lake)
 
 
 def _bucket_part(layout: Layout, buckets: int, chunks: Sequence[int]) -> Part | None:

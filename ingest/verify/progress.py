@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,22 +88,19 @@ class Progress:
         return Ranges(self.saved.bounds) if self.resumes and self.saved else None
 
     def sums(self, ranges: Ranges) -> Sums:
-        """Return the sums of the chunks that are finished."""
+        """Return the sums of the chunks that are finished, and begin to save those of the others."""
         if self.saved is None:
             return {}
         self.saved = attrs.evolve(self.saved, bounds=ranges.bounds)
-        return dict(self.saved.sums)
+        finished = dict(self.saved.sums)
+        self._save(lambda: write_whole(self.path, json.dumps(attrs.asdict(self.saved)) + "\n"))
+        return finished
 
     def add(self, chunk: int, sums: tuple[int, int]) -> None:
-        """Save a finished chunk; a folder that cannot be written costs the resumption only."""
-        if self.saved is None:
-            return
+        """Save a finished chunk, in a line of its own."""
         with self._lock:
-            self.saved.sums[chunk] = sums
-            try:
-                write_whole(self.path, json.dumps(attrs.asdict(self.saved)) + "\n")
-            except OSError as error:
-                logger(__name__).warning("verify.not-saved", problem=str(error))
+            if self.saved is not None:
+                self._save(lambda: self._append([chunk, *sums]))
 
     def end(self) -> None:
         """Forget the chunks of a comparison that came to its end."""
@@ -111,13 +108,31 @@ class Progress:
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
 
-    def _read(self) -> Saved | None:
+    def _append(self, line: Sequence[int]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def _save(self, write: Callable[[], object]) -> None:
+        """Write; a folder that cannot be written costs the resumption only."""
         try:
-            content: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+            write()
+        except OSError as error:
+            self.saved = None
+            logger(__name__).warning("verify.not-saved", problem=str(error))
+
+    def _read(self) -> Saved | None:
+        """Read the chunks; the last line may be cut off."""
+        try:
+            head, *lines = self.path.read_text(encoding="utf-8").splitlines()
+            content: dict[str, Any] = json.loads(head)
             sums = {int(chunk): (int(rows), int(total)) for chunk, (rows, total) in content["sums"].items()}
-            return Saved(**content | {"sums": sums, "bounds": tuple(map(int, content["bounds"]))})
+            saved = Saved(**content | {"sums": sums, "bounds": tuple(map(int, content["bounds"]))})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
+        with suppress(ValueError, TypeError):
+            for chunk, rows, total in map(json.loads, lines):
+                saved.sums[chunk] = (rows, total)
+        return saved
 
 
 def key_of(*parts: str) -> str:

@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.typemap.sql import sql
+from ingest.verify.chunks import Ranges
+
 pytestmark = pytest.mark.spark
 
 TEXTS = ("", "a", "ingest äöü €🙂", "x" * 11, "x" * 12, "0123456789" * 20)
@@ -74,6 +77,17 @@ def test_a_text_that_is_not_a_uuid_is_hashed_as_text(spark: SparkSession) -> Non
     df = spark.createDataFrame([(text,) for text in texts], "k string")
     rows = df.selectExpr("ingest_row_postgres_hash('h', k) as c").collect()
     assert len({row.c for row in rows}) == len(texts)
+
+
+def test_a_number_is_found_among_bounds(spark: SparkSession) -> None:
+    """A bound is in the upper range; the first and the last one are open."""
+    ranges = Ranges((-(2**63), -5, 10, 2**63 - 1))
+    numbers = (-(2**63), -(2**63) + 1, -6, -5, 0, 9, 10, 2**63 - 2, 2**63 - 1)
+    df = spark.createDataFrame([(number,) for number in numbers], "k bigint")
+    chunks = [each.chunk_of(sql("k")).alias(name) for each, name in ((ranges, "chunk"), (Ranges(()), "zero"))]
+    rows = df.selectExpr(*map(str, chunks)).collect()
+    assert [row.chunk for row in rows] == [1, 1, 1, 2, 2, 2, 3, 3, 4]
+    assert {row.zero for row in rows} == {0}
 
 
 def test_the_first_digits_of_md5_are_a_number(spark: SparkSession) -> None:

@@ -44,7 +44,19 @@ def test_without_the_option_a_comparison_begins_again(tmp_path: Path) -> None:
     assert (fresh.begin("0/9", OFFSETS), fresh.ranges(), fresh.note) == ("0/9", None, "")
     assert fresh.sums(Ranges((15,))) == {}
     fresh.add(0, (1, 1))
-    assert json.loads((tmp_path / "t").read_text())["sums"] == {"0": [1, 1]}
+    again = Progress(tmp_path / "t", KEY, resumes=True)
+    again.begin("0/9", OFFSETS)
+    assert again.sums(Ranges((15,))) == {0: (1, 1)}
+
+
+def test_a_line_that_was_cut_off_is_a_chunk_that_is_not_finished(tmp_path: Path) -> None:
+    """The process was killed while it wrote."""
+    interrupt(tmp_path / "t")
+    text = (tmp_path / "t").read_text()
+    (tmp_path / "t").write_text(text[:-4])
+    again = Progress(tmp_path / "t", KEY, resumes=True)
+    again.begin("0/9", OFFSETS)
+    assert again.sums(RANGES) == {0: (5, 2**70)}
 
 
 @pytest.mark.parametrize(
@@ -62,8 +74,9 @@ def test_stale_chunks_are_not_used(
     """The answer says why; the comparison begins again."""
     path = tmp_path / "t"
     interrupt(path)
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "started_s": time.time() - age_s}))
+    head, *lines = path.read_text().splitlines()
+    head = json.dumps({**json.loads(head), "started_s": time.time() - age_s})
+    path.write_text("\n".join((head, *lines)))
     progress = Progress(path, key, resumes=True)
     assert progress.begin("0/9", offsets) == "0/9"
     assert (progress.ranges(), progress.sums(RANGES)) == (None, {})

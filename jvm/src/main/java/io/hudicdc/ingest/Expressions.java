@@ -41,6 +41,8 @@ public final class Expressions {
         register(session, "ingest_timestamp", CanonicalText.class, "timestamp", text, DataTypes.TimestampNTZType);
         register(session, "ingest_utc", CanonicalText.class, "timestamp", text, DataTypes.TimestampType);
         register(session, "ingest_document_text", DocumentText.class, "comparable", text, text);
+        DataType bounds = DataTypes.createArrayType(DataTypes.LongType);
+        register(session, "ingest_range", Ranges.class, "find", DataTypes.IntegerType, DataTypes.LongType, bounds);
         registerRow(session, "ingest_row_text", RowChecksum.Result.TEXT);
         registerRow(session, "ingest_row_md5_number", RowChecksum.Result.MD5);
         registerRow(session, "ingest_row_postgres_hash", RowChecksum.Result.POSTGRES);
