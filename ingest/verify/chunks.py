@@ -12,9 +12,10 @@ from ingest.verify.layout import Layout
 
 MOST: Final = 10_000
 """Chunks at most: a billion rows of 100,000 a chunk."""
-_ACCURACY: Final = 10 * MOST
-_SAMPLED: Final = 8
-"""One key of so many gives the bounds: 2,000,000 keys take a second."""
+_ACCURACY: Final = 10
+"""A bound is off by one part in so many of a chunk, at most."""
+_SAMPLES: Final = 1_000
+"""Keys of a chunk that give the bounds."""
 
 
 @attrs.frozen
@@ -49,22 +50,17 @@ def chunk_count(rows: int, chunk_rows: int) -> int:
     return max(1, min(MOST, -(-rows // chunk_rows)))
 
 
-def count_with_quantiles(rows: DataFrame, layout: Layout) -> tuple[int, tuple[int, ...]]:
-    """Return the number of the lake's rows, and the bounds between `MOST` shares of a sample of its keys."""
-    column = F.expr(str(ident(layout.keys[0].name))).cast("bigint")
-    shares = [index / MOST for index in range(1, MOST)]
-    column = F.when(F.xxhash64(column) % _SAMPLED == 0, column)  # null does not count
-    quantiles = F.percentile_approx(column, shares, _ACCURACY)
-    (row,) = rows.agg(F.count("*").alias("rows"), quantiles.alias("bounds")).collect()
-    return row.rows, tuple(row.bounds or ())
-
-
-def key_ranges(quantiles: Sequence[int], chunks: int) -> Ranges:
-    """Return ranges with about as many of the lake's rows each, from the bounds of `MOST` shares."""
-    if not quantiles:
+def key_ranges(rows: DataFrame, layout: Layout, total: int, chunks: int) -> Ranges:
+    """Return ranges with about as many of the lake's rows each, by a sample of the keys of all rows."""
+    if chunks == 1:
         return Ranges(())
-    bounds = {quantiles[round(index * MOST / chunks) - 1] for index in range(1, chunks)}
-    return Ranges(tuple(sorted(bounds)))
+    key = sql("cast({key} as bigint)", key=ident(layout.keys[0].name))
+    share = max(1, total // chunks // _SAMPLES)
+    sampled = rows.where(str(sql("xxhash64({key}) % {share} = 0", key=key, share=share)))
+    shares = [index / chunks for index in range(1, chunks)]
+    bounds = F.percentile_approx(F.expr(str(key)), shares, _ACCURACY * chunks)
+    (row,) = sampled.agg(bounds.alias("bounds")).collect()
+    return Ranges(tuple(sorted(set(row.bounds or ()))))
 
 
 def in_list(column: Sql, values: Sequence[Sql]) -> Sql:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.typemap.sql import ident, sql
-from ingest.verify.chunks import Ranges, chunk_count, count_with_quantiles, in_list, key_ranges
+from ingest.verify.chunks import Ranges, chunk_count, in_list, key_ranges
 from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
 from ingest.verify.layout import Layout
@@ -103,13 +103,11 @@ class Comparison:
     ) -> tuple[TableVerification, Part | None]:
         """Compare the checksums of chunks; return the part that differs, if any does."""
         stored = self.looks.stored.live_rows()
-        total, quantiles = (
-            count_with_quantiles(stored, self.layout) if self.layout.has_ranges else (stored.count(), ())
-        )
+        total = stored.count()
         chunks = chunk_count(total, reader.source.settings.chunk_rows)
         self.note(f"comparing {total:,} rows in {chunks} chunks")
         if self.layout.has_ranges:
-            ranges = self.progress.ranges() or key_ranges(quantiles, chunks)
+            ranges = self.progress.ranges() or key_ranges(stored, self.layout, total, chunks)
             source, lake = self._sum_ranges(reader, stored, ranges, total)
             part = _range_part(self.layout, ranges, _unequal(source, lake))
         else:

@@ -67,6 +67,8 @@ POSTGRES = Database(
     bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),
     version=sql("xmin::text::bigint"),
     setup=(
+        # `parallel` bounds the processes, too; a chunk is too short a query for workers of its own.
+        sql("set max_parallel_workers_per_gather = 0"),
         sql("set timezone = 'UTC'"),
         sql("set datestyle = 'ISO'"),
         sql("set bytea_output = 'hex'"),

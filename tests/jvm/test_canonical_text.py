@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.typemap.sql import sql
-from ingest.verify.chunks import Ranges
+from ingest.verify.chunks import Ranges, key_ranges
+from ingest.verify.forms import Form
+from ingest.verify.layout import ComparedColumn, Layout
 
 pytestmark = pytest.mark.spark
 
@@ -88,6 +90,16 @@ def test_a_number_is_found_among_bounds(spark: SparkSession) -> None:
     rows = df.selectExpr(*map(str, chunks)).collect()
     assert [row.chunk for row in rows] == [1, 1, 1, 2, 2, 2, 3, 3, 4]
     assert {row.zero for row in rows} == {0}
+
+
+def test_ranges_have_about_equal_shares(spark: SparkSession) -> None:
+    """Keys that are alike make fewer ranges; a table without rows has one."""
+    layout = Layout((ComparedColumn("id", "id", "bigint", Form("integer")),), (), {})
+    ranges = key_ranges(spark.range(100_000), layout, 100_000, 10)
+    assert ranges.count == 10
+    assert all(abs(bound - 10_000 * n) < 2_000 for n, bound in enumerate(ranges.bounds, start=1))
+    assert key_ranges(spark.range(1_000).selectExpr("0 as id"), layout, 1_000, 10).count <= 2
+    assert key_ranges(spark.range(0), layout, 0, 10) == key_ranges(spark.range(9), layout, 9, 1) == Ranges(())
 
 
 def test_the_first_digits_of_md5_are_a_number(spark: SparkSession) -> None:

@@ -1,5 +1,7 @@
 """`ingest verify` against a real PostgreSQL: it finds each planted fault, and accuses nothing else."""
 
+import re
+
 import pytest
 
 from ingest.errors import UsageError
@@ -119,6 +121,18 @@ def test_narrower_questions(faulty: TableVerification, live: Live) -> None:
     assert live.verify("typed", where="id between 54 and 57").outcome == "equal"
     assert live.verify("typed", mode="counts", following="as-is").outcome == "different"
     assert live.verify("typed", sample_percent=20.0).source_rows < 30
+
+
+def test_progress_has_the_rate_and_the_time_left(live: Live) -> None:
+    """With each chunk, from the second one on an estimate."""
+    steps: list[str] = []
+    live.verify("steady", lambda _, step: steps.append(step))
+    compared = [step for step in steps if step.startswith("compared ")]
+    assert len(compared) == 200
+    assert all(
+        re.fullmatch(r"compared [\d,]+ of about 20,000 rows, [\d,]+ rows/s, \d+ s left", step)
+        for step in compared
+    )
 
 
 def test_a_condition_that_is_not_sql_is_refused(live: Live) -> None:

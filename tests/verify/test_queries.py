@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from ingest.typemap.sql import sql
-from ingest.verify.chunks import MOST, Ranges, chunk_count, key_ranges
+from ingest.verify.chunks import MOST, Ranges, chunk_count
 from ingest.verify.databases import DATABASES
 from ingest.verify.forms import Form
 from ingest.verify.layout import ComparedColumn, Layout
@@ -97,15 +97,6 @@ def test_ranges_cover_every_number_once() -> None:
     assert str(Ranges(()).condition(0, sql("k"))) == "1 = 1"
     assert str(ranges.chunk_of(sql("k"))) == "ingest_range(cast(k as bigint), array(-5L, 10L))"
     assert str(Ranges(()).chunk_of(sql("k"))) == "0"
-
-
-def test_ranges_have_equal_shares() -> None:
-    """Of all shares, as many as there are chunks; keys that are doubled make fewer ranges."""
-    quantiles = range(1, MOST)
-    assert key_ranges(quantiles, 4) == Ranges((2500, 5000, 7500))
-    assert key_ranges(quantiles, MOST).count == MOST
-    assert key_ranges(quantiles, 1) == key_ranges((), 5) == Ranges(())
-    assert key_ranges([7] * (MOST - 1), 3) == Ranges((7,))
 
 
 def test_chunks_follow_the_rows_up_to_a_bound() -> None:

@@ -1,22 +1,18 @@
 package io.hudicdc.ingest;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Checksums of texts, as databases compute them in SQL. */
 public final class Checksums {
-    /** The zeros behind the octets to hash. */
-    static final int PADDING = 12;
-
     private static final int UNREAD_BITS = 8;
-    private static final int BLOCK = PADDING;
+    private static final int BLOCK = 12;
     private static final int INITIAL = 0x9e3779b9 + 3923095;
-    private static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final boolean IS_LITTLE_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
     private static final ThreadLocal<MessageDigest> MD5 = ThreadLocal.withInitial(Checksums::md5);
 
     private Checksums() {}
@@ -35,21 +31,19 @@ public final class Checksums {
     }
 
     /**
-     * Return what PostgreSQL's {@code hashtextextended(text, seed)} returns on a little-endian machine for the first
-     * octets of an array, a text in UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code
+     * Return what PostgreSQL's {@code hashtextextended(text, seed)} returns on a little-endian machine for octets in
+     * memory, a text in UTF-8 with a deterministic collation: {@code hash_bytes_extended} of {@code
      * src/common/hashfn.c}, since 11.
-     *
-     * @param key the octets, and at least {@link #PADDING} zeros behind them
      */
-    static long postgresHash(byte[] key, int length, long seed) {
+    static long postgresHash(Object base, long offset, int length, long seed) {
         int a = INITIAL + length;
         int b = a;
         int c = a;
         int at = seed == 0 ? 0 : -BLOCK; // a seed is a block in front of the others
         for (; length - at >= BLOCK; at += BLOCK) {
-            a += at < 0 ? (int) (seed >>> 32) : word(key, at);
-            b += at < 0 ? (int) seed : word(key, at + 4);
-            c += at < 0 ? 0 : word(key, at + 8);
+            a += at < 0 ? (int) (seed >>> 32) : word(base, offset + at);
+            b += at < 0 ? (int) seed : word(base, offset + at + 4);
+            c += at < 0 ? 0 : word(base, offset + at + 8);
             a -= c;
             a ^= Integer.rotateLeft(c, 4);
             c += b;
@@ -69,9 +63,47 @@ public final class Checksums {
             c ^= Integer.rotateLeft(b, 4);
             b += a;
         }
-        a += word(key, at);
-        b += word(key, at + 4);
-        c += word(key, at + 8) << 8; // its lowest octet is reserved for the length
+        int rest = length - at;
+        a += rest >= 4 ? word(base, offset + at) : octets(base, offset + at, rest);
+        b += rest >= 8 ? word(base, offset + at + 4) : octets(base, offset + at + 4, rest - 4);
+        c += octets(base, offset + at + 8, rest - 8) << 8; // its lowest octet is reserved for the length
+        return last(a, b, c);
+    }
+
+    /** Return the same of four or eight octets: the lower word is the first one. */
+    static long postgresHash(int low, int high, int length, long seed) {
+        int a = INITIAL + length;
+        int b = a;
+        int c = a;
+        if (seed != 0) {
+            a += (int) (seed >>> 32);
+            b += (int) seed;
+            a -= c;
+            a ^= Integer.rotateLeft(c, 4);
+            c += b;
+            b -= a;
+            b ^= Integer.rotateLeft(a, 6);
+            a += c;
+            c -= b;
+            c ^= Integer.rotateLeft(b, 8);
+            b += a;
+            a -= c;
+            a ^= Integer.rotateLeft(c, 16);
+            c += b;
+            b -= a;
+            b ^= Integer.rotateLeft(a, 19);
+            a += c;
+            c -= b;
+            c ^= Integer.rotateLeft(b, 4);
+            b += a;
+        }
+        return last(a + low, b + high, c);
+    }
+
+    private static long last(int first, int second, int third) {
+        int a = first;
+        int b = second;
+        int c = third;
         c ^= b;
         c -= Integer.rotateLeft(b, 14);
         a ^= c;
@@ -89,9 +121,19 @@ public final class Checksums {
         return (long) b << 32 | c & 0xffffffffL;
     }
 
-    /** Return the four octets at an index, the lowest one first. */
-    private static int word(byte[] key, int at) {
-        return (int) WORDS.get(key, at);
+    /** Return four octets, the lowest one first. */
+    private static int word(Object base, long offset) {
+        int word = Platform.getInt(base, offset);
+        return IS_LITTLE_ENDIAN ? word : Integer.reverseBytes(word);
+    }
+
+    /** Return up to three octets, the lowest one first. */
+    private static int octets(Object base, long offset, int count) {
+        int value = 0;
+        for (int i = count - 1; i >= 0; i--) {
+            value = value << 8 | Platform.getByte(base, offset + i) & 0xff;
+        }
+        return value;
     }
 
     private static MessageDigest md5() {

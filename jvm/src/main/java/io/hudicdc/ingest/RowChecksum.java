@@ -195,6 +195,9 @@ public final class RowChecksum extends Expression implements Serializable {
         if (letters.charAt(i) == 'h') {
             return String.format("%s.%s(%s, %dL);", text, hasher(i), value, seed);
         }
+        if (values.get(i).dataType() instanceof StringType) {
+            return String.format("%s.hashText(%s, %dL);", text, value, seed);
+        }
         return String.format("%1$s.begin(); %1$s.%2$s(%3$s); %1$s.hashText(%4$dL);", text, adder(i), value, seed);
     }
 

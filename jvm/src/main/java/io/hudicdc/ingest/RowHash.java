@@ -1,8 +1,5 @@
 package io.hudicdc.ingest;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -15,9 +12,16 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class RowHash extends RowText {
     private static final int UUID_CHARS = 36;
     private static final int DAYS_TO_2000 = 10_957;
-    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-    private final byte[] value = new byte[2 * Long.BYTES + Checksums.PADDING];
+    private static final byte[] DIGITS = new byte[256];
+
+    static {
+        for (int letter = 0; letter < DIGITS.length; letter++) {
+            DIGITS[letter] = (byte) Character.digit(letter < 128 ? letter : 0, 16);
+        }
+    }
+
+    private final byte[] uuid = new byte[16];
     private long joined;
 
     /** Begin a row. */
@@ -34,6 +38,11 @@ public final class RowHash extends RowText {
     /** Join the hash of the text that was appended. */
     public void hashText(long seed) {
         joined ^= postgresHash(seed);
+    }
+
+    /** Join the hash of a text. */
+    public void hashText(UTF8String text, long seed) {
+        joined ^= Checksums.postgresHash(text.getBaseObject(), text.getBaseOffset(), text.numBytes(), seed);
     }
 
     /**
@@ -62,34 +71,33 @@ public final class RowHash extends RowText {
 
     /** Join {@code hashfloat8extended}: negative zero is zero, and every NaN the same. */
     public void hashDouble(double number, long seed) {
-        joined ^= number == 0 ? seed : hashLongs(Double.doubleToLongBits(number), 0, Long.BYTES, seed);
+        long bits = Double.doubleToLongBits(number);
+        int high = (int) (bits >>> Integer.SIZE);
+        joined ^= number == 0 ? seed : Checksums.postgresHash((int) bits, high, Long.BYTES, seed);
     }
 
     /** Join {@code uuid_hash_extended} of a UUID's text; of a text that is not one the hash of the text. */
     public void hashUuid(UTF8String text, long seed) {
-        long high = 0;
-        long low = 0;
-        boolean isUuid = text.numBytes() == UUID_CHARS;
-        for (int at = 0, digits = 0; isUuid && at < UUID_CHARS; at++) {
+        int count = 0;
+        for (int at = 0; text.numBytes() == UUID_CHARS && at < UUID_CHARS; at++) {
             byte letter = Platform.getByte(text.getBaseObject(), text.getBaseOffset() + at);
             if (at == 8 || at == 13 || at == 18 || at == 23) {
-                isUuid = letter == '-';
+                if (letter != '-') {
+                    break;
+                }
                 continue;
             }
-            int digit = Character.digit(letter, 16);
-            isUuid = digit >= 0;
-            if (digits++ < Long.BYTES * 2) {
-                high = high << 4 | digit;
-            } else {
-                low = low << 4 | digit;
+            int digit = DIGITS[letter & 0xff];
+            if (digit < 0) {
+                break;
             }
+            uuid[count / 2] = (byte) (uuid[count / 2] << 4 | digit);
+            count++;
         }
-        if (isUuid) {
-            joined ^= hashLongs(Long.reverseBytes(high), Long.reverseBytes(low), 2 * Long.BYTES, seed);
+        if (count == 2 * uuid.length) {
+            joined ^= Checksums.postgresHash(uuid, Platform.BYTE_ARRAY_OFFSET, uuid.length, seed);
         } else {
-            begin();
-            addText(text);
-            hashText(seed);
+            hashText(text, seed);
         }
     }
 
@@ -100,15 +108,7 @@ public final class RowHash extends RowText {
         return postgresHash(0);
     }
 
-    private long hashInt(int number, long seed) {
-        LONG.set(value, 0, number & 0xffffffffL);
-        LONG.set(value, Long.BYTES, 0L);
-        return Checksums.postgresHash(value, Integer.BYTES, seed);
-    }
-
-    private long hashLongs(long first, long second, int octets, long seed) {
-        LONG.set(value, 0, first);
-        LONG.set(value, Long.BYTES, second);
-        return Checksums.postgresHash(value, octets, seed);
+    private static long hashInt(int number, long seed) {
+        return Checksums.postgresHash(number, 0, Integer.BYTES, seed);
     }
 }

@@ -106,9 +106,7 @@ public class RowText {
 
     /** Return the {@link Checksums#postgresHash} of the text. */
     final long postgresHash(long seed) {
-        reserve(Checksums.PADDING);
-        Arrays.fill(bytes, size, size + Checksums.PADDING, (byte) 0);
-        return Checksums.postgresHash(bytes, size, seed);
+        return Checksums.postgresHash(bytes, Platform.BYTE_ARRAY_OFFSET, size, seed);
     }
 
     /** Append a number with its last digits behind the point. */
