@@ -40,7 +40,8 @@ from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table
 
-_ROW_BYTES: Final = 50
+_MESSAGE_BYTES: Final = 250
+"""Bytes of a table whose comparison is as much work as a message: that of about five rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -88,15 +89,15 @@ def verify_tables(
 ) -> Verification:
     """Compare tables with their sources; an error in one does not stop the others."""
     started = datetime.now(UTC)
-    run.waiting.update({table.name: _estimate_rows(run, table) for table in tables})
+    run.waiting.update({table.name: _estimate_work(run, table) for table in tables})
     answers = tuple(_verify(run, table, bring, request) for table in tables)
     return Verification(started, datetime.now(UTC), answers)
 
 
-def _estimate_rows(run: Run, table: TableConfig) -> int:
-    """Return about how many rows a table has, before Spark starts: many need its optimising compiler."""
+def _estimate_work(run: Run, table: TableConfig) -> int:
+    """Return the work of a comparison in messages, before Spark starts: much needs its optimising compiler."""
     try:
-        return run.files.table(table).size().newest_bytes // _ROW_BYTES
+        return run.files.table(table).size().newest_bytes // _MESSAGE_BYTES
     except (UnclearFilesError, IngestError):
         return 0
 

@@ -1,18 +1,17 @@
 package io.hudicdc.ingest;
 
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** The texts by which {@code ingest verify} compares values, and by which masks hash them. */
 public final class CanonicalText {
-    private static final long MICROS_PER_DAY = 86_400_000_000L;
+    static final long MICROS_PER_DAY = 86_400_000_000L;
     private static final long YEAR_1 = -719_162L * MICROS_PER_DAY;
     private static final long YEAR_10000 = 2_932_897L * MICROS_PER_DAY;
-    private static final int DATE_END = "yyyy-MM-dd".length();
-    private static final int SECONDS_END = "yyyy-MM-dd HH:mm:ss".length();
+    static final int DATE_END = "yyyy-MM-dd".length();
+    private static final int TIME_END = " HH:mm:ss".length();
     /** The length of the longest timestamp. */
-    static final int MICROS_END = SECONDS_END + ".ffffff".length();
+    static final int MICROS_END = DATE_END + TIME_END + ".ffffff".length();
 
     private CanonicalText() {}
 
@@ -37,54 +36,49 @@ public final class CanonicalText {
      * outside of the years 1 to 9999.
      */
     public static UTF8String timestamp(long micros) {
+        if (!isTimestamp(micros)) {
+            return UTF8String.fromString(Long.toString(micros));
+        }
         byte[] text = new byte[MICROS_END];
-        return UTF8String.fromBytes(text, 0, putTimestamp(text, 0, micros));
+        long day = Math.floorDiv(micros, MICROS_PER_DAY);
+        putDay(text, 0, day);
+        return UTF8String.fromBytes(text, 0, putTime(text, DATE_END, micros - day * MICROS_PER_DAY));
     }
 
-    /** Put a timestamp at an index that has room for {@link #MICROS_END} octets behind it; return its end. */
-    static int putTimestamp(byte[] text, int from, long micros) {
-        if (micros < YEAR_1 || micros >= YEAR_10000) {
-            return putCount(text, from, micros);
-        }
-        putCivil(text, from, Math.floorDiv(micros, MICROS_PER_DAY));
-        long micro = Math.floorMod(micros, MICROS_PER_DAY);
+    /** Whether a timestamp is in the years 1 to 9999. */
+    static boolean isTimestamp(long micros) {
+        return micros >= YEAR_1 && micros < YEAR_10000;
+    }
+
+    /** Whether a day since 1970 is in the years 1 to 9999. */
+    static boolean isDate(int day) {
+        return day >= YEAR_1 / MICROS_PER_DAY && day < YEAR_10000 / MICROS_PER_DAY;
+    }
+
+    /** Put {@code  HH:mm:ss.f} at an index that has room for {@link #MICROS_END} octets behind it; return its end. */
+    static int putTime(byte[] text, int from, long micro) {
         int second = (int) (micro / 1_000_000);
-        text[from + DATE_END] = ' ';
-        put(text, from + 11, from + 13, second / 3600);
-        text[from + 13] = ':';
-        put(text, from + 14, from + 16, second / 60 % 60);
-        text[from + 16] = ':';
-        put(text, from + 17, from + SECONDS_END, second % 60);
-        int fraction = (int) (micro % 1_000_000);
+        text[from] = ' ';
+        put(text, from + 1, from + 3, second / 3600);
+        text[from + 3] = ':';
+        put(text, from + 4, from + 6, second / 60 % 60);
+        text[from + 6] = ':';
+        put(text, from + 7, from + TIME_END, second % 60);
+        int fraction = (int) (micro - second * 1_000_000L);
         if (fraction == 0) {
-            return from + SECONDS_END;
+            return from + TIME_END;
         }
-        text[from + SECONDS_END] = '.';
-        put(text, from + SECONDS_END + 1, from + MICROS_END, fraction);
-        int end = from + MICROS_END;
+        text[from + TIME_END] = '.';
+        put(text, from + TIME_END + 1, from + TIME_END + 7, fraction);
+        int end = from + TIME_END + 7;
         while (text[end - 1] == '0') {
             end--;
         }
         return end;
     }
 
-    /** Put the date of a day since 1970 with the same room; the count itself outside of the years 1 to 9999. */
-    static int putDate(byte[] text, int from, int day) {
-        if (day < YEAR_1 / MICROS_PER_DAY || day >= YEAR_10000 / MICROS_PER_DAY) {
-            return putCount(text, from, day);
-        }
-        putCivil(text, from, day);
-        return from + DATE_END;
-    }
-
-    private static int putCount(byte[] text, int from, long count) {
-        byte[] digits = Long.toString(count).getBytes(StandardCharsets.US_ASCII);
-        System.arraycopy(digits, 0, text, from, digits.length);
-        return from + digits.length;
-    }
-
     /** Put the date of a day since 1970, by the algorithm civil_from_days of Howard Hinnant. */
-    private static void putCivil(byte[] text, int from, long day) {
+    static void putDay(byte[] text, int from, long day) {
         long shifted = day + 719_468; // since the 1st of March of the year 0
         int era = (int) Math.floorDiv(shifted, 146_097L);
         int dayOfEra = (int) Math.floorMod(shifted, 146_097L);
@@ -102,8 +96,14 @@ public final class CanonicalText {
     private static void put(byte[] text, int from, int to, int number) {
         int rest = number;
         for (int at = to - 1; at >= from; at--) {
-            text[at] = (byte) ('0' + rest % 10);
-            rest /= 10;
+            int tenth = tenth(rest);
+            text[at] = (byte) ('0' + rest - 10 * tenth);
+            rest = tenth;
         }
+    }
+
+    /** Return the tenth of a number that is not negative: HotSpot's first compiler divides by an instruction. */
+    static int tenth(int number) {
+        return (int) (number * 0xCCCCCCCDL >>> 35);
     }
 }

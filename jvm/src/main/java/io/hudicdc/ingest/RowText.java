@@ -10,10 +10,23 @@ import org.apache.spark.unsafe.types.UTF8String;
 public class RowText {
     private static final int MAX_LONG_DIGITS = 18;
     private static final int MAX_NUMBER_CHARS = Long.toString(Long.MIN_VALUE).length();
+    /** The digits of a long number are written in groups: a division of ints is cheaper. */
+    private static final long GROUP = 100_000_000;
+
+    private static final int GROUP_DIGITS = 8;
+    private static final long LARGEST = 1_000_000_000_000_000_000L;
+    private static final int DAYS = 256;
     private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
     private byte[] bytes = new byte[1024];
     private int size;
+    private final int[] days = new int[DAYS];
+    private final byte[] dates = new byte[DAYS * CanonicalText.DATE_END];
+
+    /** Make an empty buffer. */
+    public RowText() {
+        Arrays.fill(days, Integer.MIN_VALUE);
+    }
 
     /** Begin a row. */
     public final void begin() {
@@ -57,14 +70,35 @@ public class RowText {
 
     /** Append {@code yyyy-MM-dd} for a day since 1970; the count itself outside of the years 1 to 9999. */
     public final void addDate(int day) {
-        reserve(CanonicalText.MICROS_END);
-        size = CanonicalText.putDate(bytes, size, day);
+        if (CanonicalText.isDate(day)) {
+            addDay(day);
+        } else {
+            addNumber(day);
+        }
     }
 
     /** Append what {@link CanonicalText#timestamp} returns. */
     public final void addTimestamp(long micros) {
-        reserve(CanonicalText.MICROS_END);
-        size = CanonicalText.putTimestamp(bytes, size, micros);
+        if (CanonicalText.isTimestamp(micros)) {
+            long day = Math.floorDiv(micros, CanonicalText.MICROS_PER_DAY);
+            addDay((int) day);
+            reserve(CanonicalText.MICROS_END);
+            size = CanonicalText.putTime(bytes, size, micros - day * CanonicalText.MICROS_PER_DAY);
+        } else {
+            addNumber(micros);
+        }
+    }
+
+    /** Append the date of a day; rows that follow each other often have the same days. */
+    private void addDay(int day) {
+        int slot = day & DAYS - 1;
+        if (days[slot] != day) {
+            days[slot] = day;
+            CanonicalText.putDay(dates, slot * CanonicalText.DATE_END, day);
+        }
+        reserve(CanonicalText.DATE_END);
+        System.arraycopy(dates, slot * CanonicalText.DATE_END, bytes, size, CanonicalText.DATE_END);
+        size += CanonicalText.DATE_END;
     }
 
     /** Append a text that holds no comma. */
@@ -115,27 +149,32 @@ public class RowText {
         if (unscaled < 0) {
             bytes[size++] = '-';
         }
-        long rest = unscaled < 0 ? unscaled : -unscaled; // the least number has no positive counterpart
+        long rest = Math.abs(unscaled); // that of the least number stays negative, and is right without a sign
         int end = size + Math.max(digits(rest), scale + 1) + (scale > 0 ? 1 : 0);
-        for (int at = end - 1; at >= size; at--) {
-            if (scale > 0 && at == end - 1 - scale) {
-                bytes[at] = '.';
-            } else {
-                bytes[at] = (byte) ('0' - rest % 10);
-                rest /= 10;
+        int point = scale > 0 ? end - 1 - scale : -1;
+        int at = end - 1;
+        while (at >= size) {
+            long higher = rest >= 0 && rest < GROUP ? 0 : Long.divideUnsigned(rest, GROUP);
+            int group = (int) (rest - higher * GROUP);
+            for (int digit = 0; digit < GROUP_DIGITS && at >= size; digit++) {
+                if (at == point) {
+                    bytes[at--] = '.';
+                }
+                int tenth = CanonicalText.tenth(group);
+                bytes[at--] = (byte) ('0' + group - 10 * tenth);
+                group = tenth;
             }
+            rest = higher;
         }
         size = end;
     }
 
-    private static int digits(long negative) {
+    private static int digits(long number) {
         int digits = 1;
-        for (long bound = -10; negative <= bound; bound *= 10) {
-            if (++digits == MAX_NUMBER_CHARS - 1) {
-                break; // ten times more has no room in a long
-            }
+        for (long bound = 10; number >= bound && digits < MAX_LONG_DIGITS; bound *= 10) {
+            digits++;
         }
-        return digits;
+        return number < 0 || number >= LARGEST ? MAX_LONG_DIGITS + 1 : digits;
     }
 
     private void addAscii(String text) {
