@@ -95,7 +95,7 @@ def verify_tables(
 
 
 def _estimate_work(run: Run, table: TableConfig) -> int:
-    """Return the work of a comparison in messages, before Spark starts: much needs its optimising compiler."""
+    """Return the work of a comparison in messages, before Spark starts: its compilers depend on it."""
     try:
         return run.files.table(table).size().newest_bytes // _MESSAGE_BYTES
     except (UnclearFilesError, IngestError):
