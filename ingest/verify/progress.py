@@ -91,10 +91,9 @@ class Progress:
         """Return the sums of the chunks that are finished, and begin to save those of the others."""
         if self.saved is None:
             return {}
-        self.saved = attrs.evolve(self.saved, bounds=ranges.bounds)
-        finished = dict(self.saved.sums)
-        self._save(lambda: write_whole(self.path, json.dumps(attrs.asdict(self.saved)) + "\n"))
-        return finished
+        saved = self.saved = attrs.evolve(self.saved, bounds=ranges.bounds)
+        self._save(lambda: write_whole(self.path, json.dumps(attrs.asdict(saved)) + "\n"))
+        return dict(saved.sums)
 
     def add(self, chunk: int, sums: tuple[int, int]) -> None:
         """Save a finished chunk, in a line of its own."""
