@@ -85,8 +85,7 @@ ENVIRONMENTS = (
 AIRFLOWS = (
     Airflow("3.12", "3.3.2"),
     # As the constraints of Airflow 3.1.5 for Python 3.12 have them.
-    Airflow("3.12", "3.1.5", ("attrs==25.4.0", "cattrs==25.3.0", "rich==13.9.4",
-                              "structlog==25.5.0", "tomlkit==0.13.3",
+    Airflow("3.12", "3.1.5", ("attrs==25.4.0", "cattrs==25.3.0", "structlog==25.5.0", "tomlkit==0.13.3",
                               "apache-airflow-providers-apache-spark==5.4.1")),
 )  # fmt: skip
 REFUSED = "3.10"
