@@ -75,10 +75,33 @@ class StepSeconds:
 
 
 @attrs.frozen
+class TopicReport:
+    """The result of a run for one topic of a table of several; the fields are those of a table."""
+
+    topic: str
+    outcome: Outcome
+    instant: str | None
+    offsets: Offsets
+    read: int
+    applied: Applied
+    superseded: int
+    ignored: dict[str, int]
+    rejected: int
+    schema_ids: tuple[int, ...]
+    schema_changes: tuple[SchemaChangeReport, ...]
+    max_source_ts: datetime | None
+    seconds: float
+    lag_offsets: int | None = None
+    lag_seconds: float | None = None
+    error: str | None = None
+
+
+@attrs.frozen
 class TableReport:
     """The result of a run for one table.
 
-    `read` is the sum of all applied, superseded, ignored and rejected messages.
+    `read` is the sum of all applied, superseded, ignored and rejected messages.  Of a table of several
+    topics, `topic` names all of them, and the keys of `offsets` are `topic-partition`.
     """
 
     table: str
@@ -98,6 +121,8 @@ class TableReport:
     rows_with_lost_values: int = attrs.field(default=0, metadata={"optional": True})
     step_seconds: StepSeconds = StepSeconds()
     metrics: TableMetrics = TableMetrics()
+    topics: tuple[TopicReport, ...] = attrs.field(default=(), metadata={"optional": True})
+    """The results of the topics, of a table of several."""
     error: str | None = None
 
 
@@ -157,7 +182,7 @@ def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook(datetime, to_iso)
     converter.register_structure_hook(datetime, lambda text, _: datetime.fromisoformat(text))
-    for kind in (Offsets, SchemaChangeReport, TableReport):
+    for kind in (Offsets, SchemaChangeReport, TopicReport, TableReport):
         names: Any = {
             field.name: override(
                 rename=field.metadata.get("key"), omit_if_default=field.metadata.get("optional", False)

@@ -90,7 +90,7 @@ class Session(Takeovers):
     def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
         """Compare two versions of a table's value subject, or of any subject: by default the last two."""
         table = self.find_table(name)
-        subject = table.subjects.value if table and table.subjects.value else Subject(name)
+        subject = versions.value_subject(table) if table and table.subjects.value else Subject(name)
         with suggesting(self.registry, subject):
             return versions.compare(self.registry, subject, table, old, new)
 
@@ -121,15 +121,17 @@ class Session(Takeovers):
         schema: "Path | str | None" = None,
         append: bool = False,
         key: Sequence[str] = (),
+        merge: bool = False,
         dry_run: bool = False,
     ) -> "tuple[Onboarded, ...]":
         """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
 
         `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
         with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
-        columns that are unique, of topics without keys.
+        columns that are unique, of topics without keys; with `merge` topics of one table name become one.
         """
-        options = OnboardOptions(name, format, None if schema is None else Path(schema), append, tuple(key))
+        file = None if schema is None else Path(schema)
+        options = OnboardOptions(name, format, file, append, tuple(key), merge)
         return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
 
     def plan(
@@ -141,7 +143,7 @@ class Session(Takeovers):
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
         tables, run = self.tables(names), self._run(progress, max_offsets)
-        return task.work_on_tables(run, tables, lambda: self._driver.process, planning.PlanTask)
+        return planning.plan_tables(run, tables, lambda: self._driver.process)
 
     def run(
         self,
@@ -219,7 +221,7 @@ class Session(Takeovers):
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
         tables, run = self.tables(names), self._run(progress)
-        return task.work_on_tables(run, tables, lambda: self._driver.process, statuses.StatusTask)
+        return statuses.read_statuses(run, tables, lambda: self._driver.process)
 
     def commits(
         self,
@@ -289,28 +291,27 @@ class Session(Takeovers):
         run = self._run(progress)
         return task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
 
-    def move_offsets(self, name: str, to: str) -> "TableStatus":
+    def move_offsets(self, name: str, to: str, *, topic: str | None = None) -> "TableStatus":
         """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""
-        table = self.table(name)
-        return offsets.move_offsets(self._run(silent), table, to)
+        return offsets.move_offsets(self._run(silent), self.table(name), to, topic)
 
-    def preview_offsets(self, name: str, to: str) -> "OffsetMove":
+    def preview_offsets(self, name: str, to: str, *, topic: str | None = None) -> "OffsetMove":
         """Return the effect of `move_offsets`, without writing."""
         table = self.table(name)
         (status,) = self.status([table.name])
         if status.last is None and status.error:
             raise status.error
-        return offsets.preview_move(self.settings.kafka, table, status.last, to)
+        return offsets.preview_move(self.settings.kafka, table, status.last, to, topic)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
         """Return a table's rejects, open or (`resolved`) all, by partition and offset."""
         table = self.table(name)
         return dead_letters.list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
 
-    def reject(self, name: str, partition: int, offset: int) -> "Reject":
+    def reject(self, name: str, partition: int, offset: int, *, topic: str | None = None) -> "Reject":
         """Return one reject, with its bytes."""
         table = self.table(name)
-        return dead_letters.show_reject(self.settings, self.spark, table, partition, offset)
+        return dead_letters.show_reject(self.settings, self.spark, table, partition, offset, topic=topic)
 
     def replay(
         self,
@@ -318,11 +319,11 @@ class Session(Takeovers):
         *,
         partition: int | None = None,
         offset: int | None = None,
+        topic: str | None = None,
         progress: "Progress" = silent,
     ) -> "Replayed":
         """Apply a table's open rejects again, all or those of a partition (see `operations.replay`)."""
-        table = self.table(name)
-        return replaying.replay(self._run(progress), table, partition, offset)
+        return replaying.replay(self._run(progress), self.table(name), partition, offset, topic)
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False

@@ -35,6 +35,7 @@ from ingest.kafka.watermarks import Watermarks
 from ingest.operations.rebuild_plan import free_by_hadoop
 from ingest.run.context import Jvm, Run
 from ingest.run.task import work_on_tables
+from ingest.run.topics import refuse_several
 from ingest.tables import TableConfig
 
 
@@ -52,6 +53,7 @@ class AdoptTask:
 
     def work(self, run: Run, table: TableConfig) -> Takeover:
         """Adopt one table as its only writer, or plan it as a reader."""
+        refuse_several(table, "ingest adopt")
         marks = self.watermarks.of(table.topic)
         if self.request.dry_run:
             return self._adopt(run, table, marks, None)

@@ -29,6 +29,7 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.context import Jvm, Run
 from ingest.run.task import work_on_tables
+from ingest.run.topics import refuse_several
 from ingest.tables import TableConfig
 
 
@@ -46,6 +47,7 @@ class LoadTask:
 
     def work(self, run: Run, table: TableConfig) -> Takeover:
         """Load one table as its only writer, or plan it as a reader."""
+        refuse_several(table, "ingest load")
         marks = self.watermarks.of(table.topic)
         if self.request.dry_run:
             return self._load(run, table, marks, None)

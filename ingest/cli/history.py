@@ -108,7 +108,8 @@ def ranges_text(commit: "Commit") -> str:
     ranges = commit.ranges()
     texts = [f"{p}: {'up to ' if start is None else f'{start}-'}{end}" for p, (start, end) in ranges.items()]
     hidden = len(texts) - _SHOWN_PARTITIONS
-    return ", ".join(texts[:_SHOWN_PARTITIONS]) + (f" and {hidden} partitions" if hidden > 0 else "")
+    topic = f"{commit.entry.topic} " if ranges and commit.entry and commit.entry.other_topics else ""
+    return topic + ", ".join(texts[:_SHOWN_PARTITIONS]) + (f" and {hidden} partitions" if hidden > 0 else "")
 
 
 def _print_state(state: "TableState") -> None:

@@ -51,6 +51,9 @@ def set_(
             "or by partition: 0=120,1=earliest."
         ),
     ],
+    topic: Annotated[
+        str | None, Parameter(help="The topic, of a table of several.", show_default=False)
+    ] = None,
     dry_run: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Only show the offsets.")
     ] = False,
@@ -67,9 +70,9 @@ def set_(
     claim_stdout()
     with deployment.open() as session:
         if dry_run:
-            _print_move(session.preview_offsets(table, to), as_json=json)
+            _print_move(session.preview_offsets(table, to, topic=topic), as_json=json)
             return 0
-        status = session.move_offsets(table, to)
+        status = session.move_offsets(table, to, topic=topic)
     _print(status, as_json=json)
     return 0
 
@@ -99,6 +102,10 @@ def _print(status: "TableStatus", *, as_json: bool) -> None:
         return
     if last is None:
         print_text(f"{status.table} has no commit yet: its first run starts at the topic's beginning")
+        return
+    for topic in status.topics:
+        _print(topic, as_json=False)
+    if status.topics:
         return
     lag = "unknown" if status.lag is None else f"{status.lag:,}"
     print_text(f"{status.table} from topic {status.topic}: commit {last.instant}, lag {lag}")

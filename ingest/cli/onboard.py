@@ -49,6 +49,14 @@ def onboard(
             help="Keep every change as a row: for topics without keys, and for plain records.",
         ),
     ] = False,
+    merge: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Make topics of one table name one table: shards of a database, with --name '{table}'.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Show the result, write nothing.")
     ] = False,
@@ -76,6 +84,7 @@ def onboard(
             schema=schema,
             append=append,
             key=_columns(key),
+            merge=merge,
             dry_run=dry_run,
         )
     if json:

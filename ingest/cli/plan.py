@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Final
 
+import attrs
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
@@ -71,11 +72,19 @@ def plan(
 
 
 def show_plan(table_plan: "TablePlan") -> None:
-    """Print one table's plan."""
+    """Print one table's plan; of a table of several topics that of each topic."""
+    if table_plan.topics:
+        topics = len(table_plan.topics)
+        print_text(f"{_MARKS[table_plan.verdict]} {table_plan.table}, of {topics} topics:")
+        for topic in table_plan.topics:
+            show_plan(attrs.evolve(topic, table=f"{topic.table} from {topic.topic}"))
+        return
     span = table_plan.ranges.span if table_plan.ranges else 0
     pending = f"{span:,} offsets waiting" if span else "nothing waiting"
     new = " (new)" if table_plan.is_new else ""
     print_text(f"{_MARKS[table_plan.verdict]} {table_plan.table}{new}: {pending}")
+    if table_plan.is_new_topic:
+        print_text(f"new topic {table_plan.topic}: will be read from its beginning", indent=4)
     _show_columns(table_plan)
     for version in table_plan.versions:
         _show_version(version)

@@ -28,6 +28,7 @@ app = App(
 _SHORT = 200
 _Table = Annotated[str, table_parameter("The table.")]
 _Natural = Number(gte=0)
+_Topic = Annotated[str | None, Parameter(help="The topic, of a table of several.", show_default=False)]
 
 
 @app.command(name="list")
@@ -61,6 +62,7 @@ def show(
     offset: Annotated[int, Parameter(help="Its offset.", validator=_Natural)],
     /,
     *,
+    topic: _Topic = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -70,7 +72,7 @@ def show(
     """
     claim_stdout()
     with deployment.open() as session:
-        reject = session.reject(table, partition, offset)
+        reject = session.reject(table, partition, offset, topic=topic)
     if json:
         print_json(reject.to_json(whole=True))
     else:
@@ -85,6 +87,7 @@ def replay(
     *,
     partition: Annotated[int | None, Parameter(help="Only this partition.", validator=_Natural)] = None,
     offset: Annotated[int | None, Parameter(help="Only this offset.", validator=_Natural)] = None,
+    topic: _Topic = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -102,7 +105,7 @@ def replay(
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
     ):
-        replayed = session.replay(table, partition=partition, offset=offset, progress=progress)
+        replayed = session.replay(table, partition=partition, offset=offset, topic=topic, progress=progress)
     if json:
         print_json(replayed.to_json())
     else:
@@ -164,9 +167,10 @@ def print_list(rejects: "Rejects") -> None:
         print_table(("reason", "open"), list(rejects.reasons.items()), right=("open",))
     if rejects.records:
         print_text()
-        headings = ("partition", "offset", "time", "schema id", "resolved", "reason", "error")
-        rows = [_row(reject) for reject in rejects.records]
-        print_table(headings, rows, right=headings[:2], elastic=("error",))
+        headings = ("topic", "partition", "offset", "time", "schema id", "resolved", "reason", "error")
+        is_several = len({reject.topic for reject in rejects.records}) > 1
+        rows = [(reject.topic if is_several else "", *_row(reject)) for reject in rejects.records]
+        print_table(headings, rows, right=headings[1:3], elastic=("error",))
     hidden = rejects.open - len(rejects.records)
     if hidden > 0:
         print_text(f"and {hidden:,} more: --limit")

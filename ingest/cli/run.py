@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, get_args
 
+import attrs
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
@@ -111,6 +112,10 @@ def _print(result: "RunReport", *, json: bool) -> int:
 
 
 def _print_problems(outcome: "TableOutcome") -> None:
+    for topic in outcome.topics:
+        _print_problems(topic)
+    if outcome.topics:
+        return
     if outcome.error:
         print_error(str(outcome.error))
     elif outcome.counts.rejected:
@@ -132,7 +137,7 @@ def _is_interrupted(report: "RunReport") -> bool:
 
 def _show(report: "RunReport") -> None:
     numbers = ("read", "upserted", "deleted", "superseded", "ignored", "rejected", "seconds")
-    rows = [_row(outcome) for outcome in report.tables]
+    rows = [row for outcome in report.tables for row in _rows(outcome)]
     print_table(("table", "outcome", *numbers), rows, right=numbers)
     _show_changes(report)
     print_text()
@@ -140,6 +145,12 @@ def _show(report: "RunReport") -> None:
     seconds = (report.finished_at - report.started_at).total_seconds()
     summary = [f"{counts[outcome]:,} {outcome}" for outcome in get_args(Outcome) if counts[outcome]]
     print_text(f"{', '.join(summary)} in {seconds:.1f} s")
+
+
+def _rows(outcome: "TableOutcome") -> list[tuple[object, ...]]:
+    """Return a table's line, and one for each of its topics if they are several."""
+    topics = [attrs.evolve(topic, table=f"  {topic.topic}") for topic in outcome.topics]
+    return [_row(line) for line in (outcome, *topics)]
 
 
 def _row(outcome: "TableOutcome") -> tuple[object, ...]:

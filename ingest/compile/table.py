@@ -42,7 +42,7 @@ from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.masking import Mask
 from ingest.names import SchemaId
-from ingest.tables import TableConfig
+from ingest.tables import SOURCE, TableConfig
 from ingest.typemap.column import reader_record
 from ingest.typemap.sparktype import Simple, SparkType
 from ingest.typemap.sql import Sql
@@ -169,7 +169,7 @@ def compile_table(
             form,
             _NO_KEYS,
             value,
-            _COORDINATES,
+            (*_COORDINATES, *_source_column(table)),
             Coordinates(),
             derived=derived,
             misfits=misfits,
@@ -181,7 +181,7 @@ def compile_table(
     key_in_row = set(key_names) != set(in_message)
     key = _compile_keys(table, dialect, keys)
     value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
-    columns = _key_columns(table, value if key_in_row else key, key_names)
+    columns = (*_key_columns(table, value if key_in_row else key, key_names), *_source_column(table))
     source = RowKey() if key_in_row else MessageKey()
     return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
 
@@ -302,6 +302,11 @@ def _key_columns(
             )
         key_columns.append((name, merged_type(columns[name], f"topic {table.topic}")))
     return tuple(key_columns)
+
+
+def _source_column(table: TableConfig) -> tuple[tuple[str, SparkType], ...]:
+    """Return the part of the key that names the topic, if the table has several."""
+    return ((SOURCE, Simple("string")),) if table.source else ()
 
 
 # --- values ------------------------------------------------------------------------------------

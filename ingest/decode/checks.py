@@ -15,6 +15,7 @@ from ingest.decode.framing import frame_checks
 from ingest.decode.keys import KEY, key_sql, key_values
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
+from ingest.tables import SOURCE
 from ingest.typemap.sql import Sql, join, literal, sql
 
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
@@ -102,7 +103,7 @@ def _refused_checks(compiled: CompiledTable, refused: Refused) -> list[Check]:
 def _key_checks(compiled: CompiledTable) -> list[Check]:
     if compiled.key_source == Coordinates():
         return []
-    nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns]
+    nulls = [_null_key(compiled, name) for name, _ in compiled.key_columns if name != SOURCE]
     unsafe = [Check(unsafe, "unsafe-key", literal(f"key: {why}")) for unsafe, why in compiled.key_rules]
     unread = [_unreadable(compiled, "key", "keyed")] if compiled.key_source == MessageKey() else []
     return [*unread, *nulls, *unsafe]
@@ -122,7 +123,7 @@ def _key_moves(compiled: CompiledTable) -> list[Check]:
     moved = [
         sql("{before} != {after}", before=before.field(v.field), after=after.field(v.field))
         for name, _ in compiled.key_columns
-        for v in compiled.value.columns()[name]
+        for v in compiled.value.columns().get(name, ())
     ]
     condition = sql("{op} = 'u' and ({moved})", op=op_sql(compiled), moved=join(" or ", moved))
     error = literal("value: the update changes a key column that the table file declares")

@@ -5,15 +5,21 @@ from typing import Final, assert_never
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.row_model import Coordinates, MessageKey, RowKey
 from ingest.compile.table import CompiledTable
+from ingest.tables import SOURCE
 from ingest.typemap.sparktype import reshape
-from ingest.typemap.sql import Sql, ident, join, sql
+from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 KEY: Final = sql("keyed.value")
 """The decoded message key."""
 
 
 def key_sql(compiled: CompiledTable, name: str) -> Sql:
-    """Return a key column: from the message key, or from the row image (the one before, if deleted)."""
+    """Return a key column: from the message key, or from the row image (the one before, if deleted).
+
+    The topic of a table of several is a constant.
+    """
+    if name == SOURCE:
+        return literal(compiled.table.topic)
     if compiled.key_source == Coordinates():
         return ident(name.removeprefix("_cdc_"))
     spark_type = dict(compiled.key_columns)[name]
@@ -26,6 +32,8 @@ def key_sql(compiled: CompiledTable, name: str) -> Sql:
 
 def key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
     """Return the decoded values of a key column; the first one that is not null counts."""
+    if name == SOURCE:
+        return []
     match compiled.key_source:
         case Coordinates():
             return []

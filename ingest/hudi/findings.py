@@ -76,13 +76,13 @@ def find_holes(table: str, history: Sequence[LedgerEntry]) -> Iterator[Finding]:
     Commits of older versions did not record their start, and are compared by their ends.
     """
     for entry, before in pairwise(history):
-        for partition, end in before.next_offsets.items():
+        topic = f" --topic {entry.topic}" if entry.other_topics else ""
+        for partition, end in before.seen_by(entry.topic).next_offsets.items():
             problem, is_hole = _break(entry, partition, end)
             if problem:
                 where = f"commit {entry.instant}, partition {partition}: {problem}"
-                again = (
-                    f"Read the messages between again: `ingest offsets set {table} --to {partition}={end}`"
-                )
+                command = f"ingest offsets set {table} --to {partition}={end}{topic}"
+                again = f"Read the messages between again: `{command}`"
                 yield Finding(
                     "offsets",
                     f"{where}, and commit {before.instant} ended at {end}",

@@ -14,9 +14,9 @@ from ingest.compile.event import COORDINATES
 from ingest.errors import TableChangedError
 from ingest.hudi.properties import TableProperties
 from ingest.masking import Mask
-from ingest.tables import TableConfig
+from ingest.tables import SOURCE, TableConfig
 
-_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": ""}
+_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": "", "topics": "one"}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
 _LAYOUT: Final = frozenset(
     {"target.type", "target.partition_by", "target.index", "target.buckets", "key.columns"}
@@ -80,6 +80,7 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
         "types.nanos": types.nanos,
         "types.timestamps": types.timestamps,
         "rows.where": table.rows.where or "",
+        "topics": "several" if _has_sources(table) else "one",
     }
     if target.index == "bucket":
         parts["target.buckets"] = str(target.buckets)
@@ -165,8 +166,15 @@ def _named_key(table: TableConfig) -> tuple[str, ...] | None:
     if not table.key.columns or table.target.mode == "append":
         return None
     names = {name: column.rename for name, column in table.columns.items() if column.rename}
-    coordinates = COORDINATES if table.target.mode == "history" else ()
-    return (*(names.get(name, name) for name in table.key.columns), *coordinates)
+    key = [names.get(name, name) for name in table.key.columns]
+    if table.target.mode == "history":
+        key.extend(COORDINATES)
+    return (*key, SOURCE) if _has_sources(table) else tuple(key)
+
+
+def _has_sources(table: TableConfig) -> bool:
+    """Whether the rows of a table name their topic."""
+    return bool(table.topics or table.source)
 
 
 def _against_properties(
@@ -184,7 +192,7 @@ def _against_properties(
 
 def _mode(keys: tuple[str, ...]) -> str:
     """Return the mode of a table with a record key."""
-    if keys == COORDINATES:
+    if keys[: len(COORDINATES)] == COORDINATES:
         return "append"
     return "history" if keys[-len(COORDINATES) :] == COORDINATES else "upsert"
 

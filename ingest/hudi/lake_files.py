@@ -34,4 +34,4 @@ class LakeFiles:
         rejects = self.rejects(table)
         if rejects.checkpoint() is None or not rejects.count_rows():
             return 0
-        return count_open_rows(rejects, self.table(table))
+        return count_open_rows(rejects, self.table(table), table.source)

@@ -15,11 +15,23 @@ from ingest.names import Instant, Partition, SchemaId, Topic, Truncate
 
 PREFIX: Final = "ingest."
 FORMAT: Final = "1"
+MANY_TOPICS: Final = "2"
+"""The format of commits that hold the offsets of several topics: older versions would lose those."""
 TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
 """Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
 
 CommitKind = Literal["run", "set-offsets", "replay", "repair", "rebuild", "adopt", "load", "purge"]
 """The command behind a commit; only tables of rejects have a `purge`."""
+
+
+@attrs.frozen
+class TopicOffsets:
+    """How far one topic of several has been read; the fields are those of a `LedgerEntry`."""
+
+    next_offsets: Mapping[Partition, int]
+    high_offsets: Mapping[Partition, int]
+    topic_id: str = ""
+    max_source_ms: int | None = None
 
 
 @attrs.frozen
@@ -55,17 +67,43 @@ class LedgerEntry:
     """A digest of the `[hudi]` options whose values Hudi's classes had checked; empty without options."""
     truncates: tuple[Truncate, ...] = ()
     """The truncates that a history has applied so far: they end older versions that come late, too."""
+    other_topics: Mapping[Topic, TopicOffsets] = attrs.Factory(dict)
+    """The offsets of the table's other topics; empty for a table of one topic."""
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
     """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
     started_ms: int | None = attrs.field(default=None, eq=False)
     """The time at which the run began to read; None in commits of older versions."""
 
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """The topics that the table has read, sorted."""
+        return tuple(sorted({self.topic, *self.other_topics}))
+
+    @property
+    def own(self) -> TopicOffsets:
+        """The offsets of the entry's own topic."""
+        return TopicOffsets(self.next_offsets, self.high_offsets, self.topic_id, self.max_source_ms)
+
+    def seen_by(self, topic: Topic) -> "LedgerEntry":
+        """Return the entry with the offsets of another topic as its own; without any for a new topic."""
+        if topic == self.topic:
+            return self
+        other_topics = {**self.other_topics, self.topic: self.own}
+        offsets = other_topics.pop(topic, TopicOffsets({}, {}))
+        return attrs.evolve(
+            self,
+            topic=topic,
+            other_topics=other_topics,
+            **attrs.asdict(offsets, recurse=False),
+            start_offsets={},
+        )
+
 
 def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
     """Write an entry as the Hudi options that put it into the commit's metadata."""
     values = {
-        "format": FORMAT,
+        "format": MANY_TOPICS if entry.other_topics else FORMAT,
         "kind": entry.kind,
         "run_id": entry.run_id,
         "topic": entry.topic,
@@ -85,6 +123,9 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
         "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
+    if entry.other_topics:
+        other_topics = {topic: attrs.asdict(offsets) for topic, offsets in entry.other_topics.items()}
+        values["other_topics"] = json.dumps(other_topics, sort_keys=True)
     return {PREFIX + key: value for key, value in values.items()}
 
 
@@ -98,10 +139,10 @@ def entry_of(path: str, instant: Instant, operation: str, values: Mapping[str, s
 def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> LedgerEntry:
     """Read the entry in a commit's metadata.  Raises LakeError for a newer format."""
     version = values[PREFIX + "format"]
-    if version != FORMAT:
+    if version not in (FORMAT, MANY_TOPICS):
         raise LakeError(
             f"{path}, commit {instant}",
-            f"its ledger has format '{version}', this version reads '{FORMAT}'",
+            f"its ledger has format '{version}', this version reads '{FORMAT}' and '{MANY_TOPICS}'",
             "Run the version of ingest that wrote it, or a newer one",
         )
     return LedgerEntry(
@@ -121,6 +162,7 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         masks=json.loads(values.get(PREFIX + "masks") or "{}"),
         checked_options=values.get(PREFIX + "checked_options", ""),
         truncates=tuple(Truncate(*values) for values in json.loads(values.get(PREFIX + "truncates") or "[]")),
+        other_topics=_other_topics(values.get(PREFIX + "other_topics") or "{}"),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
         started_ms=_millis(values.get(PREFIX + "started_ms")),
@@ -131,10 +173,26 @@ def _ids(text: str) -> tuple[SchemaId, ...]:
     return tuple(SchemaId(schema_id) for schema_id in json.loads(text))
 
 
+def _other_topics(text: str) -> dict[Topic, TopicOffsets]:
+    return {
+        Topic(topic): TopicOffsets(
+            _by_partition(offsets["next_offsets"]),
+            _by_partition(offsets["high_offsets"]),
+            offsets["topic_id"],
+            offsets["max_source_ms"],
+        )
+        for topic, offsets in json.loads(text).items()
+    }
+
+
 def _millis(text: str | None) -> int | None:
     return int(text) if text else None
 
 
 def _offsets(text: str) -> dict[Partition, int]:
+    return _by_partition(json.loads(text))
+
+
+def _by_partition(offsets: Mapping[str, int]) -> dict[Partition, int]:
     """Read offsets by partition: JSON keeps the partition numbers as text."""
-    return {Partition(int(partition)): offset for partition, offset in json.loads(text).items()}
+    return {Partition(int(partition)): offset for partition, offset in offsets.items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ingest.hudi.storage import UnclearFilesError
 from ingest.hudi.table_files import TableFiles
 from ingest.lazy import LazyModule
+from ingest.names import Topic
 
 if TYPE_CHECKING:
     from pyarrow import parquet
@@ -18,18 +19,25 @@ else:  # an extra
 
 MOST_ROWS: Final = 1_000_000
 """Beyond it Spark counts."""
-_COLUMNS: Final = ["partition", "offset", "resolved", "resolved_by"]
+_COLUMNS: Final = ["topic", "partition", "offset", "resolved", "resolved_by"]
 
 
-def count_open_rows(rejects: TableFiles, data: TableFiles) -> int:
-    """Count the open rejects of a table.  Raises UnclearFilesError where the files do not answer."""
+def count_open_rows(rejects: TableFiles, data: TableFiles, source: Topic | None = None) -> int:
+    """Count the open rejects of a table, or of one of its topics.
+
+    Raises UnclearFilesError where the files do not answer.
+    """
     last = data.checkpoint()
     if last is None:
         return 0
     if rejects.count_rows() > MOST_ROWS:
         raise UnclearFilesError(f"{rejects.path}: too many rows")
-    ends = {int(partition): end for partition, end in last.next_offsets.items()}
-    rows = [row for row in _rows(rejects) if row["offset"] < ends.get(row["partition"], 0)]
+    ends = {
+        (str(topic), int(partition)): end
+        for topic in ((source,) if source else last.topics)
+        for partition, end in last.seen_by(topic).next_offsets.items()
+    }
+    rows = [row for row in _rows(rejects) if row["offset"] < ends.get((row["topic"], row["partition"]), 0)]
     resolved_by = {row["resolved_by"] for row in rows if row["resolved_by"]}
     runs = {entry.run_id for entry in data.accounts()} if resolved_by else set()
     lost = resolved_by - runs

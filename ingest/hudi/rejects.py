@@ -7,6 +7,7 @@ resolved it is in the table's history: a rollback or a restore takes both back.
 """
 
 from collections.abc import Mapping
+from itertools import starmap
 from typing import Final
 
 import attrs
@@ -18,8 +19,9 @@ from ingest.hudi.lake import Lake
 from ingest.hudi.ledger import CommitKind, LedgerEntry
 from ingest.hudi.options import KEYGEN, OWNED, tuned
 from ingest.hudi.table import HudiTable
-from ingest.names import Partition
+from ingest.names import Partition, Topic
 from ingest.tables import TableConfig, Target
+from ingest.typemap.sql import Sql, any_true, join, literal, sql
 
 KEY: Final = ("topic", "partition", "offset")
 COLUMNS: Final[Mapping[str, str]] = {
@@ -81,10 +83,21 @@ def read_rejects(rejects: HudiTable, data: HudiTable) -> DataFrame:
     return rows.select(*COLUMNS)
 
 
-def counting(rejects: DataFrame, next_offsets: Mapping[Partition, int]) -> DataFrame:
+def counting(rejects: DataFrame, last: LedgerEntry | None) -> DataFrame:
     """Keep the rows that count: those before the next offsets of the data's last commit."""
-    branches = " ".join(f"when {partition} then {offset}" for partition, offset in next_offsets.items())
-    return rejects.where(f"offset < case partition {branches} else 0 end") if branches else rejects.limit(0)
+    if last is None:
+        return rejects.limit(0)
+    ends = ((topic, last.seen_by(topic).next_offsets) for topic in last.topics)
+    return rejects.where(str(any_true(starmap(_is_before, ends))))
+
+
+def _is_before(topic: Topic, ends: Mapping[Partition, int]) -> Sql:
+    """Return a condition that is true for rows of a topic before its ends."""
+    branches = [sql("when {n} then offset < {end}", n=n, end=end) for n, end in ends.items()]
+    if not branches:
+        return sql("false")
+    before = sql("case partition {branches} else false end", branches=join(" ", branches))
+    return sql("(topic = {topic} and {before})", topic=literal(topic), before=before)
 
 
 def outdated(
@@ -113,8 +126,8 @@ def counting_rows(lake: Lake, table: TableConfig) -> DataFrame | None:
     rejects, data = lake.rejects(table), lake.table(table)
     if rejects.checkpoint() is None:
         return None
-    last = data.checkpoint()
-    return counting(read_rejects(rejects, data), last.next_offsets if last else {})
+    rows = counting(read_rejects(rejects, data), data.checkpoint())
+    return rows.where(F.col("topic") == table.source) if table.source else rows
 
 
 def count_open(lake: Lake, table: TableConfig) -> int:

@@ -47,6 +47,8 @@ class Consumed:
     keeps_all: bool = False
     """Whether every message is a row of its own, named by its coordinates in the topic."""
     topic: str = ""
+    is_several: bool = False
+    """Whether the table has other topics, too."""
 
 
 @attrs.frozen
@@ -153,7 +155,8 @@ def _todo(consumed: Consumed, breaks: tuple[_Break, ...]) -> str:
     if is_recreated and consumed.keeps_all:
         return _NEW_TABLE
     to = "earliest" if is_recreated else ",".join(f"{part.partition}=earliest" for part in breaks)
-    command = f"ingest offsets set {consumed.table} --to {to}"
+    option = f" --topic {consumed.topic}" if consumed.is_several else ""
+    command = f"ingest offsets set {consumed.table} --to {to}{option}"
     return (_READ_AGAIN if is_recreated else _ACCEPT).format(command=command)
 
 

@@ -35,6 +35,7 @@ from ingest.onboard.discover import (
 from ingest.onboard.framings import find_framings
 from ingest.onboard.layout import choose_target
 from ingest.onboard.outcome import Onboarded, OnboardOptions
+from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
@@ -73,11 +74,13 @@ def onboard(
     chosen, missing = matching(topics, patterns, where)
     absent = [Onboarded(Topic(name), "failed", missing_topic(name, where, topics)) for name in missing]
     results = _onboard_topics(settings, registry, chosen, options)
+    if options.merge:
+        results = merged(results, patterns, [topic.topic for topic in topics])
     tables = {result.topic: result.table.name for result in results if result.table}
     for name, twins in clashes(tables).items():
         raise UsageError(
             f"the topics {', '.join(twins)} would all become table {name}",
-            "Give them names that differ, with --name",
+            "Give them names that differ, with --name, or make them one table, with --merge",
         )
     return (*(write_table(settings, result, dry_run=dry_run) for result in results), *absent)
 
@@ -280,6 +283,7 @@ def _describe(
         table=attrs.evolve(table, target=target, key=Key(names)),
         key_columns=names,
         columns=len(compiled.value.columns()),
+        messages=messages,
         caveats=(*schemas.caveats, *caveats(compiled, dialect, envelope)),
         guessed=schemas.guess.text if schemas.guess else "",
     )

@@ -25,6 +25,8 @@ class Onboarded:
     layout: str = ""
     """The reason for the layout of the Hudi table."""
     caveats: tuple[str, ...] = ()
+    messages: int = 0
+    """The messages of the topic, as far as the broker was asked."""
     guessed: str = ""
     """The text of a guessed schema's file, which the table file names."""
 
@@ -42,3 +44,5 @@ class OnboardOptions:
     schema: Path | None = None
     append: bool = False
     key: tuple[str, ...] = ()
+    merge: bool = False
+    """Whether topics that would become the same table are its shards."""

@@ -81,6 +81,7 @@ class Commit:
             "run_id": entry.run_id if entry else None,
             "note": (entry.note or None) if entry else None,
             "offsets": {"from": by_text(self.before), "to": by_text(entry.next_offsets) if entry else {}},
+            **({"topic": entry.topic} if entry and entry.other_topics else {}),
             "read": counters.get("read", 0),
             "applied": {name: counters.get(name, 0) for name in ("upserted", "deleted")},
             "superseded": counters.get("superseded", 0),
@@ -189,7 +190,8 @@ def read_history(run: Run, table: TableConfig, since: datetime | None, *, archiv
         )
     reaches_back = bool(since and commits and commits[-1].at < since)
     recent = tuple(commit for commit in in_order(commits) if since is None or commit.stored.at >= since)
-    return TableHistory(table.name, table.topic, path, recent, since, is_cut and not reaches_back)
+    topic = Topic(",".join(table.topics) or table.topic)
+    return TableHistory(table.name, topic, path, recent, since, is_cut and not reaches_back)
 
 
 def read_state(run: Run, table: TableConfig, at: datetime) -> TableState:
@@ -213,10 +215,12 @@ def read_state(run: Run, table: TableConfig, at: datetime) -> TableState:
 
 def in_order(commits: Sequence[StoredCommit]) -> tuple[Commit, ...]:
     """Pair commits, newest first, with the offsets before each."""
-    paired, before = [], dict[Partition, int]()
+    paired: list[Commit] = []
+    last: LedgerEntry | None = None
     for stored in reversed(commits):
-        paired.append(Commit(stored, before if stored.entry else {}))
-        before = dict(stored.entry.next_offsets) if stored.entry else before
+        before = last.seen_by(stored.entry.topic).next_offsets if last and stored.entry else {}
+        paired.append(Commit(stored, before))
+        last = stored.entry or last
     return tuple(reversed(paired))
 
 

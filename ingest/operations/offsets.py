@@ -15,9 +15,10 @@ from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.moments import to_iso
 from ingest.names import Partition, Topic
 from ingest.operations.status import TableStatus, table_status
+from ingest.operations.topics import one_view
 from ingest.run.context import Run
 from ingest.run.report import by_text
-from ingest.run.start import consumed
+from ingest.run.start import consumed, last_of
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
@@ -44,9 +45,12 @@ class OffsetMove:
         return {"table": self.table, "topic": self.topic, "to": self.to, "offsets": offsets}
 
 
-def preview_move(kafka: KafkaSettings, table: TableConfig, last: LedgerEntry | None, to: str) -> OffsetMove:
+def preview_move(
+    kafka: KafkaSettings, table: TableConfig, last: LedgerEntry | None, to: str, topic: str | None = None
+) -> OffsetMove:
     """Return the effect of `move_offsets` on a table with this last commit, without writing."""
-    last = _committed(table, last)
+    table = one_view(kafka, table, topic)
+    last = _committed(table, last.seen_by(table.source) if last and table.source else last)
     marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
     target = _target(kafka, table, last, to, marks)
     return OffsetMove(table.name, table.topic, target.text, last.next_offsets, target.offsets)
@@ -60,7 +64,7 @@ class _Target:
     offsets: dict[Partition, int]
 
 
-def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
+def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None) -> TableStatus:
     """Move a table's next offsets, in a commit of their own that records the move in the table's history.
 
     `to` is `earliest`, `latest`, a time such as `2026-11-20T00:00+02:00` (in UTC without the last part), or
@@ -68,10 +72,11 @@ def move_offsets(run: Run, table: TableConfig, to: str) -> TableStatus:
     Rows stay as they are.  After a move back the next run replays at least up to the offsets before the move.
     """
     parse_moment(to)  # before Spark starts
+    table = one_view(run.settings.kafka, table, topic)
     with run.locked(table):
         marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
         stored = run.lake.table(table)
-        last = _committed(table, stored.checkpoint())
+        last = _committed(table, last_of(stored, table))
         target = _target(run.settings.kafka, table, last, to, marks)
         stored.move(table, _moved(run, last, target, marks))
         return table_status(stored, table, marks, None, lambda: count_open(run.lake, table))
@@ -81,6 +86,8 @@ def _committed(table: TableConfig, last: LedgerEntry | None) -> LedgerEntry:
     if last is None:
         raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
     check_topic(table.topic, consumed(table, last))
+    if not last.next_offsets:
+        raise UsageError(f"table {table.name} has not read topic {table.topic} yet", "Run it once first")
     return last
 
 

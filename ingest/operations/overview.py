@@ -11,7 +11,7 @@ from ingest.hudi.folder_size import FolderSize
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.storage import UnclearFilesError
 from ingest.kafka.breaks import Watermark
-from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
 from ingest.moments import moment_or_none
 from ingest.names import Partition, Subject, Topic
@@ -27,12 +27,13 @@ from ingest.operations.schema_history import (
     table_changes,
     version_changes,
 )
-from ingest.operations.status import TableStatus
+from ingest.operations.status import TableStatus, combined
 from ingest.run.by_files import PATIENCE_S, work_by_files
 from ingest.run.context import Jvm, Run
 from ingest.run.lag import source_lag_s
 from ingest.run.schemas import fetch_versions
-from ingest.run.start import StoredTable, pending
+from ingest.run.start import StoredTable, last_of, pending
+from ingest.run.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
@@ -80,6 +81,8 @@ class TableOverview:
     version_changes: tuple[VersionChange, ...] = ()
     verification: LastVerification | None = None
     gaps: tuple[Gap, ...] = ()
+    topics: "tuple[TableOverview, ...]" = ()
+    """The overview of each topic, of a table of several."""
 
     @property
     def is_clear(self) -> bool:
@@ -105,7 +108,8 @@ def read_overview(
 ) -> LakeOverview:
     """Read tables by their files, and with Spark the parts that files do not answer, if that is wanted."""
     problems: list[str] = []
-    task = OverviewTask(_watermarks(run, tables, problems), with_spark, problems)
+    tables, watermarks = _watermarks(run, tables, problems)
+    task = TopicsTask(OverviewTask(watermarks, with_spark, problems))
     with listening(run.stop):
         results = work_by_files(run, task, tables)
     remaining = [table for table in tables if table.name not in results]
@@ -121,13 +125,16 @@ def read_overview(
     return LakeOverview((*map(_of_broken_file, broken), *overviews), tuple(dict.fromkeys(problems)))
 
 
-def _watermarks(run: Run, tables: Sequence[TableConfig], problems: list[str]) -> Watermarks:
-    """Fetch the ends of all topics; without the broker no topic has any."""
+def _watermarks(
+    run: Run, tables: Sequence[TableConfig], problems: list[str]
+) -> tuple[tuple[TableConfig, ...], Watermarks]:
+    """Fetch the topics of patterns, and the ends of all topics; without the broker no topic has any."""
     try:
-        return fetch_watermarks(run.settings.kafka, [table.topic for table in tables])
+        tables = resolved(run.settings.kafka, tables)
+        return tuple(tables), watermarks_of(run.settings.kafka, tables)
     except IngestError as error:
         problems.append(f"The lag is unknown: {error}")
-        return Watermarks({})
+        return tuple(tables), Watermarks({})
 
 
 def _of_broken_file(error: TableFileError) -> TableOverview:
@@ -172,8 +179,14 @@ class OverviewTask:
             return TableOverview(TableStatus(table.name, table.topic, path, error=result), table)
         return result
 
+    def combine(self, table: TableConfig, results: Sequence[TableOverview]) -> TableOverview:
+        """Return the overview of a table of several topics; only its status has the offsets of each."""
+        gaps = dict.fromkeys(gap for overview in results for gap in overview.gaps)
+        status = attrs.evolve(combined([overview.status for overview in results]), table=table.name)
+        return attrs.evolve(results[0], table=table, status=status, topics=tuple(results), gaps=tuple(gaps))
+
     def _read(self, run: Run, table: TableConfig, stored: StoredFacts, parts: "Parts") -> TableOverview:
-        last = parts.read("last commit", stored.checkpoint)
+        last = parts.read("last commit", lambda: last_of(stored, table))
         commits: tuple[Commit, ...] = ()
         if last is not None:
             commits = parts.read("commits", lambda: in_order(stored.commits())[:COMMITS]) or ()

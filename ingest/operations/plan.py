@@ -3,10 +3,11 @@
 The pending range is read, decoded and fitted by the steps of a run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
+from pyspark.sql import DataFrame
 
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
@@ -24,34 +25,47 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId
 from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
-from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan
+from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
-from ingest.run.batch import PreparedBatch
+from ingest.run.batch import Ahead, PreparedBatch, TableState
 from ingest.run.chosen import check_computed
-from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write
-from ingest.run.context import Run
+from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write, table_state
+from ingest.run.context import Jvm, Run
 from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.start import Start, StoredTable, find_start
+from ingest.run.task import work_on_tables
+from ingest.run.topics import TopicsTask
 from ingest.tables import TableConfig
 
+States = dict[str, TableState]
+"""The state of tables of several topics, by name, after the plans of the first topics."""
 
-def plan_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TablePlan:
-    """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error."""
+
+def plan_table(
+    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark], states: States
+) -> TablePlan:
+    """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error.
+
+    `states` are those of tables of several topics, after the plans of the first of them.
+    """
     plan = TablePlan(table.name, table.topic, "idle")
     try:
         start = _find_start(run, run.lake.table(table), table, watermarks)
         if start.ranges.is_empty:
             return _plan_idle(run, table, start)
-        plan = attrs.evolve(plan, is_new=start.last is None, ranges=start.ranges)
-        met_ids = known_ids(start.last)
-        schemas = fetch_known(run, table, start.ranges, start.watermarks)
-        plan = attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
-        with prepared(run, table, start.last, start.ranges, schemas) as batch:
-            plan = _with_batch(run, plan, batch, met_ids)
+        plan = _started(table, start)
+        state = states.get(table.name) or table_state(run, table, start.last)
+        schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
+        compiled = compile_written(table, *schemas)
+        plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
+        with prepared(run, table, state, start.ranges, schemas) as batch:
+            plan = _with_batch(run, plan, batch, state.met_ids)
             chosen, rows, _ = rows_to_write(run, batch)
             check_computed(rows, chosen)
             plan = attrs.evolve(plan, counts=chosen.counts)
+            if table.source:
+                states[table.name] = _state_after(chosen, rows)
     except TableChangedError as error:
         rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
         return attrs.evolve(stopped(plan, error), rebuild=rebuild)
@@ -71,6 +85,30 @@ def plan_by_files(
         plan = stopped(TablePlan(table.name, table.topic, "fail"), error)
         return attrs.evolve(plan, rebuild=plan_refused(table, stored, free_by_files(run), error))
     return _plan_idle(run, table, start) if start.ranges.is_empty else None
+
+
+def _started(table: TableConfig, start: Start) -> TablePlan:
+    """Return the plan of a table whose ranges are known, and whether it is new."""
+    is_new_topic = bool(table.source and not (start.last and start.last.next_offsets))
+    return TablePlan(
+        table.name,
+        table.topic,
+        "idle",
+        is_new=start.last is None,
+        ranges=start.ranges,
+        is_new_topic=is_new_topic,
+    )
+
+
+def _state_after(batch: PreparedBatch, rows: DataFrame) -> TableState:
+    """Return the state of a table after a batch, for the plans of its other topics."""
+    state, evolution, counts = batch.state, batch.evolution, batch.counts
+    columns = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
+    ids = batch.compiled.value.in_version_order(schema_id for schema_id in counts.schema_ids if schema_id > 0)
+    planned = state.ahead.rows if state.ahead else ()
+    ahead = Ahead(tuple(batch.key_names), (*planned, rows), not state.exists)
+    met_ids = tuple(dict.fromkeys((*state.met_ids, *ids)))
+    return TableState({**(state.columns or {}), **columns}, met_ids, ahead)
 
 
 def _find_start(
@@ -95,12 +133,12 @@ def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[Sch
 
 def _plan_idle(run: Run, table: TableConfig, start: Start) -> TablePlan:
     """Plan a table without pending messages: a run passes with any schemas."""
-    plan = TablePlan(table.name, table.topic, "idle", is_new=start.last is None, ranges=start.ranges)
+    plan = _started(table, start)
     met_ids = known_ids(start.last)
     try:
         if not _has_new_versions(run.registry, table, met_ids):
             return plan
-        schemas = fetch_known(run, table, start.ranges, start.watermarks)
+        schemas = fetch_known(run, table, start.ranges, start.watermarks, met_ids)
         return _with_versions(run, table, plan, schemas, met_ids)
     except IngestError as error:
         return stopped(plan, error)
@@ -238,10 +276,11 @@ class PlanTask:
     """Plans tables (a `TableTask`)."""
 
     watermarks: Watermarks
+    states: States = attrs.Factory(dict)
 
     def work(self, run: Run, table: TableConfig) -> TablePlan:
         """Plan one table."""
-        return plan_table(run, table, self.watermarks.of(table.topic))
+        return plan_table(run, table, self.watermarks.of(table.topic), self.states)
 
     def work_by_files(self, run: Run, table: TableConfig) -> TablePlan | None:
         """Plan one table without pending messages."""
@@ -253,3 +292,12 @@ class PlanTask:
         if isinstance(result, IngestError):
             return stopped(TablePlan(table.name, table.topic, "fail"), result)
         return result
+
+    def combine(self, table: TableConfig, results: Sequence[TablePlan]) -> TablePlan:
+        """Return the plan of a table of several topics."""
+        return combined(table.name, results)
+
+
+def plan_tables(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TablePlan, ...]:
+    """Plan tables, all of their topics."""
+    return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(PlanTask(marks)))

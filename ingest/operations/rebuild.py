@@ -25,7 +25,8 @@ from ingest.operations.rebuild_plan import (
 from ingest.run.context import Jvm, Run
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
 from ingest.run.task import work_on_tables
-from ingest.tables import TableConfig
+from ingest.run.topics import refuse_several
+from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
     from ingest.hudi import catalog, rebuild
@@ -96,6 +97,10 @@ class RebuildTask:
 
     def work(self, run: Run, table: TableConfig) -> Rebuilt:
         """Rebuild one table as its only writer, or plan it as a reader."""
+        if table.topics:
+            if self.source == "topic":
+                refuse_several(table, "ingest rebuild --from topic")
+            table = views(table)[0]
         marks = self.watermarks.of(table.topic)
         if self.is_dry:
             subject = _open(run, table, marks)

@@ -16,12 +16,14 @@ from ingest.hudi.lock import locked
 from ingest.hudi.rejects import (
     COLUMNS,
     GONE,
+    KEY,
     at,
     commit_rejects,
     counting_rows,
     next_entry,
 )
 from ingest.moments import iso_or_none, moment_or_none
+from ingest.operations.topics import one_view
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
@@ -96,7 +98,7 @@ def list_rejects(
     open_ = sorted((row for row in groups if row.reason), key=lambda row: (-row["count"], row.reason))
     shown = rows if resolved else rows.where("resolved is null")
     columns = [name for name in COLUMNS if name not in _BYTES]
-    first = shown.orderBy("partition", "offset").limit(limit)
+    first = shown.orderBy(*KEY).limit(limit)
     return Rejects(
         table.name,
         path,
@@ -108,9 +110,16 @@ def list_rejects(
 
 
 def show_reject(
-    settings: Settings, spark: SparkSession, table: TableConfig, partition: int, offset: int
+    settings: Settings,
+    spark: SparkSession,
+    table: TableConfig,
+    partition: int,
+    offset: int,
+    *,
+    topic: str | None = None,
 ) -> Reject:
     """Return one reject with its bytes.  Raises `UsageError` if it does not exist."""
+    table = one_view(settings.kafka, table, topic)
     rows = counting_rows(Lake(spark, settings.lake), table)
     matches = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
     if not matches:

@@ -1,5 +1,6 @@
 """Rejects are put through again, each in its place in the order of changes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -16,7 +17,8 @@ from ingest.kafka.breaks import check_topic
 from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
-from ingest.order.batch_counts import BatchCounts
+from ingest.operations.topics import chosen_views
+from ingest.order.batch_counts import BatchCounts, total
 from ingest.run.again import read_again
 from ingest.run.batch import Batch, PreparedBatch, decoded_batch
 from ingest.run.commit import (
@@ -29,7 +31,7 @@ from ingest.run.commit import (
 from ingest.run.context import Run
 from ingest.run.rejects import BYTES, without_bytes
 from ingest.run.schemas import PayloadSchemas, fetch_written
-from ingest.run.start import consumed
+from ingest.run.start import consumed, last_of
 from ingest.run.upkeep import keep_up_inline
 from ingest.tables import TableConfig
 
@@ -63,7 +65,13 @@ class Replayed:
         }
 
 
-def replay(run: Run, table: TableConfig, partition: int | None = None, offset: int | None = None) -> Replayed:
+def replay(
+    run: Run,
+    table: TableConfig,
+    partition: int | None = None,
+    offset: int | None = None,
+    topic: str | None = None,
+) -> Replayed:
     """Decode open rejects again, all or those at a place, by the schemas and the table file as they are now.
 
     Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
@@ -72,8 +80,19 @@ def replay(run: Run, table: TableConfig, partition: int | None = None, offset: i
     A table with masks keeps no bytes of rejects: the topic gives them again; a message that it has lost stays
     rejected.
     """
+    views = chosen_views(run.settings.kafka, table, topic)
     with run.locked(table) as lock:
-        return _replay_all(run, table, lock, partition, offset)
+        return _total([_replay_all(run, view, lock, partition, offset) for view in views])
+
+
+def _total(results: Sequence[Replayed]) -> Replayed:
+    """Return the replay of a table from those of its topics."""
+    return Replayed(
+        results[0].table,
+        total([result.counts for result in results]),
+        next((result.instant for result in reversed(results) if result.instant), None),
+        tuple(change for result in results for change in result.schema_changes),
+    )
 
 
 def _replay_all(
@@ -81,7 +100,7 @@ def _replay_all(
 ) -> Replayed:
     stored = run.lake.table(table)
     stored.check_file(table)
-    rows, last = counting_rows(run.lake, table), stored.checkpoint()
+    rows, last = counting_rows(run.lake, table), last_of(stored, table)
     if rows is None or last is None:
         return Replayed(table.name)
     check_topic(table.topic, consumed(table, last))

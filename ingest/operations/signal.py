@@ -14,9 +14,9 @@ import attrs
 from ingest.dialects import DIALECTS
 from ingest.errors import SettingsError, UsageError
 from ingest.lazy import LazyModule
-from ingest.names import Topic
+from ingest.names import Topic, first_few
 from ingest.settings import Settings
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
     from ingest.kafka import signal as kafka_signal
@@ -89,14 +89,26 @@ def make_signal(tables: Sequence[TableConfig], request: SignalRequest, signal_id
         counts = f"{len(request.collections)} for {len(request.tables)} tables"
         raise UsageError(f"--collection: found {counts}", "Give one for each table, in their order")
     if not request.tables:
-        connector = _only_connector({t.name: _connector(t, request) for t in tables if _is_meant(t, request)})
+        connector = _only_connector(
+            {view.source or view.name: _connector(view, request) for view in _meant(tables, request)}
+        )
         return Signal(signal_id, request.kind, connector, {"type": "incremental"})
     by_name = {table.name: table for table in tables}
-    chosen = [by_name[name] for name in request.tables]
+    chosen = [_of_connector(by_name[name], request) for name in request.tables]
     connector = _only_connector({table.name: _connector(table, request) for table in chosen})
     names = request.collections or tuple(collection(table.dialect, table.topic, request) for table in chosen)
     _check_condition(connector.dialect, request)
     return Signal(signal_id, request.kind, connector, _data(request, names))
+
+
+def _of_connector(table: TableConfig, request: SignalRequest) -> TableConfig:
+    """Return the view of a table by the topic of the request's connector."""
+    chosen = _meant([table], request) if table.topics else [table]
+    if len(chosen) == 1:
+        return chosen[0]
+    topics = first_few(list[str](table.topics))
+    problem = f"table {table.name} reads topics of several connectors: {topics}"
+    raise UsageError(problem, "Name one connector with --prefix")
 
 
 def send(settings: Settings, topic: Topic, signal: Signal) -> None:
@@ -141,6 +153,11 @@ def _data(request: SignalRequest, names: Sequence[str]) -> dict[str, Any]:
         # Debezium before 2.4 reads this key instead; later ones give it the same meaning or ignore it.
         data["additional-condition"] = request.condition
     return data
+
+
+def _meant(tables: Sequence[TableConfig], request: SignalRequest) -> list[TableConfig]:
+    """Return the views of tables, by each of their topics, that the connector of a request writes."""
+    return [view for table in tables for view in views(table) if _is_meant(view, request)]
 
 
 def _is_meant(table: TableConfig, request: SignalRequest) -> bool:

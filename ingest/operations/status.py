@@ -14,10 +14,12 @@ from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.bucket_size import bucket_warning
 from ingest.operations.source_ddl import SourceChange, read_changes
-from ingest.run.context import Run
-from ingest.run.lag import source_lag_s
+from ingest.run.context import Jvm, Run
+from ingest.run.lag import max_or_none, present, source_lag_s, sum_or_none
 from ingest.run.report import by_text
-from ingest.run.start import StoredTable, pending
+from ingest.run.start import StoredTable, last_of, pending
+from ingest.run.task import work_on_tables
+from ingest.run.topics import TopicsTask
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class TableStatus:
     """The newest schema changes at the source, if the table file names their topic."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
+    topics: "tuple[TableStatus, ...]" = ()
+    """The status of each topic, of a table of several; `rows` are those of the table."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON."""
@@ -59,7 +63,7 @@ class TableStatus:
             "instant": last.instant if last else None,
             "kind": last.kind if last else None,
             "note": last.note if last else None,
-            "offsets": by_text(last.next_offsets) if last else {},
+            "offsets": self.offsets(),
             "lag": self.lag,
             "rows": self.rows,
             "rejects": self.rejects,
@@ -71,7 +75,25 @@ class TableStatus:
             "error": str(self.error) if self.error else None,
             "warning": self.warning or None,
             "source_changes": [change.to_json() for change in self.changes],
+            **({"topics": [_topic_json(topic) for topic in self.topics]} if self.topics else {}),
         }
+
+    def offsets(self) -> dict[str, int]:
+        """Return the next offsets by partition; of several topics by topic and partition."""
+        if not self.topics:
+            return by_text(self.last.next_offsets) if self.last else {}
+        return {
+            f"{topic.topic}-{partition}": offset
+            for topic in self.topics
+            for partition, offset in topic.offsets().items()
+        }
+
+
+def _topic_json(status: TableStatus) -> dict[str, Any]:
+    """Return the status of one topic of a table as JSON."""
+    names = ("topic", "offsets", "lag", "rejects", "source_lag_s", "max_source_ts", "error")
+    whole = status.to_json()
+    return {name: whole[name] for name in names}
 
 
 @attrs.frozen
@@ -111,6 +133,33 @@ class StatusTask:
             )
         return result
 
+    def combine(self, table: TableConfig, results: Sequence[TableStatus]) -> TableStatus:
+        """Return the status of a table of several topics."""
+        return attrs.evolve(combined(results), table=table.name)
+
+
+def read_statuses(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TableStatus, ...]:
+    """Read the status of tables, all of their topics."""
+    return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(StatusTask(marks)))
+
+
+def combined(statuses: Sequence[TableStatus]) -> TableStatus:
+    """Return the status of a table of several topics: sums, the longest lag, the worst error."""
+    errors = [status.error for status in statuses if status.error]
+    known = [status for status in statuses if status.last and not status.error] or list(statuses)
+    last, commits = known[0].last, present(status.last for status in statuses)
+    newest = max(present(commit.max_source_ms for commit in commits), default=None)
+    return attrs.evolve(
+        known[0],
+        last=attrs.evolve(last, max_source_ms=newest) if last else None,
+        topic=Topic(",".join(status.topic for status in statuses)),
+        lag=sum_or_none(status.lag for status in statuses),
+        rejects=sum(status.rejects for status in statuses),
+        source_lag_s=max_or_none(status.source_lag_s for status in statuses),
+        error=min(errors, key=lambda error: error.exit_code, default=None),
+        topics=tuple(statuses),
+    )
+
 
 def table_status(
     stored: StoredTable,
@@ -121,7 +170,7 @@ def table_status(
 ) -> TableStatus:
     """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
     stored.check_file(table)
-    last = stored.checkpoint()
+    last = last_of(stored, table)
     lag = None
     if marks is not None:
         try:

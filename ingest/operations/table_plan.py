@@ -1,7 +1,9 @@
 """The plan of a table as a value, and as JSON."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -11,7 +13,7 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
 from ingest.operations.rebuild_plan import RebuildPlan
 from ingest.operations.versions import PlannedChange
-from ingest.order.batch_counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts, total
 from ingest.run.report import by_text
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
@@ -86,6 +88,10 @@ class TablePlan:
     warning: str = ""
     rebuild: RebuildPlan | None = None
     """The rebuild without which a run is refused."""
+    is_new_topic: bool = False
+    """Whether a table of several topics begins to read this one."""
+    topics: "tuple[TablePlan, ...]" = ()
+    """The plans of the topics, of a table of several; then `ranges` is None."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -99,6 +105,8 @@ class TablePlan:
                 "from": by_text(ranges.start_offsets()) if ranges else {},
                 "to": by_text(ranges.end_offsets()) if ranges else {},
             },
+            **({"topics": [topic.to_json() for topic in self.topics]} if self.topics else {}),
+            **({"new_topic": True} if self.is_new_topic else {}),
             "read": counts.read,
             "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
             "rejected": counts.rejected,
@@ -112,3 +120,28 @@ class TablePlan:
             "warning": self.warning or None,
             "rebuild": self.rebuild.to_json() if self.rebuild else None,
         }
+
+
+_WORST: Final[tuple[PlanOutcome, ...]] = ("fail", "temporary", "commit", "idle")
+
+
+def combined(table: str, plans: Sequence[TablePlan]) -> TablePlan:
+    """Return the plan of a table of several topics: the worst verdict, and sums."""
+    worst = min(plans, key=lambda plan: _WORST.index(plan.verdict))
+    columns = {change.column: change for plan in reversed(plans) for change in reversed(plan.columns)}
+    return TablePlan(
+        table,
+        Topic(",".join(plan.topic for plan in plans)),
+        worst.verdict,
+        is_new=plans[0].is_new,
+        counts=total([plan.counts for plan in plans]),
+        versions=tuple(chain.from_iterable(plan.versions for plan in plans)),
+        columns=tuple(reversed(columns.values())),
+        changes=tuple(chain.from_iterable(plan.changes for plan in plans)),
+        refused=dict(ChainMap(*(dict(plan.refused) for plan in plans))),
+        rewrites=tuple(dict.fromkeys(chain.from_iterable(plan.rewrites for plan in plans))),
+        error=worst.error,
+        warning="; ".join(filter(None, (plan.warning for plan in plans))),
+        rebuild=next((plan.rebuild for plan in plans if plan.rebuild), None),
+        topics=tuple(plans),
+    )

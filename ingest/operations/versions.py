@@ -123,6 +123,9 @@ def _table_of(subject: Subject, newest: WriterSchema) -> TableConfig:
 
 def value_subject(table: TableConfig) -> Subject:
     """Return the subject of a table's values.  Raises `UsageError` for a table without one."""
+    if table.topics:
+        problem = f"table {table.name} reads several topics, each with a subject of its own"
+        raise UsageError(problem, "Name a subject")
     if table.subjects.value is None:
         problem = f"table {table.name} has no value subject"
         raise UsageError(problem, "Only schemas of a registry have versions")

@@ -1,6 +1,9 @@
 """The counts of a batch, as values."""
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 
 import attrs
 
@@ -86,3 +89,22 @@ class BatchCounts:
             **({"rejected": self.rejected} if self.rejected else {}),
             **ignored,
         }
+
+
+def total(batches: Sequence[BatchCounts]) -> BatchCounts:
+    """Add the counts of batches from several topics."""
+    ignored = Counter[str]()
+    for counts in batches:
+        ignored.update(counts.ignored)
+    times = (counts.max_source_ts for counts in batches if counts.max_source_ts is not None)
+    return BatchCounts(
+        upserted=sum(counts.upserted for counts in batches),
+        deleted=sum(counts.deleted for counts in batches),
+        superseded=sum(counts.superseded for counts in batches),
+        ignored=dict(ignored),
+        rejected=sum(counts.rejected for counts in batches),
+        schema_ids=tuple(dict.fromkeys(chain.from_iterable(counts.schema_ids for counts in batches))),
+        rejected_ids=tuple(dict.fromkeys(chain.from_iterable(counts.rejected_ids for counts in batches))),
+        max_source_ts=max(times, default=None),
+        read_bytes=sum(counts.read_bytes for counts in batches),
+    )

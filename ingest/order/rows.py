@@ -28,6 +28,7 @@ from ingest.order.soft_delete import (
     without_newer_stored,
 )
 from ingest.order.tombstones import deleted_change, has_change_sql, stored_deletes, tombstone_rows
+from ingest.tables import SOURCE
 from ingest.typemap.sparktype import SparkType, cast, null_of, parse_ddl
 from ingest.typemap.sql import Sql, any_true, ident, literal, sql, struct, word
 
@@ -129,11 +130,11 @@ def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
 
 
 def _keys(compiled: CompiledTable, evolution: Evolution) -> list[Sql]:
-    if compiled.key_source == Coordinates():
-        return []  # the coordinates, which are among the `_cdc_` columns
+    is_bookkeeping = compiled.key_source == Coordinates()  # the coordinates are among the `_cdc_` columns
     return [
         never_null(cast(ident(f"k_{index}"), column.spark), column.spark).alias(column.name)
         for index, column in enumerate(evolution.keys)
+        if column.name == SOURCE or not is_bookkeeping
     ]
 
 

@@ -106,7 +106,7 @@ def mark_swept(
     types = {
         field.name: parse_ddl(field.dataType.simpleString())
         for field in rows.schema
-        if not field.name.startswith(_OURS)
+        if field.name in keys or not field.name.startswith(_OURS)
     }
     columns = [
         (cast(ident(name), spark_type) if name in stored.columns else null_of(spark_type)).alias(name)

@@ -110,7 +110,7 @@ def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTab
     values = set(deletes.columns) if is_soft else keys
     types = {field.name: parse_ddl(field.dataType.simpleString()) for field in settled.schema}
     columns = {
-        name: cast(ident(name), spark_type) if _keeps(name, values) else null_of(spark_type)
+        name: cast(ident(name), spark_type) if name in keys or _keeps(name, values) else null_of(spark_type)
         for name, spark_type in types.items()
     }
     columns |= {

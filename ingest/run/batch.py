@@ -35,11 +35,27 @@ from ingest.tables import TableConfig
 
 
 @attrs.frozen
+class Ahead:
+    """What the plans of other topics would have written into the table; `creates` where it is new."""
+
+    key_names: tuple[str, ...]
+    rows: tuple[DataFrame, ...] = attrs.field(default=(), eq=False)
+    creates: bool = False
+
+
+@attrs.frozen
 class TableState:
     """The current table: its columns (None before the first commit) and the schemas of its commits."""
 
     columns: Present
     met_ids: tuple[SchemaId, ...] = ()
+    ahead: "Ahead | None" = None
+    """The plans of other topics, which a run commits before."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there are rows to read."""
+        return self.columns is not None and not (self.ahead and self.ahead.creates)
 
 
 @attrs.frozen

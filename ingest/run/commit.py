@@ -1,6 +1,6 @@
 """From pending offsets to a commit: the steps shared by runs, plans and replays."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import attrs
@@ -25,27 +25,40 @@ from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batc
 from ingest.run.chosen import check_complete, with_row_sql
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
-from ingest.run.schemas import PayloadSchemas, fetch_written
-from ingest.tables import TableConfig
+from ingest.run.schemas import PayloadSchemas, fetch_by_id, fetch_written
+from ingest.run.shards import check_topic_key, refuse_shared_keys
+from ingest.tables import SOURCE, TableConfig
 from ingest.typemap.sql import ident
 
 
 def fetch_known(
-    run: Run, table: TableConfig, ranges: TopicRanges, watermarks: Mapping[Partition, Watermark]
+    run: Run,
+    table: TableConfig,
+    ranges: TopicRanges,
+    watermarks: Mapping[Partition, Watermark],
+    met_ids: Sequence[SchemaId],
 ) -> PayloadSchemas:
-    """Fetch the schemas that can be known before the ranges are read."""
+    """Fetch the schemas that can be known before the ranges are read.
+
+    Those that the table has met in other topics come first: columns fit each other as over versions.
+    """
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
-    return fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    if not table.source or table.format != "avro":
+        return keys, values
+    own_ids = {schema.schema_id for schema in values}
+    others = (schema_id for schema_id in met_ids if schema_id not in own_ids)
+    return keys, (*fetch_by_id(run.registry, others), *values)
 
 
 @contextmanager
 def prepared(
-    run: Run, table: TableConfig, last: LedgerEntry | None, ranges: TopicRanges, schemas: PayloadSchemas
+    run: Run, table: TableConfig, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
     run.lake.table(table).check_storage(table.name)
     run.enter(table, Reading(ranges.span))
-    batch = read_batch(run.spark, run.settings.kafka, ranges, table, table_state(run, table, last))
+    batch = read_batch(run.spark, run.settings.kafka, ranges, table, state)
     with decoded_batch(batch, run.registry, schemas) as result:
         yield completed(run, result)
 
@@ -59,7 +72,7 @@ def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
     """Count the stored rows that only a tombstone deletes."""
     if not batch.counts.bare_tombstones or batch.evolution.failing or not batch.compiled.merges_tombstones:
         return batch
-    stored = _stored(run, batch) if batch.state.columns else None
+    stored = _stored(run, batch) if batch.state.exists else None
     if stored is None:
         return batch
     deletes = stored_deletes(batch.changes, stored, batch.compiled, batch.evolution)
@@ -86,6 +99,8 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     """
     table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns
     stored_table = run.lake.table(table)
+    check_topic_key(batch, stored_table.key_columns())
+    check_topic_key(batch, batch.state.ahead.key_names if batch.state.ahead else ())
     stored_table.check_key(table, batch.key_names)
     last = stored_table.checkpoint()
     masks = last.masks if last else {}
@@ -94,7 +109,7 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     check_keys(table, evolution.keys, evolution.columns, columns or {})
     types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     check_class_path(run.spark, table, {**(columns or {}), **types})
-    stored = _stored(run, batch) if columns else None
+    stored = _stored(run, batch) if batch.state.exists else None
     if batch.compiled.model == History():
         batch, rows, lost = _versions(batch, stored, last)
         refuse_folders(rows, table, evolution.keys)
@@ -104,6 +119,8 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     if table.rows.where is not None:
         batch, rows, lost = _chosen(batch, rows, lost)
     refuse_folders(rows, table, evolution.keys)
+    if table.source and table.shards.keys == "unique" and columns is not None:
+        refuse_shared_keys(rows, stored_table.live_rows() if batch.state.exists else None, batch)
     return batch, rows, lost
 
 
@@ -155,10 +172,13 @@ def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
         return run.lake.table(batch.compiled.table).rows()
     if not batch.counts.looks_back:
         return None
-    table = run.lake.table(batch.compiled.table)
-    if batch.compiled.model == SoftDelete():  # a soft-deleted row keeps all its values
-        return table.rows()
-    rows = table.live_rows()
+    table, source = run.lake.table(batch.compiled.table), batch.compiled.table.source
+    is_soft = batch.compiled.model == SoftDelete()
+    rows = table.rows() if is_soft else table.live_rows()
+    if source:  # positions of two topics cannot be compared
+        rows = rows.where(F.col(SOURCE) == source)
+    if is_soft:  # a soft-deleted row keeps all its values
+        return rows
     names = stored_columns(batch.compiled, batch.evolution)
     return rows.select(*(str(ident(name)) for name in names if name in rows.columns))
 
@@ -203,4 +223,5 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         start_offsets=last.next_offsets if last else {},
         truncates=tuple(sorted({*(last.truncates if last else ()), *counts.truncates})),
         masks={**(last.masks if last else {}), **fixed.recorded_masks(table, batch.compiled.masks)},
+        other_topics=last.other_topics if last else {},
     )

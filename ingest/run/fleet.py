@@ -21,6 +21,7 @@ from ingest.errors import (
     UnexpectedError,
 )
 from ingest.hudi.java_errors import class_names, is_unreachable, root_cause
+from ingest.java import jvm_of
 from ingest.log import logger
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.supervisor import Shift, Supervisor
@@ -113,12 +114,23 @@ class Fleet(Generic[T]):
         if not self.jvm.is_alive():
             logger(__name__).debug("jvm.ended", table=table.name, exc_info=error)
             return JvmEndedError(table.name)
-        if isinstance(error, IngestError):
-            return error
-        if isinstance(error, (Py4JError, PySparkException)):
-            return _explain_spark(self.run, table, error)
-        logger(__name__).error("table.failed", table=table.name, exc_info=error)
-        return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
+        return error if isinstance(error, IngestError) else _explain(self.run, table, error)
+
+
+def explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
+    """Return the meaning of an exception; raise it again where the JVM has ended."""
+    try:
+        jvm_of(run.spark).java.lang.System.nanoTime()
+    except Exception:  # noqa: BLE001  whatever py4j raises
+        raise error from None
+    return _explain(run, table, error)
+
+
+def _explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
+    if isinstance(error, (Py4JError, PySparkException)):
+        return _explain_spark(run, table, error)
+    logger(__name__).error("table.failed", table=table.name, exc_info=error)
+    return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
 
 
 def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:

@@ -20,6 +20,7 @@ def show_offsets(run: Run, outcomes: Sequence[TableOutcome]) -> None:
     there, and the next run stores the offsets again.
     """
     offsets: dict[Topic, dict[Partition, int]] = {}
+    outcomes = [topic for outcome in outcomes for topic in outcome.topics or (outcome,)]
     failed = {outcome.topic for outcome in outcomes if outcome.outcome not in {"committed", "idle"}}
     for outcome in outcomes:
         if outcome.ranges is not None and outcome.topic not in failed:

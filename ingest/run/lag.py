@@ -1,10 +1,14 @@
 """Measures of a table after a run: lag, newest commit, open rejects."""
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import attrs
 
 from ingest.report import TableMetrics
+
+V = TypeVar("V")
 
 
 @attrs.frozen
@@ -35,6 +39,36 @@ class Measures:
             self.newest_source_at,
             self.open_rejects,
         )
+
+
+def of_topics(measures: Sequence[Measures]) -> Measures:
+    """Return the measures of a table of several topics: sums, and the longest lag."""
+    commits_s = present(measure.commit_s for measure in measures)
+    return Measures(
+        commit_s=sum(commits_s) if commits_s else None,
+        lag_offsets=sum_or_none(measure.lag_offsets for measure in measures),
+        lag_s=max_or_none(measure.lag_s for measure in measures),
+        committed_at=max(present(measure.committed_at for measure in measures), default=None),
+        newest_source_at=max(present(measure.newest_source_at for measure in measures), default=None),
+        open_rejects=sum_or_none(measure.open_rejects for measure in measures),
+    )
+
+
+def present(values: Iterable[V | None]) -> list[V]:
+    """Return the values that are known."""
+    return [value for value in values if value is not None]
+
+
+def sum_or_none(values: Iterable[int | None]) -> int | None:
+    """Return the sum; None if a value is unknown."""
+    numbers = list(values)
+    return None if None in numbers else sum(present(numbers))
+
+
+def max_or_none(values: Iterable[float | None]) -> float | None:
+    """Return the largest; None if a value is unknown, or without values."""
+    numbers = list(values)
+    return None if None in numbers else max(present(numbers), default=None)
 
 
 def source_lag_s(newest: datetime | None, lag_offsets: int | None) -> float | None:

@@ -71,15 +71,15 @@ class Lineage:
 
     def start(self, table: TableConfig) -> None:
         """Send that a table begins; once in a run."""
-        if table.name not in self._started:
-            self._started.add(table.name)
+        if _label(table) not in self._started:
+            self._started.add(_label(table))
             self._emit("START", table, {}, {})
 
     def note_columns(
         self, table: TableConfig, evolution: Evolution, columns: Mapping[str, SparkType]
     ) -> None:
         """Note the columns of a commit, for the event at the end."""
-        self._columns[table.name] = origins_of(evolution, columns)
+        self._columns[_label(table)] = origins_of(evolution, columns)
 
     def finish(self, table: TableConfig, outcome: TableOutcome) -> None:
         """Send the end of a table that had something to do, or failed."""
@@ -113,7 +113,7 @@ class Lineage:
         self, kind: str, table: TableConfig, run: Mapping[str, Any], output: Mapping[str, Any]
     ) -> "events.RunEvent":
         topic = self._topic(table)
-        columns = self._columns.get(table.name, ())
+        columns = self._columns.get(_label(table), ())
         path = self.settings.lake.table_path(table.name)
         parent = facets.parent_run.ParentRunFacet(
             facets.parent_run.Run(self.run_id),
@@ -123,8 +123,8 @@ class Lineage:
         return events.RunEvent(
             eventType=events.RunState(kind),
             eventTime=to_iso(datetime.now(UTC)),
-            run=events.Run(str(uuid5(UUID(self.run_id), table.name)), {"parent": parent, **run}),
-            job=events.Job(self.settings.lineage.namespace, table.name, {"jobType": job_type}),
+            run=events.Run(str(uuid5(UUID(self.run_id), _label(table))), {"parent": parent, **run}),
+            job=events.Job(self.settings.lineage.namespace, _label(table), {"jobType": job_type}),
             inputs=[events.InputDataset(*topic, facets=_input_facets(columns))],
             outputs=[
                 events.OutputDataset(
@@ -143,6 +143,11 @@ class Lineage:
         for secret in self.settings.secrets():
             text = text.replace(secret, "***")
         return text
+
+
+def _label(table: TableConfig) -> str:
+    """Return the name of a table's job; of several topics each has a job of its own."""
+    return f"{table.name}/{table.source}" if table.source else table.name
 
 
 def origins_of(evolution: Evolution, columns: Mapping[str, SparkType]) -> tuple[ColumnOrigin, ...]:

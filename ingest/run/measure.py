@@ -15,7 +15,7 @@ from ingest.names import Partition
 from ingest.run.context import Run
 from ingest.run.lag import source_lag_s
 from ingest.run.report import RunReport, TableOutcome
-from ingest.run.start import pending
+from ingest.run.start import last_of, pending
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def look_after(run: Run, table: TableConfig) -> Aftermath | None:
     """Look at a table after its run, in the table's own thread; None if that fails, which fails no table."""
     try:
         open_rejects = rejects.count_open(run.lake, table) if run.settings.run.metrics else None
-        return Aftermath(run.lake.table(table).checkpoint(), open_rejects)
+        return Aftermath(last_of(run.lake.table(table), table), open_rejects)
     except Exception as error:  # noqa: BLE001  the table may have its commit already
         logger(__name__).debug("measure.failed", table=table.name, exc_info=error)
         return None

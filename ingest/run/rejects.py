@@ -15,6 +15,7 @@ from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rej
 from ingest.kafka.ranges import TopicRanges
 from ingest.run.batch import PreparedBatch
 from ingest.run.context import Run
+from ingest.run.start import last_of
 from ingest.tables import TableConfig
 
 
@@ -27,7 +28,7 @@ def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: Led
     """
     table, run_id = batch.compiled.table, run.run_id
     stored = run.lake.rejects(table)
-    before = stored.checkpoint()
+    before = last_of(stored, table)
     high = before.high_offsets if before else {}
     is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
     if batch.rejects is None and not is_behind:
@@ -39,7 +40,7 @@ def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: Led
     )
     if is_behind:
         applied = last.high_offsets if last else {}
-        rejects = read_rejects(stored, run.lake.table(table))
+        rejects = read_rejects(stored, run.lake.table(table)).where(F.col("topic") == table.topic)
         void = outdated(rejects, ranges.start_offsets(), applied, run_id)
         rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
     commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))

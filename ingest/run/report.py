@@ -1,10 +1,10 @@
 """The outcome of a run, as values; `ingest.report` declares its JSON."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -12,7 +12,7 @@ from ingest.compile.diff import SchemaChange
 from ingest.errors import DecodeError, IngestError, RetryableError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
-from ingest.order.batch_counts import BatchCounts
+from ingest.order.batch_counts import BatchCounts, total
 from ingest.report import (
     Applied,
     Offsets,
@@ -22,9 +22,10 @@ from ingest.report import (
     SchemaChangeReport,
     StepSeconds,
     TableReport,
+    TopicReport,
     unstructure,
 )
-from ingest.run.lag import Measures
+from ingest.run.lag import Measures, of_topics
 
 
 @attrs.frozen
@@ -44,16 +45,18 @@ class TableOutcome:
     """Rows with a null for a value that neither the source nor an older row gave."""
     measures: Measures = Measures()
     steps: StepSeconds = StepSeconds()
+    topics: "tuple[TableOutcome, ...]" = ()
+    """The outcomes of the topics, of a table of several; then `ranges` is None."""
 
     def report(self) -> TableReport:
         """Return the outcome as the report has it."""
-        counts, ranges = self.counts, self.ranges
+        counts = self.counts
         return TableReport(
             table=self.table,
             outcome=self.outcome,
             instant=self.instant,
             topic=self.topic,
-            offsets=offsets_of(ranges),
+            offsets=_offsets_of_topics(self.topics) if self.topics else offsets_of(self.ranges),
             read=counts.read,
             applied=Applied(counts.upserted, counts.deleted),
             superseded=counts.superseded,
@@ -69,6 +72,7 @@ class TableOutcome:
             rows_with_lost_values=self.lost,
             step_seconds=self.steps,
             metrics=self.measures.report(counts.read_bytes),
+            topics=tuple(_topic_report(topic.report()) for topic in self.topics),
             error=str(self.error) if self.error else None,
         )
 
@@ -116,6 +120,45 @@ def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> Tabl
     outcome: Outcome = "temporary" if isinstance(error, RetryableError) else "failed"
     counts = BatchCounts(rejected=error.count) if isinstance(error, DecodeError) else BatchCounts()
     return TableOutcome(table, topic, outcome, counts=counts, seconds=seconds, error=error)
+
+
+_WORST: Final[tuple[Outcome, ...]] = ("failed", "temporary", "committed", "idle")
+
+
+def combined(table: str, outcomes: Sequence[TableOutcome]) -> TableOutcome:
+    """Return the outcome of a table of several topics: the worst outcome, and sums."""
+    worst = min(outcomes, key=lambda outcome: _WORST.index(outcome.outcome))
+    return TableOutcome(
+        table,
+        Topic(",".join(outcome.topic for outcome in outcomes)),
+        worst.outcome,
+        next((outcome.instant for outcome in reversed(outcomes) if outcome.instant), None),
+        counts=total([outcome.counts for outcome in outcomes]),
+        schema_changes=tuple(change for outcome in outcomes for change in outcome.schema_changes),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        error=worst.error,
+        lost=sum(outcome.lost for outcome in outcomes),
+        measures=of_topics([outcome.measures for outcome in outcomes]),
+        steps=outcomes[-1].steps,
+        topics=tuple(outcomes),
+    )
+
+
+def _topic_report(table: TableReport) -> TopicReport:
+    """Return the report of one topic of a table."""
+    names = {field.name for field in attrs.fields(TopicReport)} & {f.name for f in attrs.fields(TableReport)}
+    values = attrs.asdict(table, recurse=False, filter=lambda field, _: field.name in names)
+    metrics = table.metrics
+    return TopicReport(**values, lag_offsets=metrics.lag_offsets, lag_seconds=metrics.lag_seconds)
+
+
+def _offsets_of_topics(outcomes: Sequence[TableOutcome]) -> Offsets:
+    """Return the ranges of several topics, by topic and partition."""
+    by_topic = [(outcome.topic, offsets_of(outcome.ranges)) for outcome in outcomes]
+    return Offsets(
+        {f"{topic}-{partition}": at for topic, o in by_topic for partition, at in o.start.items()},
+        {f"{topic}-{partition}": at for topic, o in by_topic for partition, at in o.end.items()},
+    )
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -66,13 +66,19 @@ def find_start(
     check_hudi(table)
     stored.check_options(table)
     stored.check_file(table)
-    last = stored.checkpoint()
+    last = last_of(stored, table)
     try:
         return Start(last, pending(table, last, watermarks, max_offsets), watermarks)
     except OffsetError:
         # Another run may have committed beyond the ends that this run fetched at its start.
         marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
         return Start(last, pending(table, last, marks, max_offsets), marks)
+
+
+def last_of(stored: StoredTable, table: TableConfig) -> LedgerEntry | None:
+    """Return the table's last commit, as the topic of a view sees it."""
+    last = stored.checkpoint()
+    return last.seen_by(table.source) if last and table.source else last
 
 
 def pending(
@@ -90,6 +96,13 @@ def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
     keeps_all = table.target.mode in ("append", "history")
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
+    read = last.next_offsets or None  # a topic that is new to the table begins where it begins
     return Consumed(
-        table.name, last.next_offsets, last.high_offsets, last.topic_id, keeps_all, topic=last.topic
+        table.name,
+        read,
+        last.high_offsets,
+        last.topic_id,
+        keeps_all,
+        last.topic,
+        is_several=table.source is not None,
     )

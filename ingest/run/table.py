@@ -16,7 +16,7 @@ from ingest.hudi.options import options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
 from ingest.run.batch import PreparedBatch
-from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
+from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write, table_state
 from ingest.run.context import Run
 from ingest.run.lag import Measures
 from ingest.run.rejects import write_rejects
@@ -55,9 +55,10 @@ def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Wat
 def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) -> TableOutcome:
     """Read, decode, reject and commit."""
     started_ms = time.time_ns() // 1_000_000
-    schemas = fetch_known(run, table, start.ranges, start.watermarks)
+    state = table_state(run, table, start.last)
+    schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
     run.steps.begin(table.name, "read")
-    with prepared(run, table, start.last, start.ranges, schemas) as batch:
+    with prepared(run, table, state, start.ranges, schemas) as batch:
         chosen, rows, lost = rows_to_write(run, batch)
         run.steps.begin(table.name, "write")
         run.enter(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows")

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 
 from ingest.errors import IngestError, StoppedError
-from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
 from ingest.run.by_files import work_by_files
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.group import show_offsets
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
-from ingest.run.report import RunReport, TableOutcome, failed
-from ingest.run.start import find_start
+from ingest.run.report import RunReport, TableOutcome, combined, failed
+from ingest.run.start import find_start, last_of
+from ingest.run.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
@@ -42,11 +43,11 @@ class RunTask:
         """Return the outcome of a table without new messages."""
         started, stored = time.monotonic(), run.files.table(table)
         open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
-        self.aftermaths[table.name] = Aftermath(stored.checkpoint(), open_rejects)
+        self.aftermaths[_key(table)] = Aftermath(last_of(stored, table), open_rejects)
         marks = self.watermarks.of(table.topic)
         start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         if not start.ranges.is_empty:
-            run.waiting[table.name] = start.ranges.span
+            run.waiting[_key(table)] = start.ranges.span
             return None
         run.steps.add(table.name, "plan", started)
         seconds = time.monotonic() - started
@@ -59,7 +60,7 @@ class RunTask:
         try:
             return running.run_table(run, table, self.watermarks.of(table.topic))
         finally:
-            self.aftermaths[table.name] = look_after(run, table)
+            self.aftermaths[_key(table)] = look_after(run, table)
 
     def finish(
         self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
@@ -69,12 +70,21 @@ class RunTask:
             result = failed(table.name, table.topic, result, seconds)
         ends = self.watermarks.found.get(table.topic)
         result = attrs.evolve(result, steps=run.steps.of_table(table.name))
-        outcome = measured(table, result, ends, self.aftermaths.get(table.name))
+        outcome = measured(table, result, ends, self.aftermaths.get(_key(table)))
         run.progress(table.name, outcome.outcome)
         if run.lineage is not None:
             run.lineage.finish(table, outcome)
         log_table(run.run_id, outcome)
         return outcome
+
+    def combine(self, table: TableConfig, results: Sequence[TableOutcome]) -> TableOutcome:
+        """Return the outcome of a table of several topics."""
+        return combined(table.name, results)
+
+
+def _key(table: TableConfig) -> str:
+    """Return a name for a table, or for its view by one topic."""
+    return f"{table.name} {table.topic}"
 
 
 def work_on_tables(
@@ -92,7 +102,8 @@ def work_on_tables(
     again, unless the caller looks at the run's `stop` itself.
     """
     with run.steps.during("", "plan"):
-        task = make_task(fetch_watermarks(run.settings.kafka, [table.topic for table in tables]))
+        tables = resolved(run.settings.kafka, tables)
+        task = make_task(watermarks_of(run.settings.kafka, tables))
     return work_on_lake(run, tables, jvm, task, raises_signal=raises_signal)
 
 
@@ -141,7 +152,9 @@ def run_tables(
     started = datetime.now(UTC)
     if run.settings.lineage.is_on:
         run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
-    outcomes = work_on_tables(run, tables, jvm, RunTask, raises_signal=raises_signal)
+    outcomes = work_on_tables(
+        run, tables, jvm, lambda marks: TopicsTask(RunTask(marks), stops=True), raises_signal=raises_signal
+    )
     if run.settings.kafka.group:
         show_offsets(run, outcomes)
     report = RunReport(run.run_id, started, datetime.now(UTC), outcomes, run.steps.of_run())

@@ -7,6 +7,7 @@ from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
 from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
+from ingest.tables.shards import SOURCE, Shards, is_pattern, view_of, views
 from ingest.tables.table import (
     DialectName,
     Format,
@@ -22,6 +23,7 @@ __all__ = [
     "CONFLUENT",
     "FRAMINGS",
     "GLOB_SIGNS",
+    "SOURCE",
     "Column",
     "DialectName",
     "Format",
@@ -31,6 +33,7 @@ __all__ = [
     "Kind",
     "Policy",
     "Rejects",
+    "Shards",
     "Subjects",
     "TableConfig",
     "Target",
@@ -38,6 +41,7 @@ __all__ = [
     "WrongValueError",
     "clashes",
     "id_kinds",
+    "is_pattern",
     "merge",
     "read",
     "read_all",
@@ -45,4 +49,6 @@ __all__ = [
     "read_valid",
     "render",
     "table_name",
+    "view_of",
+    "views",
 ]

@@ -30,6 +30,8 @@ def read(path: Path) -> TableConfig:
         content = document.read_toml(path, MAX_BYTES, MAX_DEPTH)
         rename_old_keys(content, str(path))
         content |= _flat_options(content)
+        if "topics" in content:
+            content.setdefault("topic", "")
         return structure(_CONVERTER, content, TableConfig)
     except WrongValueError as error:
         raise joined(sorted(_located(path, error), key=lambda problem: problem.line)) from None

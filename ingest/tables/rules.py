@@ -49,7 +49,7 @@ def check_table_name(_: Any, attribute: "attrs.Attribute[str]", value: str) -> N
 
 def check_topic(_: Any, attribute: "attrs.Attribute[Topic]", value: Topic) -> None:
     """Refuse a name that Kafka refuses."""
-    if _TOPIC.fullmatch(value) is None or value in {".", ".."}:
+    if value and (_TOPIC.fullmatch(value) is None or value in {".", ".."}):
         raise _refuse(attribute, value, "letters, digits, '.', '_' and '-', at most 249 characters")
 
 

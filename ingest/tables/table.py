@@ -27,6 +27,7 @@ from ingest.tables.rules import (
     check_topic,
     is_column_name,
 )
+from ingest.tables.shards import Shards, check_shards, check_topics
 from ingest.tables.target import Target
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
@@ -153,8 +154,20 @@ class TableConfig:
     )
     subjects: Subjects = attrs.field(
         default=Subjects(),
-        metadata={"help": "The registry subjects with the schemas of the topic's keys and values."},
+        metadata={
+            "help": "The registry subjects with the schemas of the topic's keys and values; of several "
+            "topics with `{topic}` for the topic."
+        },
     )
+    topics: tuple[Topic, ...] = attrs.field(
+        default=(),
+        validator=check_topics,
+        metadata={
+            "help": "Several topics of one table, such as shards of a database, in place of `topic`: names, "
+            "or patterns such as `shard*.inv.orders`. See [Shards](../shards.md)."
+        },
+    )
+    shards: Shards = attrs.field(default=Shards(), metadata={"help": "How several topics live in one table."})
     format: Format = attrs.field(default="avro", metadata={"help": "Format of the messages."})
     framings: tuple[Framing, ...] = attrs.field(
         default=CONFLUENT,
@@ -235,8 +248,13 @@ class TableConfig:
     )
     masking: Masking = attrs.field(default=Masking(), metadata={"in_file": False})
     """The masks of the deployment, which the settings hold."""
+    source: Topic | None = attrs.field(default=None, metadata={"in_file": False})
+    """The topic that the rows name as their source; None where the table has one topic only."""
+    patterns: tuple[str, ...] = attrs.field(default=(), metadata={"in_file": False})
+    """The patterns of the file that were replaced by topics."""
 
     def __attrs_post_init__(self) -> None:
+        check_shards(self)
         if self.format == "avro" and self.subjects.value is None:
             raise WrongValueError("subjects.value", "is missing")
         if self.format != "avro" and self.framings != CONFLUENT:

@@ -16,6 +16,7 @@ HEAD: Final = "Written by `ingest onboard`; edit it freely: later runs keep ever
 WIDTH: Final = 100
 """Columns of a comment line."""
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_TOPICS: Final = frozenset({"topic", "topics"})
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -69,8 +70,9 @@ def merge(existing_text: str, table: TableConfig) -> str:
     """
     present = parse_toml(existing_text, f"{table.name}.toml")
     document = tomlkit.parse(existing_text)
-    for key, value in (("table", table.name), ("topic", table.topic), ("dialect", table.dialect)):
-        if key not in present:
+    topic = ("topics", list[str](table.topics)) if table.topics else ("topic", str(table.topic))
+    for key, value in (("table", table.name), topic, ("dialect", table.dialect)):
+        if key not in present and not (key in _TOPICS and present.keys() & _TOPICS):
             document.add(key, value)
     _add_missing(document, present, "subjects", _explicit(table.subjects))
     columns = {name: _explicit(column) for name, column in table.columns.items()}
@@ -93,9 +95,12 @@ def _add_missing(
 
 def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield header, dotted key and values of each section."""
-    head = ("name", "topic", "dialect", "format", "schema", "schema_changes", "epoch")
+    head = ("name", "topic", "topics", "dialect", "format", "schema", "schema_changes", "epoch")
     fields = [field for field in attrs.fields(TableConfig) if field.name in head]
-    yield "", "", {key_of(f): v for f in fields if (v := getattr(table, f.name)) is not None}
+    values = {key_of(field): _plain_list(getattr(table, field.name)) for field in fields}
+    yield "", "", {key: value for key, value in values.items() if value not in (None, "", [])}
+    if table.topics:
+        yield "[shards]", "shards", _explicit(table.shards)
     for name in ("subjects", "key", "target", "types"):
         yield f"[{name}]", name, _explicit(getattr(table, name))
     yield "", "columns", {}
@@ -110,8 +115,12 @@ def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def _explicit(section: attrs.AttrsInstance) -> dict[str, Any]:
     """Return the values of a section without null and false, the defaults of a column."""
-    values = {name: list(v) if isinstance(v, tuple) else v for name, v in attrs.asdict(section).items()}
+    values = {name: _plain_list(v) for name, v in attrs.asdict(section).items()}
     return {name: v for name, v in values.items() if v is not None and v is not False}
+
+
+def _plain_list(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _join(section: str, name: str) -> str:

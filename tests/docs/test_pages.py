@@ -110,7 +110,8 @@ def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "ingest.toml").write_text(text, encoding="utf-8")
         assert settings.load(tmp_path / "ingest.toml").source
         return
-    whole = text if "table" in keys else TABLE + ("" if "subjects" in keys else SUBJECTS) + text
+    table = TABLE.replace('topic = "t"\n', "") if "topics" in keys else TABLE
+    whole = text if "table" in keys else f"{table}{text}\n{'' if 'subjects' in keys else SUBJECTS}"
     (tmp_path / "shown.toml").write_text(whole, encoding="utf-8")
     assert len(read_all(tmp_path)) == 1
 

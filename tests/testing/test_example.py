@@ -18,6 +18,7 @@ REBUILD = DOCS / "examples" / "test_rebuild.py"
 LINEAGE = DOCS / "examples" / "test_lineage.py"
 CHOSEN = DOCS / "examples" / "test_chosen.py"
 HISTORY = DOCS / "examples" / "test_history.py"
+SHARDS = DOCS / "examples" / "test_shards.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -36,6 +37,7 @@ test_the_example_passes = pytest.mark.spark(
 test_the_rebuild_passes = pytest.mark.spark(
     pytest.mark.servers(load(REBUILD).test_rebuild_keeps_rows_and_offsets)
 )
+test_the_shards_pass = pytest.mark.spark(pytest.mark.servers(load(SHARDS).test_shards_become_one_table))
 test_the_choice_passes = pytest.mark.spark(pytest.mark.servers(load(CHOSEN).test_chosen_rows_and_columns))
 test_the_history_passes = pytest.mark.spark(pytest.mark.servers(load(HISTORY).test_customers_as_of_any_day))
 
@@ -53,6 +55,7 @@ test_the_lineage_passes = pytest.mark.spark(
         ("lineage.md", LINEAGE),
         ("chosen.md", CHOSEN),
         ("history.md", HISTORY),
+        ("shards.md", SHARDS),
     ],
 )
 def test_the_page_shows_the_example(page: str, example: Path) -> None:

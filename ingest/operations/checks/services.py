@@ -14,10 +14,11 @@ from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Partition, Subject, first_few
 from ingest.operations.checks.finding import Finding, problems_of
+from ingest.operations.topics import all_views
 from ingest.registry import Registry
-from ingest.run.start import pending
+from ingest.run.start import last_of, pending
 from ingest.settings import Settings
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, is_pattern, views
 
 NEAR_END: Final = 0.5
 """The share of a topic's retention that unread messages may reach before a warning."""
@@ -27,9 +28,7 @@ def check_registry(
     settings: Settings, registry: Registry, tables: Sequence[TableConfig]
 ) -> Iterator[Finding]:
     """List the subjects, read the compatibility level, and look for the subjects of the tables."""
-    subjects = sorted(
-        {name for table in tables for name in (table.subjects.key, table.subjects.value) if name is not None}
-    )
+    subjects = sorted(set(_subjects(tables)))
     if not settings.registry.url and not subjects and tables:
         yield Finding("registry", "skipped", "is not set, and the tables do not need it")
         return
@@ -42,6 +41,12 @@ def check_registry(
     readable = [name for name in subjects if name in present] or list(present[:1])
     if readable:
         yield from _levels(registry, readable)
+
+
+def _subjects(tables: Sequence[TableConfig]) -> Iterator[Subject]:
+    """Yield the subjects of tables; those of a pattern's topics are unknown here."""
+    for view in (view for table in tables for view in views(table) if not is_pattern(view.topic)):
+        yield from filter(None, (view.subjects.key, view.subjects.value))
 
 
 def _levels(registry: Registry, subjects: Sequence[Subject]) -> Iterator[Finding]:
@@ -75,7 +80,8 @@ class BrokerCheck:
     def findings(self) -> Iterator[Finding]:
         """Ask for the ends of all topics at once, then look at each table's lag."""
         kafka = self.settings.kafka
-        topics = sorted({table.topic for table in self.tables})
+        tables = all_views(kafka, self.tables)
+        topics = sorted({table.topic for table in tables if not is_pattern(table.topic)})
         if not topics:
             yield from self._reachable()
             return
@@ -87,18 +93,18 @@ class BrokerCheck:
         )
         for error in marks.errors.values():
             yield from problems_of("broker", error)
-        yield from self._retention(marks)
+        yield from self._retention(tables, marks)
 
     def _reachable(self) -> Iterator[Finding]:
         kafka = self.settings.kafka
         count = len(list_topics(kafka))
         yield Finding("broker", "ok", f"{kafka.bootstrap_servers}: {counted(count, 'topic')} listed")
 
-    def _retention(self, marks: Watermarks) -> Iterator[Finding]:
+    def _retention(self, tables: Sequence[TableConfig], marks: Watermarks) -> Iterator[Finding]:
         """Compare the age of each table's oldest unread message with the retention of its topic."""
         retention = fetch_retention(self.settings.kafka, list(marks.found))
         is_near = False
-        for table in self.tables:
+        for table in tables:
             if table.topic not in marks.found:
                 continue
             limit_s = retention.get(table.topic)
@@ -121,7 +127,7 @@ class BrokerCheck:
     def _age_s(self, table: TableConfig, marks: Watermarks) -> float | None:
         """Return the age of a table's oldest unread message; None without one, or without a time."""
         try:
-            last = self.files.table(table).checkpoint()
+            last = last_of(self.files.table(table), table)
         except IngestError:
             return None
         except Exception:  # noqa: BLE001  files that only Hudi can read
