@@ -49,8 +49,11 @@ def ingest_spark() -> Iterator[SparkSession]:
         patch.setenv("TZ", PROCESS_ZONE)  # before the JVM starts: it takes its default zone from here
         time.tzset()
         # In twenty minutes G1 would look through the whole heap hundreds of times: a tenth of the time.
-        # Each test brings generated code of its own: the second compiler costs a seventh of the time.
-        options = f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Duser.timezone={PROCESS_ZONE}"
+        # Each test brings generated code of its own: the second compiler costs a seventh of the time, and so
+        # does a code cache of 48 MB, HotSpot's default for one compiler: sweeping it, and compiling again.
+        compiler = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+        collector = "-XX:+UseParallelGC -XX:MetaspaceSize=512m"
+        options = f"{compiler} {collector} -Duser.timezone={PROCESS_ZONE}"
         conf = launch_conf("local[2]", {"spark.driver.extraJavaOptions": options}, spark_jars())
         conf["spark.sql.session.timeZone"] = OUTER_ZONE
         builder = SparkSession.builder.appName(f"tests-{os.getpid()}")
