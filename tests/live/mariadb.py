@@ -75,11 +75,11 @@ def serve_replica(primary: MariaDb, delay_s: int) -> Iterator[MariaDb]:
     with _serving({**SERVER, "server-id": "2"}) as replica:
         primary.run("flush logs")
         file, position = primary.rows("show master status")[0][:2]
+        options = ("--all-databases", "--single-transaction", "--hex-blob")
         dump = subprocess.run(
-            [*primary.client("mariadb-dump"), "--all-databases", "--single-transaction"],
-            check=True, capture_output=True, text=True,
+            [*primary.client("mariadb-dump"), *options], check=True, capture_output=True
         )  # fmt: skip
-        replica.run(dump.stdout)
+        subprocess.run(replica.client(), input=dump.stdout, check=True, capture_output=True)
         replica.run("flush privileges")
         replica.run(
             f"change master to master_host='{LOOPBACK}', master_port={primary.port}, master_user='{USER}', "
