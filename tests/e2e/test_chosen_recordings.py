@@ -118,6 +118,11 @@ def test_tables_hold_the_chosen_rows_and_columns(
         choice=choice, delete=delete,
     )  # fmt: skip
     plan(deployment, kind)
+    (last,) = deployment.run().tables
+    if last.error is not None:  # hard deletes leave nothing to complete an update of a large object with
+        assert (choice.table, delete) == ("CUSTOMERS", "hard")
+        assert "the table has no values of a row that was outside the condition" in str(last.error)
+        return
 
     source = read_expected(recording, choice.table)
     expected = {key: dict(choice.of(row)) for key, row in source.rows.items() if choice.admits(row)}
