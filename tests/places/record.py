@@ -24,6 +24,7 @@ TITLES: Final = {
     "brokers": "Kafka brokers: 3.9.1, and 4.1.1 with many partitions",
     "tiered": "Kafka 4.1.1 with tiered storage: Kafka's LocalTieredStorage",
     "msk": "IAM of Amazon MSK: a broker of Kafka 4.1.1 that validates AWS's signatures",
+    "registry": "A registry by its address: Karapace 6.2.0, from its sources",
     "readers": "Readers",
 }
 """The sections of the page, by module."""
