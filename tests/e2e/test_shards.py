@@ -120,6 +120,7 @@ def test_a_failing_topic_stops_the_others_if_told_to(make_deployment: Make) -> N
     assert rows(deployment) == {("s1", 1, "a")}
 
 
+@pytest.mark.pairs  # docs/examples/test_shards.py shows the same
 def test_a_new_shard_is_planned_and_read(make_deployment: Make) -> None:
     """A pattern follows new topics: `plan` names one, and a run reads it from its beginning."""
     deployment = make_deployment()
