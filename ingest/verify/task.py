@@ -69,11 +69,10 @@ class Request:
         """Return the settings of a source with the load of this comparison."""
         return source if self.parallel is None else attrs.evolve(source, parallel=self.parallel)
 
-    def narrow(self, layout: Layout, condition: str | None = None) -> Layout:
-        """Limit a comparison to the rows of the conditions, its own and the given one, and the sample."""
+    def narrow(self, layout: Layout) -> Layout:
+        """Limit a comparison to the rows of the condition and the sample."""
         parts = max(1, round(SAMPLE_PARTS * self.sample_percent / 100))
-        where = f"({self.where}) and ({condition})" if self.where and condition else condition or self.where
-        return attrs.evolve(layout, where=where, sample_parts=parts)
+        return attrs.evolve(layout, where=self.where, sample_parts=parts)
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -174,7 +173,7 @@ def _open(
         raise UsageError(f"table {table} does not have a commit yet", "Run it once first")
     if compiled.dialect.is_document:
         layout = document_layout(compiled, stored, request.mode, request.columns)
-        narrowed = request.narrow(layout, compiled.table.rows.where)
+        narrowed = request.narrow(layout)
         return open_documents(run.spark, name, settings, compiled=compiled, origin=origin, layout=narrowed)
     source = Source(run.spark, name, settings, DATABASES[settings.database])
 
@@ -200,10 +199,12 @@ def _compile(
     if compiled.model == Append():
         problem = f"table {table.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
-    has_condition = request.where or table.rows.source_where or compiled.dialect.is_document
+    has_condition = request.where or (table.rows.source_where and not compiled.dialect.is_document)
     if table.rows.where is not None and not has_condition:
         problem = f"table {table.name}: holds only the rows of [rows] where, and its source has others"
-        raise UsageError(problem, "Set [rows] source_where to the same condition in SQL of the source")
+        raise UsageError(
+            problem, "Set [rows] source_where to the same condition in SQL of the source, or give --where"
+        )
     return compiled
 
 

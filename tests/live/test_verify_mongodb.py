@@ -31,10 +31,6 @@ v = { path = "$.v", type = "int" }
 amount = { path = "$.amount", type = "decimal(12,2)" }
 name = { path = "$.name" }
 """
-ROWS = """
-[rows]
-where = "get_json_object(doc, '$.v') > 0"
-"""
 TEXT = "a text out of a document has the spelling of the event that wrote it"
 
 
@@ -73,8 +69,6 @@ def mongo(
         deployment.onboard()
         path = deployment.tables / "mixed.toml"
         path.write_text(path.read_text() + COLUMNS)
-        path = deployment.tables / "orders.toml"
-        path.write_text(path.read_text() + ROWS)
         deployment.run()
         for table in MONGODB.tables:
             with gzip.open(MONGODB.folder / "expected" / f"{table}.json.gz", "rt", encoding="utf-8") as file:
@@ -93,14 +87,6 @@ def test_documents_equal_their_table(table: str, mode: str, mongo: Mongo) -> Non
     if table == "mixed" and mode != "counts":
         assert set(answer.compared) == {"doc", "v", "amount"}
         assert dict(answer.uncompared) == {"name": TEXT}
-
-
-def test_the_condition_of_a_table_chooses_documents_too(mongo: Mongo) -> None:
-    """It is Spark's SQL over the table's columns, which the documents have."""
-    count = mongo.collection("orders").count_documents({"v": {"$gt": 0}})
-    answer = mongo.verify("orders")
-    assert (answer.outcome, answer.source_rows) == ("equal", count)
-    assert 0 < count < mongo.collection("orders").count_documents({})
 
 
 def test_numbers_are_compared_by_value_and_names_in_any_order(mongo: Mongo) -> None:
