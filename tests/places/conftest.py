@@ -70,15 +70,26 @@ def counted(s3: S3, front: Front) -> S3:
     return bucket
 
 
+@pytest.fixture(scope="session")
+def narrow(s3: S3) -> S3:
+    """Make a bucket with eight connections, each of which is tried once."""
+    scope = "spark.hadoop.fs.s3a.bucket.narrow"
+    settings = {f"{scope}.connection.maximum": "8", f"{scope}.attempts.maximum": "1"}
+    bucket = attrs.evolve(s3, bucket="narrow", is_one_of_many=True, more=settings)
+    s3.client().create_dir(bucket.bucket)
+    return bucket
+
+
 S3_JARS = (*JARS.glob("hadoop-aws-*.jar"), *JARS.glob("aws-java-sdk-bundle-*.jar"))
 
 
 @pytest.fixture(scope="session")
-def ingest_spark(s3: S3, fronted: S3, fragile: S3, counted: S3) -> Iterator[SparkSession]:
+def ingest_spark(s3: S3, fronted: S3, fragile: S3, counted: S3, narrow: S3) -> Iterator[SparkSession]:
     """Start Spark with Hadoop's S3 client, set up as a user does."""
     jars = [*spark_jars(), *S3_JARS]
     builder = SparkSession.builder.appName(f"places-{os.getpid()}")
-    conf = s3.spark_conf() | fronted.spark_conf() | fragile.spark_conf() | counted.spark_conf()
+    buckets = (s3, fronted, fragile, counted, narrow)
+    conf = {key: value for bucket in buckets for key, value in bucket.spark_conf().items()}
     for key, value in launch_conf("local[2]", conf, jars).items():
         builder = builder.config(key, value)
     with class_path(jars):

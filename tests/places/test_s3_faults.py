@@ -105,6 +105,20 @@ def test_a_run_killed_in_a_write_to_s3_is_repeated_by_the_next(
     place.check()
 
 
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_long_session_leaves_no_connection_to_s3_open(
+    make_place: Callable[..., Place], narrow: S3, kind: str
+) -> None:
+    """Twelve commits, with a compaction, and reads: more than the pool of eight connections bears."""
+    place = make_place(narrow)
+    place.create(kind)
+    with place.session as session:
+        for _ in range(12):
+            place.change()
+            assert outcome(session.run()) == ("committed", None)
+    place.check()
+
+
 def test_rejects_in_s3_are_listed_and_replayed(make_place: Callable[..., Place], fronted: S3) -> None:
     """A message that is not Avro is written to the bucket, counted without a JVM, and replayed."""
     place = make_place(fronted)
