@@ -14,7 +14,7 @@ from ingest.onboard.framings import framings_of
 from ingest.registry import FolderRegistry, FrameId, Registered, Registry
 from ingest.tables import Framing, IdKind, Subjects
 
-GUID = uuid.uuid4().bytes
+GUID = uuid.UUID("6f1f3a3e-2a51-4d0e-9d0b-5b7a6f0c8e21").bytes
 BODY = b"\x02\x04"
 
 
