@@ -41,7 +41,8 @@ _MICROS: Final = sql("'yyyy-MM-dd HH:mm:ss.SSSSSS'")
 def with_intervals(rows: DataFrame, evolution: Evolution, order: Sql) -> DataFrame:
     """Return the rows to write, with their intervals: those of the batch, and stored ones that differ."""
     ends = sql("_cdc_op = 'd' or {outside}", outside=ident(OUTSIDE))
-    values = struct((c.name, comparable(ident(c.name), c.spark)) for c in evolution.columns)
+    fields = [(c.name, comparable(ident(c.name), c.spark)) for c in evolution.columns]
+    values = struct(fields or [("none", sql("cast(null as boolean)"))])  # Spark has no struct without fields
     marked = rows.selectExpr("*", str(ends.alias(_ENDS)), str(values.alias(_VALUES)))
     begun = marked.selectExpr("*", str(_begins(order).alias(_BEGINS)), str(_time(order).alias(_TIME)))
     nexts = (

@@ -66,7 +66,11 @@ def _swept(
         **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in rows.schema},
         **{name: ident(name) for name, _ in compiled.key_columns},
         "_cdc_op": literal("d"),
-        "_cdc_position": sql("greatest(newest, t.position)"),
+        # The partition's own terms may put a truncate below rows that it ends: then it follows the newest.
+        "_cdc_position": sql(
+            "if(newest < t.position, t.position, concat(trim(trailing {dot} from newest), {dot}))",
+            dot=literal("."),
+        ),
         "_cdc_source_ts": sql("timestamp_millis(t.source_ms)"),
         "_cdc_partition": sql("t.partition"),
         "_cdc_offset": sql("t.offset"),
