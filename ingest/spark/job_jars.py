@@ -43,12 +43,15 @@ def spark_home() -> str:
 
 
 def pyspark_version() -> str:
-    """Return the version of the pyspark on Python's path; empty without one."""
+    """Return the version of the pyspark on Python's path; empty without one.
+
+    spark-submit puts a zip there, so its loader reads the file.
+    """
     spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
+    if spec is None or spec.origin is None or spec.loader is None:
         return ""
-    text = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8", errors="replace")
-    match = _PYSPARK.search(text)
+    data: bytes = spec.loader.get_data(str(Path(spec.origin).with_name("version.py")))  # type: ignore[attr-defined]
+    match = _PYSPARK.search(data.decode(errors="replace"))
     return match[1] if match else ""
 
 

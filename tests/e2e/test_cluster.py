@@ -144,7 +144,7 @@ def test_a_cluster_builds_the_tables(
         timeout=240,
     )
 
-    assert done.returncode == 0, done.stderr[-5000:]
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
     report = json.loads((tmp_path / "report.json").read_text())
     assert {entry["table"]: entry["outcome"] for entry in report["tables"]} == dict.fromkeys(
         TABLES, "committed"

@@ -75,11 +75,11 @@ def test_a_path_without_a_file_system_is_a_wrong_setting(spark: SparkSession) ->
 def test_the_format_of_a_newer_version_is_refused(lake: "Lake", entry: Callable[[int], LedgerEntry]) -> None:
     """Offsets that this version may misunderstand are not read."""
     table = lake.table("newer")
-    options = hudi_options(table, ["id"], "load") | commit_metadata(entry(1)) | {"ingest.format": "2"}
+    options = hudi_options(table, ["id"], "load") | commit_metadata(entry(1)) | {"ingest.format": "3"}
     frame = lake.changes(DDL, ("c", "1", 1, 1))
     frame.write.format("hudi").options(**options).mode("append").save(lake.path(table))
 
-    with pytest.raises(LakeError, match="format '2'"):
+    with pytest.raises(LakeError, match="format '3'"):
         lake.open(table).checkpoint()
 
 
