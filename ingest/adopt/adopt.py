@@ -6,7 +6,6 @@ stays, unchanged.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
@@ -24,11 +23,13 @@ from ingest.adopt.position import lowest_position
 from ingest.adopt.request import AdoptRequest
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_option
-from ingest.errors import IngestError, RetryableError, TakeoverError
+from ingest.adopt.task import finished, locked_unless
+from ingest.errors import IngestError, TakeoverError
 from ingest.hudi.commit_reader import CommitRecord, read_commits
 from ingest.hudi.damage import live_files
 from ingest.hudi.foreign import refuse_foreign
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.lock import LockHandle
 from ingest.hudi.metaclient import lake_errors
 from ingest.hudi.table import HudiTable
 from ingest.kafka.watermarks import Watermarks
@@ -55,10 +56,7 @@ class AdoptTask:
         """Adopt one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest adopt")
         marks = self.watermarks.of(table.topic)
-        if self.request.dry_run:
-            return self._adopt(run, table, marks, None)
-        with run.locked(table) as lock:
-            run.lake.table(table).reopen()
+        with locked_unless(run, table, dry_run=self.request.dry_run) as lock:
             return self._adopt(run, table, marks, lock)
 
     def finish(
@@ -67,7 +65,7 @@ class AdoptTask:
         """Make a result of an error, too."""
         return finished(run, table, result, seconds)
 
-    def _adopt(self, run: Run, table: TableConfig, marks: Marks, lock: Any) -> Takeover:
+    def _adopt(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
         last = run.lake.table(table).checkpoint()
         if last is not None:
             return _idle(table, last)
@@ -139,7 +137,7 @@ def _unchanged(
         newest = _commits(run, table, foreign)[0].instant
         if newest != commits[0].instant:
             problem = f"its writer committed {newest} meanwhile"
-            raise TakeoverError(table.name, problem, "Stop that job for good first")
+            raise TakeoverError(table.name, problem, "Stop that job permanently first")
 
     return check
 
@@ -153,15 +151,6 @@ def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) 
         table.name, foreign.path, count, rows.fitted, start, bytes=size, free_bytes=free,
         notes=(f"the next run continues from {offsets_text(start.next)}, by {start.origin}",),
     )  # fmt: skip
-
-
-def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
-    """Return the final result of a table, of an error too."""
-    run.progress(table.name, "idle")
-    if isinstance(result, IngestError):
-        is_temporary = isinstance(result, RetryableError)
-        result = Takeover(table.name, "temporary" if is_temporary else "failed", error=result)
-    return attrs.evolve(result, seconds=seconds)
 
 
 def adopt_table(

@@ -14,12 +14,10 @@ from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.errors import TakeoverError
 from ingest.hudi.catalog import register
-from ingest.hudi.exchange import check_exchange, exchange
+from ingest.hudi.exchange import Folders, exchange, find_folders
 from ingest.hudi.fixed import recorded_masks
 from ingest.hudi.ledger import CommitKind, LedgerEntry
-from ingest.hudi.local_files import local_folder
 from ingest.hudi.options import check_hudi, options_digest
-from ingest.hudi.rebuild import Folders
 from ingest.hudi.table import HudiTable
 from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.names import Partition
@@ -140,19 +138,13 @@ class FirstCommit:
 def exchanged_folders(run: Run, table: TableConfig) -> Folders:
     """Return the table's folder and the one to exchange it for.  Raises TakeoverError where none can be."""
     lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
-    home = local_folder(lake.table_path(table.name), default_fs)
-    copy = local_folder(lake.adopted_path(table.name), default_fs)
-    problem = f"{lake.path} is not a local disk"
-    if home is not None and copy is not None:
-        try:
-            check_exchange(copy.root.parent)
-        except OSError as error:
-            problem = f"{lake.path}: {error}"
-        else:
-            return Folders(home.root, copy.root)
+    folders = find_folders(lake.table_path(table.name), lake.adopted_path(table.name), default_fs)
+    if not isinstance(folders, str):
+        return folders
     raise TakeoverError(
         table.name,
-        f"a table in its own place needs a storage that exchanges two folders in one step ({problem})",
+        f"a table in its own place needs a storage that exchanges two folders in one step "
+        f"({lake.path}: {folders})",
         "Move the table to another folder, and give that as --path",
     )
 

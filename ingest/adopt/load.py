@@ -6,13 +6,11 @@ large for a snapshot by the connector.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import attrs
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from ingest.adopt.adopt import finished
 from ingest.adopt.columns import FittedColumns, fit_columns
 from ingest.adopt.first_commit import FirstCommit, Marks, Subject, first_entry, open_subject
 from ingest.adopt.jdbc import open_export
@@ -21,11 +19,13 @@ from ingest.adopt.position import lowest_position, parse_position, position_at
 from ingest.adopt.request import LoadRequest
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_option
+from ingest.adopt.task import finished, locked_unless
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
 from ingest.hudi.foreign import refuse_foreign
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.lock import LockHandle
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.context import Jvm, Run
 from ingest.run.task import work_on_tables
@@ -49,10 +49,7 @@ class LoadTask:
         """Load one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest load")
         marks = self.watermarks.of(table.topic)
-        if self.request.dry_run:
-            return self._load(run, table, marks, None)
-        with run.locked(table) as lock:
-            run.lake.table(table).reopen()
+        with locked_unless(run, table, dry_run=self.request.dry_run) as lock:
             return self._load(run, table, marks, lock)
 
     def finish(
@@ -71,7 +68,7 @@ class LoadTask:
         todo = "Load into a table without any: move its folder away, or change `table` in the file"
         raise TakeoverError(table.name, problem, todo)
 
-    def _load(self, run: Run, table: TableConfig, marks: Marks, lock: Any) -> Takeover:
+    def _load(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
         stored, request = run.lake.table(table), self.request
         refuse_foreign(table.name, stored)
         if stored.checkpoint() is not None:

@@ -12,7 +12,9 @@ from itertools import product
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
+from ingest.errors import IngestError, StoppedError
 from ingest.lazy import LazyModule
+from ingest.stop import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich import box as rich_box
@@ -126,6 +128,15 @@ def print_page(text: str) -> None:
 def print_error(text: str) -> None:
     """Print one line on standard error, even if a quoted cause has several."""
     sys.stderr.write(f"ingest: {plain_text(' '.join(text.split()))}\n")
+
+
+def show_error(error: IngestError | None) -> int:
+    """Print the error of a command, if any; return the exit code."""
+    if error is None:
+        return 0
+    print_error(str(error))
+    is_interrupted = isinstance(error, StoppedError) and error.signal == "SIGINT"
+    return INTERRUPTED if is_interrupted else error.exit_code
 
 
 def plain_text(text: str) -> str:

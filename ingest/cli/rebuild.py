@@ -7,10 +7,9 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_text
+from ingest.cli.output import claim_stdout, print_json, print_text, show_error
 from ingest.cli.page import CommandPage, Json
-from ingest.errors import StoppedError
-from ingest.stop import INTERRUPTED, Stop, terminable
+from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.operations.rebuild import Rebuilt
@@ -57,11 +56,7 @@ def rebuild(
         print_json(result.to_json())
     else:
         _show(result)
-    if result.error is None:
-        return 0
-    print_error(str(result.error))
-    is_interrupted = isinstance(result.error, StoppedError) and result.error.signal == "SIGINT"
-    return INTERRUPTED if is_interrupted else result.error.exit_code
+    return show_error(result.error)
 
 
 def _show(result: "Rebuilt") -> None:

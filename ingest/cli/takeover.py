@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ingest.cli.output import print_error, print_json, print_table, print_text
-from ingest.errors import StoppedError
-from ingest.stop import INTERRUPTED
+from ingest.cli.output import print_json, print_table, print_text, show_error
 
 if TYPE_CHECKING:
     from ingest.adopt.plan import Takeover, TakeoverPlan
@@ -27,11 +25,7 @@ def show_result(result: "Takeover", *, as_json: bool) -> int:
         print_json(result.to_json())
     else:
         _show(result)
-    if result.error is None:
-        return 0
-    print_error(str(result.error))
-    is_interrupted = isinstance(result.error, StoppedError) and result.error.signal == "SIGINT"
-    return INTERRUPTED if is_interrupted else result.error.exit_code
+    return show_error(result.error)
 
 
 def _show(result: "Takeover") -> None:

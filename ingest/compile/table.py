@@ -10,15 +10,22 @@ from ingest.compile.column_versions import (
     ColumnVersion,
     Image,
     compile_columns,
-    merged_type,
     reader_json,
     readers,
     target_name,
     wire_json,
 )
-from ingest.compile.document import Derived, compile_document, derived_columns, document_key
+from ingest.compile.document import Derived, compile_document, derived_columns
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
 from ingest.compile.event import COORDINATES, EventForm, form_of
+from ingest.compile.keys import (
+    compile_keys,
+    key_columns_of,
+    message_key,
+    no_key,
+    source_column,
+    unique_key,
+)
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.compile.position import terms_of
 from ingest.compile.row_model import (
@@ -37,12 +44,11 @@ from ingest.compile.row_model import (
     row_model,
 )
 from ingest.compile.tags import tagged
-from ingest.config.rules import suggest
 from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.masking import Mask
 from ingest.names import SchemaId
-from ingest.tables import SOURCE, TableConfig
+from ingest.tables import TableConfig
 from ingest.typemap.column import reader_record
 from ingest.typemap.sparktype import Simple, SparkType
 from ingest.typemap.sql import Sql
@@ -169,19 +175,19 @@ def compile_table(
             form,
             _NO_KEYS,
             value,
-            (*_COORDINATES, *_source_column(table)),
+            (*_COORDINATES, *source_column(table)),
             Coordinates(),
             derived=derived,
             misfits=misfits,
         )
-    in_message = _message_key(keys)
-    key_names = table.key.columns or in_message or _unique_key(newest)
+    in_message = message_key(keys)
+    key_names = table.key.columns or in_message or unique_key(newest)
     if not key_names:
-        raise _no_key(table, keys)
+        raise no_key(table, keys)
     key_in_row = set(key_names) != set(in_message)
-    key = _compile_keys(table, dialect, keys)
+    key = compile_keys(table, dialect, keys)
     value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
-    columns = (*_key_columns(table, value if key_in_row else key, key_names), *_source_column(table))
+    columns = (*key_columns_of(table, value if key_in_row else key, key_names), *source_column(table))
     source = RowKey() if key_in_row else MessageKey()
     return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
 
@@ -231,85 +237,6 @@ def _check_history(table: TableConfig, form: EventForm) -> None:
             "Add `source.ts_ms` and `__deleted` to the rows (ExtractNewRecordState: add.fields, "
             'delete.tombstone.handling.mode), or set [target] mode = "upsert"',
         )
-
-
-# --- keys --------------------------------------------------------------------------------------
-
-
-def _message_key(keys: Sequence[WriterSchema]) -> tuple[str, ...]:
-    """Return the columns of the newest message key."""
-    newest = keys[-1].schema if keys else None
-    return tuple(field.name for field in newest.fields) if isinstance(newest, avro.Record) else ()
-
-
-def _unique_key(envelope: Envelope) -> tuple[str, ...]:
-    return tuple(field.name for field in envelope.unique.fields) if envelope.unique else ()
-
-
-def _no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
-    todo = "Name the columns that are unique: [key] columns = [...]"
-    if keys:
-        return SchemaError(keys[-1].label, "$", "is not a record, so it names no key columns", todo)
-    problem = "has no key schema, so its rows have no identity"
-    return SchemaError(f"topic {table.topic}", "$key", problem, todo)
-
-
-def _compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSchema]) -> Payload:
-    written = [writer for writer in keys if isinstance(writer.schema, avro.Record)]
-    images = [
-        Image(w.schema_id, w.label, w.schema, w.version) for w in written if isinstance(w.schema, avro.Record)
-    ]
-    column_versions = compile_columns(table, dialect, images, "$")
-    if dialect.is_document:
-        column_versions = document_key(column_versions)
-    writers = tuple(
-        CompiledWriter(
-            writer.schema_id,
-            writer.label,
-            "data",
-            wire_json(image.record, image, column_versions),
-            image.fields(column_versions),
-            writer.frame,
-            writer.version,
-            image.record,
-            writer.frame_ids,
-        )
-        for writer, image in zip(written, images, strict=True)
-    )
-    return Payload(writers, column_versions, reader_json("K", readers(column_versions)))
-
-
-def _key_columns(
-    table: TableConfig, payload: Payload, names: Sequence[str]
-) -> tuple[tuple[str, SparkType], ...]:
-    columns = payload.columns()
-    key_columns = []
-    for name in (target_name(table, name) for name in names):
-        if name not in columns:
-            problem, todo = "is not a column and cannot be a key", suggest(name, columns)
-            raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, todo)
-        mask = columns[name][0].mapped.mask
-        if mask and mask != "hash":
-            problem = f"is a key column, and the mask '{mask}' would merge rows of different keys"
-            raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, 'A key can have the mask "hash"')
-        lossy = next((v.mapped.merges for v in columns[name] if v.mapped.merges), "")
-        if lossy:
-            raise SchemaError(
-                f"topic {table.topic}",
-                f"$.{name}",
-                f"is a key column, and its type loses {lossy}: two keys could become one",
-                f'Keep all of it: [columns.{name}] nanos = "string", time = "string" or type = "string"',
-            )
-        key_columns.append((name, merged_type(columns[name], f"topic {table.topic}")))
-    return tuple(key_columns)
-
-
-def _source_column(table: TableConfig) -> tuple[tuple[str, SparkType], ...]:
-    """Return the part of the key that names the topic, if the table has several."""
-    return ((SOURCE, Simple("string")),) if table.source else ()
-
-
-# --- values ------------------------------------------------------------------------------------
 
 
 def _compile_values(

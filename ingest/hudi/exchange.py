@@ -11,10 +11,34 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+import attrs
+
+from ingest.hudi.local_files import local_folder
+
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE, of linux/fs.h."""
 _CURRENT: Final = -100
 """AT_FDCWD, of fcntl.h: relative paths start at the current folder."""
+
+
+@attrs.frozen
+class Folders:
+    """The local folder of a table, and that of its copy, on the same file system."""
+
+    table: Path
+    copy: Path
+
+
+def find_folders(table: str, copy: str, default_fs: str) -> Folders | str:
+    """Return the folders of two paths if they can be exchanged, else the reason why not."""
+    home, other = local_folder(table, default_fs), local_folder(copy, default_fs)
+    if home is None or other is None:
+        return "not a local disk"
+    try:
+        check_exchange(other.root.parent)
+    except OSError as error:
+        return str(error)
+    return Folders(home.root, other.root)
 
 
 def exchange(first: Path, second: Path) -> None:

@@ -8,9 +8,9 @@ import attrs
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from ingest.hudi.change_properties import agree_on_properties
 from ingest.hudi.clock import check_clock
 from ingest.hudi.failures import write_failure
-from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
 from ingest.hudi.metaclient import lake_errors
 from ingest.hudi.options import hudi_options

@@ -57,6 +57,24 @@ def remove_incomplete_table(spark: SparkSession, path: str) -> None:
             storage.delete(home, True)  # noqa: FBT003  Java's: with its content
 
 
+def is_rewritten(spark: SparkSession, path: str) -> bool:
+    """Tell whether a writer is rewriting a table's properties, or was killed meanwhile."""
+    with lake_errors(path):
+        backup = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie/{PROPERTIES[1]}")
+        return bool(backup.getFileSystem(hadoop_of(spark)).exists(backup))
+
+
+def complete_rewrite(spark: SparkSession, path: str) -> None:
+    """Complete a rewrite of a table's properties that was killed, from the backup.  Call as the writer."""
+    if is_rewritten(spark, path):
+        jvm = jvm_of(spark)
+        with lake_errors(path):
+            storage = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
+            home = jvm.org.apache.hudi.storage.StoragePath(f"{path}/.hoodie")
+            files = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, storage)
+            jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(files, home)
+
+
 @contextmanager
 def lake_errors(path: str) -> Iterator[None]:
     """Raise Java's exceptions as errors of the lake at a path."""
@@ -77,6 +95,9 @@ def _is_table(folder: Any, hadoop: Any) -> bool:
         return False
     home = folder.suffix("/.hoodie")
     if any(storage.exists(home.suffix(f"/{name}")) for name in PROPERTIES):
+        if _has_only_backup(storage, home):
+            problem = "its hoodie.properties is being rewritten; after a kill, `ingest run` completes that"
+            raise LakeUnreachableError(folder.toString(), problem)
         return not _is_incomplete(storage, home)
     if _has_data(storage, folder):
         raise LakeError(folder.toString(), "the folder holds files, but not a Hudi table", "Move them away")
@@ -92,6 +113,13 @@ def _is_incomplete(storage: Any, home: Any) -> bool:
         return False  # damaged: opening it says how
     timeline = home.suffix("/timeline")
     return not storage.exists(timeline) or not any(file.isFile() for file in storage.listStatus(timeline))
+
+
+def _has_only_backup(storage: Any, home: Any) -> bool:
+    """Tell whether Hudi has created the new file of properties, and not written it: no reader can open it."""
+    properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
+    is_empty = storage.exists(properties) and not storage.getFileStatus(properties).getLen()
+    return bool(is_empty and storage.exists(backup))
 
 
 def _check_timeline(folder: Any, hadoop: Any, client: Any) -> None:

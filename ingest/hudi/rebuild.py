@@ -17,7 +17,8 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.errors import RebuildError
-from ingest.hudi.exchange import copy_by_links, exchange, remove_copy
+from ingest.hudi.change_properties import set_properties
+from ingest.hudi.exchange import Folders, copy_by_links, exchange, remove_copy
 from ingest.hudi.fixed import recorded_parts
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.local_files import LocalFolder
@@ -28,7 +29,6 @@ from ingest.hudi.retention import BY_COMMITS, POLICY, RETAINED
 from ingest.hudi.row_count import BASE, LOG
 from ingest.hudi.table import HudiTable
 from ingest.hudi.upkeep import ARCHIVE, FORCED, open_services
-from ingest.java import jvm_of
 from ingest.tables import TableConfig
 
 _TYPE: Final = "hoodie.table.type"
@@ -63,14 +63,6 @@ class Rewrite:
     checkpoint: LedgerEntry
 
 
-@attrs.frozen
-class Folders:
-    """The local folder of a table, and that of its copy, on the same file system."""
-
-    table: Path
-    copy: Path
-
-
 def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
     """Replace all rows of a table in one commit.  Call only as its writer.
 
@@ -81,7 +73,7 @@ def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
     before = _properties(options)
     if _is_merged(stored):
         before[_TYPE] = _TYPES["mor"]
-    set_properties(stored, before)
+    set_table_properties(stored, before)
     options |= {"hoodie.datasource.write.table.type": before[_TYPE], **_OWN_TYPES}
     entry = attrs.evolve(new.checkpoint, table_file=recorded_parts(new.table, new.key_columns))
     committed = stored.save(new.rows, options, new.table.name, entry)
@@ -140,26 +132,16 @@ def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> Led
 
 def complete(stored: HudiTable, table: TableConfig, key_columns: Sequence[str]) -> None:
     """Set the properties of a table whose last commit has the parts of the table file already."""
-    set_properties(stored, _properties(hudi_options(table, key_columns, "overwrite")))
+    set_table_properties(stored, _properties(hudi_options(table, key_columns, "overwrite")))
 
 
-def set_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:
-    """Set properties of a table, if they differ; Hudi replaces the file so that readers find one of both."""
-    client = stored.client
-    if client is None:
-        return
-    with lake_errors(stored.path):
-        current = client.getTableConfig().getProps()
-        changed = {key: value for key, value in properties.items() if current.getProperty(key) != value}
-        if not changed:
-            return
-        jvm = jvm_of(stored.spark)
-        update = jvm.java.util.Properties()
-        for key, value in changed.items():
-            update.setProperty(key, value)
-        config = jvm.org.apache.hudi.common.table.HoodieTableConfig
-        config.update(client.getStorage(), client.getMetaPath(), update)
-    stored.reopen()
+def set_table_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:
+    """Set properties of a table, if they differ; readers find the old ones or the new ones."""
+    if stored.client is not None:
+        with lake_errors(stored.path):
+            is_changed = set_properties(stored.spark, stored.client, properties)
+        if is_changed:
+            stored.reopen()
 
 
 def _properties(options: Mapping[str, str]) -> dict[str, str]:

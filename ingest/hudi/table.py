@@ -16,6 +16,7 @@ from ingest.compile.event import CURRENT, DELETED
 from ingest.errors import LakeError, UsageError
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
+from ingest.hudi.change_properties import agree_on_properties
 from ingest.hudi.clock import check_clock
 from ingest.hudi.commit_reader import entries
 from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
@@ -25,7 +26,6 @@ from ingest.hudi.fixed import FixedChanges
 from ingest.hudi.foreign import refuse_foreign
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.ledger import LedgerEntry, commit_metadata
-from ingest.hudi.marker import agree_on_properties
 from ingest.hudi.merger import merger_options
 from ingest.hudi.metaclient import lake_errors, open_client, properties_of, remove_incomplete_table
 from ingest.hudi.option_values import check_values
@@ -270,8 +270,8 @@ class HudiTable:
             options |= ROW_WRITER
         if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
-        stored = (ddl for _, ddl, _ in self.fields() or ())
-        options |= merger_options((*stored, *(ddl for _, ddl in rows.dtypes)))
+        types = (*(ddl for _, ddl, _ in self.fields() or ()), *(ddl for _, ddl in rows.dtypes))
+        options |= merger_options(types)
         parts = fixed.recorded_parts(table, key_columns)
         return self.save(rows, options, table.name, attrs.evolve(checkpoint, table_file=parts))
 
@@ -294,7 +294,6 @@ class HudiTable:
         checkpoint = attrs.evolve(checkpoint, committed_ms=time.time_ns() // 1_000_000, instant=None)
         client = self._prepare(options, name)
         before = timeline_files(self.path)
-        problem = ""
         try:
             written = json.dumps({**options, **commit_metadata(checkpoint)})
             jvm_of(self.spark).io.hudicdc.ingest.StoredTable.append(java_rows(rows), written, self.path)

@@ -9,7 +9,6 @@ import attrs
 from ingest.errors import IngestError, RebuildError, RetryableError, TableChangedError
 from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
 from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.local_files import local_folder
 from ingest.hudi.options import check_hudi, options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
@@ -31,8 +30,8 @@ from ingest.tables import TableConfig, views
 if TYPE_CHECKING:
     from ingest.hudi import catalog, rebuild
     from ingest.hudi import exchange as exchanging
+    from ingest.hudi.exchange import Folders
     from ingest.hudi.lock import LockHandle
-    from ingest.hudi.rebuild import Folders
     from ingest.hudi.table import HudiTable
     from ingest.operations import rebuild_rows
     from ingest.operations.rebuild_rows import NewRows
@@ -192,19 +191,12 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
     if all(change.key != "target.partition_by" for change in plan.changes):
         return None
     lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
-    home = local_folder(lake.table_path(table.name), default_fs)
-    copy = local_folder(lake.rebuild_path(table.name), default_fs)
-    problem = f"{lake.path} is not a local disk"
-    if home is not None and copy is not None:
-        try:
-            exchanging.check_exchange(copy.root.parent)
-        except OSError as error:
-            problem = f"{lake.path}: {error}"
-        else:
-            return rebuild.Folders(home.root, copy.root)
+    folders = exchanging.find_folders(lake.table_path(table.name), lake.rebuild_path(table.name), default_fs)
+    if not isinstance(folders, str):
+        return folders
     raise RebuildError(
         table.name,
-        f"other partitions need a storage that exchanges two folders in one step ({problem})",
+        f"other partitions need a storage that exchanges two folders in one step ({lake.path}: {folders})",
         "Set partition_by back, or load a new table: change `table` in the file",
     )
 

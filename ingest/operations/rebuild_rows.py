@@ -10,6 +10,7 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.compile.event import COORDINATES
 from ingest.compile.evolve import TargetColumn
 from ingest.compile.row_model import History
 from ingest.errors import RebuildError
@@ -32,7 +33,6 @@ from ingest.tables import Column, TableConfig
 from ingest.typemap.sparktype import SparkType, parse_ddl
 from ingest.typemap.sql import ident
 
-_COORDINATES = ("_cdc_partition", "_cdc_offset")
 _FROM_TOPIC = "Set the key back, or use --from topic"
 
 
@@ -149,10 +149,10 @@ def _check_columns(stored: HudiTable, table: TableConfig, rows: DataFrame, last:
 
 def _check_covers(stored: HudiTable, table: TableConfig, rows: DataFrame) -> None:
     """Refuse messages without the newest change of a row: its row names the message by its coordinates."""
-    lost = stored.rows().select(*_COORDINATES).join(rows.select(*_COORDINATES), [*_COORDINATES], "left_anti")
+    lost = stored.rows().select(*COORDINATES).join(rows.select(*COORDINATES), [*COORDINATES], "left_anti")
     count = lost.count()
     if count:
-        first = lost.orderBy(*_COORDINATES).first()
+        first = lost.orderBy(*COORDINATES).first()
         where = ""
         if first is not None:
             is_known = first[0] is not None

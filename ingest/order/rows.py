@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.document import DOCUMENT
-from ingest.compile.event import CHANGE, DELETED
+from ingest.compile.event import CHANGE, COORDINATES, DELETED
 from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql, patch_sql
 from ingest.compile.row_model import Append, Coordinates, History, SoftDelete, Upsert
@@ -120,11 +120,10 @@ def _bookkeeping(compiled: CompiledTable) -> list[Sql]:
 def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
     """Return the columns to read from the table: keys, position, coordinates, and values to complete rows."""
     keys = [column.name for column in evolution.keys]
-    coordinates = ("_cdc_partition", "_cdc_offset")
     return [
         *keys,
         "_cdc_position",
-        *coordinates,
+        *COORDINATES,
         *(column.name for column in _completed_columns(compiled, evolution)),
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.event import DELETED
+from ingest.compile.event import COORDINATES, DELETED
 from ingest.errors import DecodeError, SchemaError
 from ingest.names import first_few
 from ingest.run.batch import PreparedBatch
@@ -13,7 +13,6 @@ from ingest.tables import SOURCE
 from ingest.typemap.sql import ident
 
 _OTHER = "_ingest_other"
-_COORDINATES = ("_cdc_partition", "_cdc_offset")
 
 
 def check_topic_key(batch: PreparedBatch, table_key: Sequence[str]) -> None:
@@ -44,9 +43,9 @@ def refuse_shared_keys(rows: DataFrame, stored: DataFrame | None, batch: Prepare
     names = [str(ident(name)) for name in keys]
     present = _after(stored, batch.state.ahead.rows if batch.state.ahead else (), batch)
     theirs = present.where(F.col(SOURCE) != table.topic)
-    row = F.concat_ws("-", SOURCE, *_COORDINATES).alias(_OTHER)
-    shared = _living(rows).select(*names, *_COORDINATES).join(theirs.select(*names, row), keys)
-    for clash in shared.orderBy(*_COORDINATES).limit(1).collect():
+    row = F.concat_ws("-", SOURCE, *COORDINATES).alias(_OTHER)
+    shared = _living(rows).select(*names, *COORDINATES).join(theirs.select(*names, row), keys)
+    for clash in shared.orderBy(*COORDINATES).limit(1).collect():
         raise DecodeError(
             table.topic,
             clash["_cdc_partition"],
@@ -65,7 +64,7 @@ def _living(rows: DataFrame) -> DataFrame:
 
 def _after(stored: DataFrame | None, ahead: Sequence[DataFrame], batch: PreparedBatch) -> DataFrame:
     """Return keys and coordinates of the live rows after some batches."""
-    names = [*(str(ident(name)) for name in batch.key_names), *_COORDINATES]
+    names = [*(str(ident(name)) for name in batch.key_names), *COORDINATES]
     keys = batch.key_names
     present = None if stored is None else stored.select(*names)
     for rows in ahead:

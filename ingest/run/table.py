@@ -10,8 +10,10 @@ from collections.abc import Mapping
 
 import attrs
 
+from ingest.errors import LakeUnreachableError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
+from ingest.hudi.metaclient import complete_rewrite, is_rewritten
 from ingest.hudi.options import options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
@@ -38,6 +40,20 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+    try:
+        return _run_once(run, table, watermarks)
+    except LakeUnreachableError:
+        paths = run.lake.table(table).path, run.lake.rejects(table).path
+        rewritten = [path for path in paths if is_rewritten(run.spark, path)]
+        if not rewritten:
+            raise
+        with run.locked(table):
+            for path in rewritten:
+                complete_rewrite(run.spark, path)
+    return _run_once(run, table, watermarks)
+
+
+def _run_once(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     start = _find_start(run, table, watermarks)
     if not start.ranges.is_empty:
         with run.locked(table) as lock:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ingest.settings.deployment import (
     KafkaSettings,
-    LakeSettings,
     RegistrySettings,
     RunSettings,
     Settings,
     SparkSettings,
 )
+from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
 from ingest.settings.new_file import write_settings
 from ingest.settings.secret import MASK, Secret, looks_secret, mask_url

@@ -16,7 +16,7 @@ from ingest.config.lines import find_line
 from ingest.config.rules import WrongValueError, wrong_value
 from ingest.errors import SettingsError, joined
 from ingest.settings.check import registry_problems
-from ingest.settings.deployment import LakeSettings, RegistrySettings, Settings
+from ingest.settings.deployment import RegistrySettings, Settings
 from ingest.settings.exposure import readable_by_all, warn_if_readable
 from ingest.settings.keys import (
     FIELDS,
@@ -30,6 +30,7 @@ from ingest.settings.keys import (
     unknown_setting,
     variable_of,
 )
+from ingest.settings.lake import LakeSettings
 from ingest.settings.origin import METHODS, Origin, origin_of
 from ingest.settings.secret import Secret, looks_secret, mask_url
 

@@ -7,7 +7,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.errors import UsageError
+from ingest.errors import LakeUnreachableError, UsageError
 from ingest.local.servers import Addresses
 from ingest.testing import nullable, semantic
 from tests.e2e.deployment import Deployment
@@ -114,6 +114,29 @@ def test_rejects_of_a_run_that_died_are_void(
     assert table.run() == "committed"
     assert table.kept() == {1: "reread", 3: None}
     assert table.run() == "idle"
+
+
+def test_a_run_completes_a_rewrite_of_properties_that_was_killed(
+    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+) -> None:
+    """Hudi had created the new file, of the table or of its rejects; `status` asks to try again."""
+    table = make_place(tmp_path, servers, outer_spark, "properties")
+    for at, path in enumerate(("t", "_rejects/t"), start=1):
+        table.topic.send(change("c", at, at))
+        table.topic.produce([(None, b"\7")])
+        assert table.run() == "committed"
+        home = tmp_path / "lake" / path / ".hoodie"
+        (home / "hoodie.properties").rename(home / "hoodie.properties.backup")
+        (home / ".hoodie.properties.crc").unlink(missing_ok=True)
+        (home / "hoodie.properties").touch()
+    (status,) = table.deployment.session.status()
+    assert isinstance(status.error, LakeUnreachableError)
+    table.topic.send(change("c", 3, 3))
+    table.topic.produce([(None, b"\7")])
+
+    assert table.run() == "committed"
+    assert table.names() == {1: "at 1", 2: "at 2", 3: "at 3"}
+    assert table.kept() == {1: None, 3: None, 5: None}
 
 
 def test_a_replayed_change_keeps_its_position(

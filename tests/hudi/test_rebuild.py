@@ -1,5 +1,6 @@
 """A rewritten table has the properties of a new one and its account; cleaning removes its old files."""
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,8 +8,9 @@ import attrs
 import pytest
 
 from ingest.errors import TableChangedError
+from ingest.hudi.exchange import Folders
 from ingest.hudi.maintain import maintain
-from ingest.hudi.rebuild import Folders, Rewrite, rewrite, rewrite_copy, set_properties
+from ingest.hudi.rebuild import Rewrite, rewrite, rewrite_copy, set_table_properties
 
 if TYPE_CHECKING:
     from ingest.tables import TableConfig
@@ -81,6 +83,35 @@ def test_a_table_without_rows_is_rewritten(lake: "Lake") -> None:
     assert lake.rows(new, "id", "v") == [(key, key) for key in range(9)]
 
 
+def test_readers_find_whole_properties_at_every_moment(lake: "Lake") -> None:
+    """While they are changed, and after a change of Hudi's own was killed before the file was there."""
+    table = lake.table("whole")
+    lake.commit(table, lake.changes(DDL, ("c", "10", 1, "r", 1, 1)))
+    stored, home = lake.open(table), Path(lake.path(table), ".hoodie")
+    file, sizes = home / "hoodie.properties", set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            sizes.add(file.stat().st_size if file.exists() else 0)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for number in range(30):
+        set_table_properties(stored, {"hoodie.table.create.note": str(number % 2)})
+    done.set()
+    watcher.join()
+    assert min(sizes) > len("hoodie.table.create.note")
+    assert len(sizes) <= 2  # without the note, and with it
+
+    file.rename(home / "hoodie.properties.backup")
+    (home / ".hoodie.properties.crc").unlink(missing_ok=True)
+    set_table_properties(lake.open(table), {"hoodie.table.create.note": "7"})
+    assert "hoodie.table.create.note=7" in file.read_text()
+    assert [path.name for path in home.glob("*.properties*")] == ["hoodie.properties"]
+    assert lake.rows(table, "id", "v") == [(1, 1)]
+
+
 def test_no_account_is_written_between_key_and_rows(lake: "Lake") -> None:
     """A rebuild that was killed after it had set the key: `ingest offsets set` is refused, too."""
     table = lake.table("between")
@@ -88,7 +119,7 @@ def test_no_account_is_written_between_key_and_rows(lake: "Lake") -> None:
     stored = lake.open(table)
     last = stored.checkpoint()
     assert last is not None
-    set_properties(stored, {"hoodie.table.recordkey.fields": "id,q"})
+    set_table_properties(stored, {"hoodie.table.recordkey.fields": "id,q"})
     with pytest.raises(
         TableChangedError, match=r"key.columns: found id,q, but the table was created with id"
     ):

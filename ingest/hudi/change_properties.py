@@ -1,5 +1,6 @@
 """Properties of a table that later commits update: Hudi ignores the options of a write there."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,16 +18,17 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
     The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
     """
-    properties_of_write = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
+    set_properties(spark, client, {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]})
+
+
+def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, str]) -> bool:
+    """Set properties of a table that differ, in one step for readers; False if none does.
+
+    Call only as the writer.  Raises Py4JJavaError.
+    """
     current = client.getTableConfig().getProps()
-    changed = {key: value for key, value in properties_of_write.items() if current.getProperty(key) != value}
-    if not changed:
-        return
-    jvm = jvm_of(spark)
-    properties = jvm.java.util.Properties()
-    for key, value in changed.items():
-        properties.setProperty(key, value)
-    jvm.org.apache.hudi.common.table.HoodieTableConfig.update(
-        client.getStorage(), client.getMetaPath(), properties
-    )
-    client.reload()
+    changed = {key: value for key, value in properties.items() if current.getProperty(key) != value}
+    if changed:
+        jvm_of(spark).io.hudicdc.ingest.PropertiesFile.update(client, json.dumps(changed))
+        client.reload()
+    return bool(changed)

@@ -1,0 +1,32 @@
+"""The parts that adopting and loading a table have in common."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from ingest.adopt.plan import Takeover
+from ingest.errors import IngestError, RetryableError
+from ingest.hudi.lock import LockHandle
+from ingest.run.context import Run
+from ingest.tables import TableConfig
+
+
+@contextmanager
+def locked_unless(run: Run, table: TableConfig, *, dry_run: bool) -> Iterator[LockHandle | None]:
+    """Hold a table's lock, with the table as its last writer left it; no lock for a dry run."""
+    if dry_run:
+        yield None
+        return
+    with run.locked(table) as lock:
+        run.lake.table(table).reopen()
+        yield lock
+
+
+def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
+    """Return the final result of a table, of an error too."""
+    run.progress(table.name, "idle")
+    if isinstance(result, IngestError):
+        is_temporary = isinstance(result, RetryableError)
+        result = Takeover(table.name, "temporary" if is_temporary else "failed", error=result)
+    return attrs.evolve(result, seconds=seconds)
