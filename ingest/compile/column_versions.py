@@ -89,9 +89,13 @@ def compile_columns(
 
 
 def _column_names(table: TableConfig, images: Sequence[Image]) -> dict[str, str]:
-    """Return the column of each field name, in the order of versions: a deleted one may be the newest."""
+    """Return the column of each field name, in the order of versions: a deleted one may be the newest.
+
+    Versions of several topics come in the order in which the table met them.
+    """
     names: dict[str, str] = {}
-    for image in sorted(images, key=lambda image: image.version or sys.maxsize):
+    ordered = images if table.source else sorted(images, key=lambda image: image.version or sys.maxsize)
+    for image in ordered:
         for field in image.record.fields:
             names.setdefault(field.name, _named(table, field, image, names))
     return names

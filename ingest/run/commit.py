@@ -40,15 +40,18 @@ def fetch_known(
 ) -> PayloadSchemas:
     """Fetch the schemas that can be known before the ranges are read.
 
-    Those that the table has met in other topics come first: columns fit each other as over versions.
+    Those that a table of several topics has met come first, in that order: columns fit each other as over
+    versions, and a version's alias may name a column of another topic.
     """
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
     if not table.source or table.format != "avro":
         return keys, values
-    own_ids = {schema.schema_id for schema in values}
-    others = (schema_id for schema_id in met_ids if schema_id not in own_ids)
-    return keys, (*fetch_by_id(run.registry, others), *values)
+    own = {schema.schema_id: schema for schema in values}
+    others = fetch_by_id(run.registry, (schema_id for schema_id in met_ids if schema_id not in own))
+    known = {schema.schema_id: schema for schema in others} | own
+    met = dict.fromkeys(schema_id for schema_id in met_ids if schema_id in known)
+    return keys, tuple(known[schema_id] for schema_id in met | dict.fromkeys(known))
 
 
 @contextmanager

@@ -198,7 +198,12 @@ def test_versions_of_two_shards_fit_one_table(
     """One shard is at version 1, the other at 2: as if both had come from one topic, in either order."""
     deployment, cases = make_deployment(), GROUPS[group]
     if not is_old_first:  # the first topic names and types these columns
-        cases = {name: case for name, case in cases.items() if not (case.new_name or case.extra_column)}
+        moved = ("field_first",)
+        cases = {
+            name: case
+            for name, case in cases.items()
+            if not (case.new_name or case.extra_column or name in moved)
+        }
     versions = (False, True) if is_old_first else (True, False)
     columns = [columns_of(cases, new=new) for new in versions]
     if is_old_first:  # its next version has the aliases
