@@ -129,10 +129,11 @@ golden: setup ## rewrite docs/reference, docs/types and the expected output of `
 unit: setup ## run the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-# Two workers, each with servers and a Spark session of its own, take file after file.
+# Three workers, each with servers and a Spark session of its own, take file after file, as tests/conftest.py
+# orders them.
 test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-live: setup jars/live/.stamp jars/mariadb/.stamp jars/mongodb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium, and MongoDB's protocol; needs both servers
 	$(BIN)/pytest -m live tests/live
