@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ingest.cli.output import print_error
 from ingest.lazy import LazyModule
+from ingest.names import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,6 @@ def notify_verification_or_warn(
     settings: "Settings", verification: "Verification", tables: "Sequence[TableConfig]"
 ) -> None:
     """Send the tables that begin to differ from their sources, and those that are equal again."""
-    topics = {table.name: table.topic for table in tables}
+    topics = {table.name: table.topic or Topic(",".join(table.topics)) for table in tables}
     folder = settings.state_dir / "verify" / "failing"
     notify_or_warn(settings, verify_notices.as_report(verification, topics), folder=folder)

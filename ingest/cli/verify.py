@@ -191,10 +191,11 @@ def verify(
     if json:
         print_json(result.to_json())
     else:
-        _show(result)
+        show(result)
     for table in result.tables:
-        if table.error:
-            print_error(str(table.error))
+        for answer in table.topics or (table,):
+            if answer.error:
+                print_error(str(answer.error))
     return result.exit_code
 
 
@@ -216,7 +217,7 @@ def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "Request":
     )
 
 
-def _show(result: "Verification") -> None:
+def show(result: "Verification") -> None:
     """Print the answers, then the rows that differ."""
     numbers = (
         "source",
@@ -229,7 +230,8 @@ def _show(result: "Verification") -> None:
         "in flight",
         "seconds",
     )
-    print_table(("table", "outcome", *numbers), [_row(table) for table in result.tables], right=numbers)
+    answers = [answer for table in result.tables for answer in (table, *table.topics)]
+    print_table(("table", "outcome", *numbers), [_row(answer) for answer in answers], right=numbers)
     for table in result.tables:
         _show_table(table)
     print_text()
@@ -240,10 +242,11 @@ def _show(result: "Verification") -> None:
 
 def _row(table: "TableVerification") -> tuple[object, ...]:
     counts = [table.counts.get(name) for name in ("missing", "extra", "doubled", "different")]
-    if table.error:
-        return (table.table, table.outcome, *[None] * 8, f"{table.seconds:.1f}")
+    name = f"{table.table} from {table.topic}" if table.topic else table.table
+    if table.error and not table.topics:
+        return (name, table.outcome, *[None] * 8, f"{table.seconds:.1f}")
     return (
-        table.table,
+        name,
         table.outcome,
         table.source_rows,
         table.table_rows,

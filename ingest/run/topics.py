@@ -119,13 +119,13 @@ def _each(
     table: TableConfig, last: LedgerEntry | None, work: Callable[[TableConfig], T | IngestError]
 ) -> Iterator[_Worked[T]]:
     """Work on each view of a table, those of topics included that only the ledger names."""
-    for view in (*views(table), *_missing(table, last)):
+    for view in (*views(table), *missing_views(table, last)):
         started = time.monotonic()
         result = work(view)
         yield _Worked(view, result, time.monotonic() - started)
 
 
-def _missing(table: TableConfig, last: LedgerEntry | None) -> Iterator[TableConfig]:
+def missing_views(table: TableConfig, last: LedgerEntry | None) -> Iterator[TableConfig]:
     """Yield the views of topics that the table has read, that its patterns name, and the broker lacks."""
     for topic in last.topics if last else ():
         if topic not in table.topics and matches(topic, table.patterns):

@@ -61,7 +61,8 @@ def _conclude(ended: Ended, answer: Json | None) -> Json:
     if ended.code == 0 and answer is not None:
         return answer
     if ended.code == PermanentError.exit_code and answer is not None and not ended.stopped:
-        differing = [_line(table) for table in answer["tables"] if table["outcome"] != "equal"]
+        answers = [each for table in answer["tables"] for each in table.get("topics") or [table]]
+        differing = [_line(each) for each in answers if each["outcome"] != "equal"]
         raise AirflowFailException("tables differ from their sources: " + "\n".join(differing))
     result = judge(ended)
     raise (AirflowFailException if result.kind != "again" else AirflowException)(result.text)
@@ -74,4 +75,5 @@ def _line(table: Json) -> str:
         for name in ("missing", "extra", "doubled", "different", "in_flight")
         if rows[name]
     )
-    return f"{table['table']}: {table['error'] or counts or table['outcome']}"
+    name = f"{table['table']} from {table['topic']}" if table.get("topic") else table["table"]
+    return f"{name}: {table['error'] or counts or table['outcome']}"

@@ -82,7 +82,7 @@ class Comparison:
         before: tuple[int, ...] = ()
         for looks in range(1, MOST_LOOKS + 1):
             passed = Passed(None) if looks == 1 else self.cut.passed()
-            rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
+            rows = self.layout.lake_filter(self.looks.stored.read()).count()
             state = (*self.looks.source.count(with_versions=looks > 1), rows)
             count = state[0]
             note = passed.problem or passed.note or answer.note
@@ -102,7 +102,7 @@ class Comparison:
         self, answer: TableVerification, reader: SqlRows
     ) -> tuple[TableVerification, Part | None]:
         """Compare the checksums of chunks; return the part that differs, if any does."""
-        stored = self.looks.stored.live_rows()
+        stored = self.looks.stored.read()
         total = stored.count()
         chunks = chunk_count(total, reader.source.settings.chunk_rows)
         self.note(f"comparing {total:,} rows in {chunks} chunks")
@@ -140,7 +140,7 @@ class Comparison:
     def _look(self, answer: TableVerification, part: Part) -> TableVerification:
         """Look at the rows of a part until each that differs is confirmed, or changed at every look."""
         if self.layout.mode == "full" or self.sql_rows is None:
-            rows = self.layout.lake_filter(self.looks.stored.live_rows()).count()
+            rows = self.layout.lake_filter(self.looks.stored.read()).count()
             answer = attrs.evolve(answer, source_rows=self.looks.source.count()[0], table_rows=rows)
         with self.looks.source.errors():
             pending, count = read_once(self.looks.differing(part))

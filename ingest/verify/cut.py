@@ -7,13 +7,12 @@ from typing import Final, Literal
 import attrs
 
 from ingest.errors import SourceRefusedError, TableLockedError
-from ingest.hudi.table import HudiTable
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.report import TableOutcome
 from ingest.settings import KafkaSettings
-from ingest.tables import TableConfig
 from ingest.verify.delivery import LogReader, await_delivery
+from ingest.verify.lake import LakeRows
 
 _POLL_S: Final = 0.5
 Following = Literal["run", "wait", "as-is"]
@@ -33,13 +32,12 @@ class Passed:
 class Cut:
     """Takes positions of a source, and waits until a table has passed them."""
 
-    table: TableConfig
-    stored: HudiTable
+    stored: LakeRows
     reader: LogReader
     kafka: KafkaSettings
     following: Following
     bring: Callable[[], TableOutcome]
-    """Runs the table once."""
+    """Runs the table once; returns the outcome of the topic."""
     lake_wait_s: float
     """Seconds to wait for another's run."""
 
@@ -50,7 +48,7 @@ class Cut:
         """
         if not self.reader.is_replica():
             return ""
-        problem = f"is a replica, which may lag behind table {self.table.name}"
+        problem = f"is a replica, which may lag behind table {self.stored.table.name}"
         if self.following == "as-is":
             return f"source {self.reader.name} {problem}"
         todo = "Name the primary in its url, or compare as it is: --as-is"
@@ -64,7 +62,8 @@ class Cut:
         """Bring the table to the ends that its topic has now; return why it did not get there."""
         if self.following == "as-is":
             return ""
-        marks = fetch_watermarks(self.kafka, [self.table.topic]).of(self.table.topic)
+        topic = self.stored.table.topic
+        marks = fetch_watermarks(self.kafka, [topic]).of(topic)
         ends = {partition: mark.end for partition, mark in marks.items()}
         limit = time.monotonic() + self.lake_wait_s
         while not self._has_read(ends):
@@ -88,8 +87,7 @@ class Cut:
 
     def offsets(self) -> Mapping[Partition, int]:
         """Return the next offsets of the table."""
-        last = self.stored.checkpoint()
-        return last.next_offsets if last else {}
+        return self.stored.next_offsets()
 
     def _has_read(self, ends: Mapping[Partition, int]) -> bool:
         self.stored.refresh()

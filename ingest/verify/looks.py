@@ -7,9 +7,9 @@ import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.hudi.table import HudiTable
 from ingest.typemap.sql import Sql
 from ingest.verify.delivery import LogReader
+from ingest.verify.lake import LakeRows
 from ingest.verify.layout import Layout
 
 MANY_KEYS: Final = 20_000
@@ -71,11 +71,11 @@ class Looks:
 
     layout: Layout
     source: SourceRows
-    stored: HudiTable
+    stored: LakeRows
 
     def differing(self, part: Part) -> DataFrame:
         """Return the rows of a part that differ: their keys, and digest, version and number on each side."""
-        rows = self._pairs(part, self.stored.live_rows())
+        rows = self._pairs(part, self.stored.read())
         return rows.where(f"not ({_SAME})")
 
     def again(self, rows: DataFrame) -> DataFrame:
@@ -111,7 +111,7 @@ class Looks:
     def _lake_with_leads(self, rows: DataFrame) -> DataFrame:
         """Return the lake's rows with the first key column of any of the rows."""
         leads = F.broadcast(rows.select(F.col("k0").alias("_lead")).distinct())
-        stored = self.stored.live_rows()
+        stored = self.stored.read()
         return stored.join(leads, F.expr(str(self.layout.keys[0].in_lake())) == F.col("_lead"), "left_semi")
 
 

@@ -5,17 +5,20 @@ from pathlib import Path
 
 from ingest.log import logger
 from ingest.operations.last_verification import LastVerification, write_last
+from ingest.tables import TableConfig
+from ingest.verify.progress import key_of
 from ingest.verify.result import TableVerification
 
 
-def progress_file(folder: Path, table: str) -> Path:
-    """Return the file of the chunks that an interrupted comparison has finished."""
-    return folder / "verify" / f"{table}.chunks.json"
+def progress_file(folder: Path, table: TableConfig) -> Path:
+    """Return the file of the chunks that an interrupted comparison of a table or topic has finished."""
+    name = f"{table.name}.{key_of(table.source)[:16]}" if table.source else table.name
+    return folder / "verify" / f"{name}.chunks.json"
 
 
 def remember(folder: Path, answer: TableVerification, scope: tuple[str, ...]) -> None:
-    """Store the numbers of an answer for the table's page; one with an error leaves the last one in place."""
-    if answer.error is not None:
+    """Store the numbers of an answer for the table's page; without a verdict the last one stays."""
+    if answer.outcome in {"failed", "temporary"}:
         return
     counts = {str(kind): count for kind, count in answer.counts.items()}
     last = LastVerification(

@@ -18,7 +18,7 @@ def as_report(verification: Verification, topics: Mapping[str, Topic]) -> RunRep
 
 def _outcome(table: TableVerification, topic: Topic) -> TableOutcome:
     error = table.error
-    if error is None and table.outcome == "different":
+    if table.outcome == "different":
         error = SourceDiffersError(table.table, table.source, _differences(table))
     if error is None:
         return TableOutcome(table.table, topic, "idle", seconds=table.seconds)

@@ -6,6 +6,7 @@ from typing import Final
 from ingest.compile.table import CompiledTable
 from ingest.config.rules import suggest
 from ingest.errors import SourceRefusedError, UsageError
+from ingest.tables import SOURCE
 from ingest.typemap.sparktype import SparkType
 from ingest.typemap.sql import sql
 from ingest.verify.database import Database
@@ -27,7 +28,7 @@ def make_layout(
 ) -> Layout:
     """Pair the lake's columns with the source's, each with its form; `only` names the columns to compare."""
     check_only(only, stored)
-    key_names = [name for name, _ in compiled.key_columns]
+    key_names = [name for name, _ in compiled.key_columns if name != SOURCE]
     pairs: dict[str, ComparedColumn | str] = {
         name: pair_column(compiled, name, spark_type, database, source)
         for name, spark_type in stored.items()

@@ -17,12 +17,14 @@ from ingest.names import Topic
 from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, make_signal, send
 from ingest.operations.statement import statement
 from ingest.run.context import Run
+from ingest.run.start import last_of
 from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
 from ingest.typemap.sql import Sql, sql
 from ingest.verify.chunks import in_list
 from ingest.verify.compare import Comparison
 from ingest.verify.jdbc import Source
+from ingest.verify.lake import LakeRows
 from ingest.verify.layout import CHANGE, Layout
 from ingest.verify.origin import Origin
 from ingest.verify.queries import Queries
@@ -176,11 +178,11 @@ def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame,
     stored = run.lake.table(table)
     with run.locked(table) as lock:
         stored.refresh()
-        last = stored.checkpoint()
+        last = last_of(stored, table)
         if last is None:
             return 0
         names = layout.key_names()
-        rows = stored.live_rows()
+        rows = LakeRows(stored, table).read()
         texts = [key.in_lake().alias(name) for key, name in zip(layout.keys, names, strict=True)]
         keyed = rows.selectExpr("*", *map(str, texts), str(CHANGE.alias("t_v")))
         chosen = keyed.join(extra.select(*names, "t_v"), [*names, "t_v"], "left_semi").select(*rows.columns)
@@ -191,11 +193,11 @@ def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame,
         count = deletes.count()
         note = f"verify deleted {count} rows that its source {origin} does not have"
         entry = attrs.evolve(
-            last, run_id=run.run_id, kind="repair", note=note, counters={"deleted": count}, schema_ids=(),
-            instant=None,
+            last, run_id=run.run_id, start_offsets=last.next_offsets, kind="repair", note=note,
+            counters={"deleted": count}, schema_ids=(), instant=None,
         )  # fmt: skip
         lock.check()
-        stored.commit(deletes, table, [key.name for key in layout.keys], "upsert", entry)
+        stored.commit(deletes, table, stored.key_columns(), "upsert", entry)
         return count
 
 

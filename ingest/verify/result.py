@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -11,6 +11,7 @@ from ingest.moments import to_iso
 
 Outcome = Literal["equal", "different", "in-flight", "failed", "temporary"]
 Difference = Literal["missing", "extra", "doubled", "different"]
+_WORST: Final[Sequence[Outcome]] = ("failed", "different", "temporary", "in-flight", "equal")
 
 
 @attrs.frozen
@@ -36,7 +37,7 @@ class RowDifference:
 
 @attrs.frozen
 class TableVerification:
-    """The answer for one table.
+    """The answer for one table, or for one topic of a table of several.
 
     `missing` rows are only in the source, `extra` rows only in the table, `doubled` rows several times in the
     table.  Rows `in_flight` still changed when they were looked at for the last time, or the connector had
@@ -63,6 +64,11 @@ class TableVerification:
     deleted: int = 0
     seconds: float = 0.0
     error: IngestError | None = None
+    """With several topics the worst of theirs."""
+    topic: str = ""
+    """The topic whose rows were compared, of a table of several."""
+    topics: "tuple[TableVerification, ...]" = ()
+    """The answers of the topics, of a table of several: the rest is the sum of them."""
 
     @property
     def differing(self) -> int:
@@ -79,7 +85,9 @@ class TableVerification:
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict."""
+        """The verdict; with several topics the worst of theirs."""
+        if self.topics:
+            return min((topic.outcome for topic in self.topics), key=_WORST.index)
         if self.error is not None:
             return "temporary" if isinstance(self.error, RetryableError) else "failed"
         if self.differing:
@@ -90,7 +98,9 @@ class TableVerification:
 
     @property
     def exit_code(self) -> int:
-        """0 equal, 1 different or failed, 2 wrong usage, 75 undecided."""
+        """0 equal, 1 different or failed, 2 wrong usage, 75 undecided; the worst of several topics."""
+        if self.topics:
+            return worst(topic.exit_code for topic in self.topics)
         if self.error is not None:
             return self.error.exit_code
         return {"equal": 0, "different": 1}.get(self.outcome, RetryableError.exit_code)
@@ -121,6 +131,8 @@ class TableVerification:
             "deleted": self.deleted,
             "seconds": round(self.seconds, 3),
             "error": str(self.error) if self.error else None,
+            **({"topic": self.topic} if self.topic else {}),
+            **({"topics": [topic.to_json() for topic in self.topics]} if self.topics else {}),
         }
 
 

@@ -14,13 +14,12 @@ from ingest.errors import IngestError, UnexpectedError, UsageError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.storage import UnclearFilesError
 from ingest.kafka.breaks import Watermark
-from ingest.kafka.watermarks import fetch_watermarks
 from ingest.log import logger
 from ingest.names import Partition
 from ingest.run.context import Run
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import compile_written, fetch_written
-from ingest.run.topics import refuse_several
+from ingest.run.topics import watermarks_of
 from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
 from ingest.typemap.sparktype import SparkType
@@ -30,6 +29,7 @@ from ingest.verify.cut import Cut, Following
 from ingest.verify.databases import DATABASES
 from ingest.verify.documents import document_layout, open_documents
 from ingest.verify.jdbc import Source
+from ingest.verify.lake import LakeRows
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode
 from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
@@ -40,6 +40,7 @@ from ingest.verify.queries import SourceTable
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table
+from ingest.verify.topics import combined, find_views, outcome_of
 
 _MESSAGE_BYTES: Final = 250
 """Bytes of a table whose comparison is as much work as a message: that of about five rows."""
@@ -105,19 +106,55 @@ def _estimate_work(run: Run, table: TableConfig) -> int:
 def _verify(
     run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: Request
 ) -> TableVerification:
-    started, answer = time.monotonic(), TableVerification(table.name, mode=request.mode)
-    try:
+    """Compare a table, or each of its topics, and remember the answer."""
+    if table.topics:
+        answer = _guarded(table, request, lambda blank: _verify_topics(run, table, bring, request, blank))
+    else:
+        answer = _verify_topic(run, table, bring, request)
+    run.progress(table.name, answer.outcome)
+    remember(run.settings.state_dir, answer, request.scope)
+    return answer
+
+
+def _verify_topics(
+    run: Run,
+    table: TableConfig,
+    bring: Callable[[str], TableOutcome],
+    request: Request,
+    answer: TableVerification,
+) -> TableVerification:
+    """Compare the rows of each topic with its source; an error of one does not stop the others."""
+    found = find_views(run, table)
+    answers = [_verify_topic(run, view, bring, request) for view in found.views]
+    return combined(answer, answers, found.note)
+
+
+def _verify_topic(
+    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: Request
+) -> TableVerification:
+    """Compare the rows of one topic: all rows, unless the table is a view of several."""
+
+    def compare(answer: TableVerification) -> TableVerification:
         run.enter(table, "looking for its source")
-        answer = _compare(run, table, lambda: bring(table.name), request, answer)
+        return _compare(run, table, lambda: outcome_of(bring(table.name), table), request, answer)
+
+    return _guarded(table, request, compare)
+
+
+def _guarded(
+    table: TableConfig, request: Request, compare: Callable[[TableVerification], TableVerification]
+) -> TableVerification:
+    """Return the answer of a comparison; an error of it is in the answer."""
+    started = time.monotonic()
+    answer = TableVerification(table.name, mode=request.mode, topic=table.source or "")
+    try:
+        answer = compare(answer)
     except IngestError as error:
         answer = attrs.evolve(answer, error=error)
     except Exception as error:  # noqa: BLE001  the other tables go on
-        logger(__name__).warning("verify failed", table=table.name, exc_info=error)
+        logger(__name__).warning("verify failed", table=table.name, topic=table.topic, exc_info=error)
         answer = attrs.evolve(answer, error=UnexpectedError(f"table {table.name}", root_cause(error)))
-    run.progress(table.name, answer.outcome)
-    answer = attrs.evolve(answer, seconds=time.monotonic() - started)
-    remember(run.settings.state_dir, answer, request.scope)
-    return answer
+    return attrs.evolve(answer, seconds=time.monotonic() - started)
 
 
 def _compare(
@@ -127,19 +164,16 @@ def _compare(
     request: Request,
     answer: TableVerification,
 ) -> TableVerification:
-    refuse_several(table, "ingest verify")
-    marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
+    marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
     compiled = _compile(run, table, marks, request)
     origin = find_origin(run.spark, run.settings.kafka, compiled, marks)
-    stored = run.lake.table(table)
-    with _open(run, compiled, origin, stored.columns(), request) as source:
+    stored = LakeRows(run.lake.table(table), table)
+    with _open(run, compiled, origin, stored.stored.columns(), request) as source:
         layout = source.layout
         sql_rows = source.rows if isinstance(source.rows, SqlRows) else None
-        cut = Cut(
-            table, stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s
-        )
+        cut = Cut(stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s)
         note = cut.check_primary()
-        layout.lake_filter(stored.live_rows())  # raises an error of the condition before anything is read
+        layout.lake_filter(stored.read())  # raises an error of the condition before anything is read
         repairs = Repairs(run, table, sql_rows, origin, layout, request.repair, request.delete_extra)
         repairs.check()
         options = Options(request.first, request.shows_values, repairs.handle)
@@ -213,5 +247,5 @@ def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: R
     key = ""
     if sql_rows is not None:
         query, url = str(sql_rows.queries.chunk_query(sql("0 = 0"))), sql_rows.source.settings.url
-        key = key_of(run.settings.lake.table_path(table.name), url, request.mode, query)
-    return Progress(progress_file(run.settings.state_dir, table.name), key, request.resume)
+        key = key_of(run.settings.lake.table_path(table.name), url, request.mode, query, table.source or "")
+    return Progress(progress_file(run.settings.state_dir, table), key, request.resume)

@@ -149,11 +149,7 @@ def batches(logs: list[list[Record]], seed: int) -> list[Log]:
     return [[(item.offset, item.message) for item in batch] for batch in merged]
 
 
-CASES = [
-    ("sqlserver", "hard"),
-    ("postgres", "soft"),
-    pytest.param("oracle", "hard", marks=pytest.mark.pairs),
-]
+CASES = [("sqlserver", "hard"), ("postgres", "soft"), ("oracle", "hard")]
 
 
 @pytest.mark.parametrize(("connector", "delete"), CASES)

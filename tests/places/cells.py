@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from decimal import Context, Decimal
-from typing import Any, Final
-
-DIGITS: Final = Context(prec=38)
-"""Those of the longest decimals; Python's own context rounds to 28."""
+from decimal import Decimal
+from typing import Any
 
 
 def text(value: Any) -> Any:
@@ -17,7 +14,7 @@ def text(value: Any) -> Any:
         case bytes() | bytearray():
             return bytes(value).hex()
         case Decimal():
-            return format(value.normalize(DIGITS), "f")
+            return format(value.normalize(), "f")
         case float():
             return repr(value)
         case datetime():

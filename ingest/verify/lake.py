@@ -1,0 +1,34 @@
+"""The rows of a table that are to equal those of its source: all live ones, or those of one topic."""
+
+from collections.abc import Mapping
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.hudi.table import HudiTable
+from ingest.names import Partition
+from ingest.run.start import last_of
+from ingest.tables import SOURCE, TableConfig
+
+
+@attrs.frozen
+class LakeRows:
+    """The live rows of a table, or of a view of it by one of its topics, and the offsets behind them."""
+
+    stored: HudiTable
+    table: TableConfig
+
+    def refresh(self) -> None:
+        """Forget the state: a writer may have committed."""
+        self.stored.refresh()
+
+    def read(self) -> DataFrame:
+        """Read the live rows."""
+        rows = self.stored.live_rows()
+        return rows.where(F.col(SOURCE) == self.table.source) if self.table.source else rows
+
+    def next_offsets(self) -> Mapping[Partition, int]:
+        """Return the next offsets of the topic; empty before its first commit."""
+        last = last_of(self.stored, self.table)
+        return last.next_offsets if last else {}

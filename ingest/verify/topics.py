@@ -1,0 +1,106 @@
+"""A table of several topics: the rows of each are compared with its own source; the table has the sum."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TypeVar
+
+import attrs
+
+from ingest.errors import IngestError
+from ingest.hudi.ledger import LedgerEntry
+from ingest.run.context import Run
+from ingest.run.report import TableOutcome
+from ingest.run.topics import missing_views, resolved
+from ingest.tables import SOURCE, TableConfig, views
+from ingest.verify.result import RowDifference, TableVerification, worst
+
+Name = TypeVar("Name", bound=str)
+
+
+@attrs.frozen
+class Views:
+    """A table as each of its topics sees it; `note` names topics whose rows are not compared."""
+
+    views: tuple[TableConfig, ...]
+    note: str = ""
+
+
+def find_views(run: Run, table: TableConfig) -> Views:
+    """Return the views of the topics that the table file names, those included that the broker lacks."""
+    last = run.lake.table(table).checkpoint()
+    (table,) = resolved(run.settings.kafka, [table])
+    compared = (*views(table), *missing_views(table, last))
+    return Views(compared, _unnamed(last, {view.topic for view in compared}))
+
+
+def _unnamed(last: LedgerEntry | None, compared: set[str]) -> str:
+    topics = [topic for topic in (last.topics if last else ()) if topic not in compared]
+    listed = ", ".join(topics)
+    return f"rows of topics that the table file does not name are not compared: {listed}" if topics else ""
+
+
+def outcome_of(outcome: TableOutcome, view: TableConfig) -> TableOutcome:
+    """Return the outcome of a run for one topic; that of the table where the topic was not run."""
+    return next((topic for topic in outcome.topics if topic.topic == view.topic), outcome)
+
+
+def combined(answer: TableVerification, topics: Sequence[TableVerification], note: str) -> TableVerification:
+    """Complete the answer of a table: sums, and the worst error, of the answers of its topics."""
+    notes = (note, *(f"{topic.topic}: {topic.note}" for topic in topics if topic.note))
+    uncompared = _uncompared(topics)
+    compared = dict.fromkeys(chain.from_iterable(topic.compared for topic in topics))
+    return attrs.evolve(
+        _summed(answer, topics),
+        source="; ".join(dict.fromkeys(topic.source for topic in topics if topic.source)),
+        compared=tuple(name for name in compared if name not in uncompared),
+        uncompared=uncompared,
+        rows=tuple(_row(topic, row) for topic in topics for row in topic.rows),
+        repair=tuple(chain.from_iterable(topic.repair for topic in topics)),
+        note="; ".join(filter(None, notes)),
+        error=_worst_error(topics),
+        topics=tuple(topics),
+    )
+
+
+def _summed(answer: TableVerification, topics: Sequence[TableVerification]) -> TableVerification:
+    return attrs.evolve(
+        answer,
+        source_rows=sum(topic.source_rows for topic in topics),
+        table_rows=sum(topic.table_rows for topic in topics),
+        counts=_sums(topic.counts for topic in topics),
+        in_flight=sum(topic.in_flight for topic in topics),
+        columns=_sums(topic.columns for topic in topics),
+        looks=max(topic.looks for topic in topics),
+        deleted=sum(topic.deleted for topic in topics),
+    )
+
+
+def _row(topic: TableVerification, row: RowDifference) -> RowDifference:
+    """Return a row with its whole key in the table."""
+    return attrs.evolve(row, key={**row.key, SOURCE: topic.topic})
+
+
+def _sums(counts: Iterable[Mapping[Name, int]]) -> dict[Name, int]:
+    total: Counter[Name] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
+
+
+def _uncompared(topics: Sequence[TableVerification]) -> dict[str, str]:
+    """Return the columns that are not compared in some topic, with the topics of each reason."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for topic in topics:
+        for name, reason in topic.uncompared.items():
+            reasons.setdefault(name, {}).setdefault(reason, []).append(topic.topic)
+    return {
+        name: "; ".join(f"{', '.join(listed)}: {reason}" for reason, listed in by_reason.items())
+        for name, by_reason in reasons.items()
+    }
+
+
+def _worst_error(topics: Sequence[TableVerification]) -> IngestError | None:
+    errors = [topic.error for topic in topics if topic.error is not None]
+    code = worst(error.exit_code for error in errors)
+    return next((error for error in errors if error.exit_code == code), None)
