@@ -49,6 +49,7 @@ jars/kafka3/.stamp: PROFILE := kafka3
 jars/hdfs/.stamp: PROFILE := hdfs
 jars/tiered/.stamp: PROFILE := tiered
 jars/msk/.stamp: PROFILE := msk
+jars/trino/.stamp: PROFILE := trino
 jars/mariadb/.stamp: PROFILE := mariadb
 jars/mongodb/.stamp: PROFILE := mongodb
 jars/%/.stamp: jars/pom.xml
@@ -129,10 +130,11 @@ golden: setup ## rewrite docs/reference, docs/types and the expected output of `
 unit: setup ## run the tests that need no JVM: seconds
 	$(BIN)/pytest -q -m "not spark and not servers"
 
-# Two workers, each with servers and a Spark session of its own, take file after file.
+# Three workers, each with servers and a Spark session of its own, take file after file, as tests/conftest.py
+# orders them.
 test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real broker, registry, Spark, Hudi and Airflow
 	.venv-airflow/bin/pytest --confcutdir tests/schedule tests/schedule
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-live: setup jars/live/.stamp jars/mariadb/.stamp jars/mongodb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium, and MongoDB's protocol; needs both servers
 	$(BIN)/pytest -m live tests/live
@@ -157,8 +159,24 @@ build/msk/.stamp: tests/places/msk.txt | .venv/.stamp
 	@rm -rf build/msk && $(BIN)/uv pip install -q --python $(BIN)/python --target build/msk -r $<
 	@touch $@
 
+# A driver's environment for YARN, only for test-places: pyspark is the cluster's.
+build/cluster/.stamp: requirements.lock pyproject.toml | .venv/.stamp
+	@echo "build/cluster: installing the dependencies of a driver ..."
+	@rm -rf build/cluster && $(BIN)/python -m venv --without-pip build/cluster/environment
+	@$(BIN)/uv pip install -q --python build/cluster/environment/bin/python -c requirements.lock -r pyproject.toml fastavro jinja2 prometheus-client
+	@touch $@
+
+# Trino with Hudi's connector and a Java, only for test-places; its archive links the connectors' common jars.
+build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
+	@echo "build/trino: unpacking Trino, installing tests/places/trino.txt ..."
+	@rm -rf build/trino && mkdir -p build/trino/all build/trino/plugin
+	@tar xzf jars/trino/trino-server-*.tar.gz -C build/trino/all --strip-components=1
+	@mv build/trino/all/lib build/trino && mv build/trino/all/plugin/hudi build/trino/plugin && rm -rf build/trino/all
+	@$(BIN)/uv pip install -q --no-deps --python $(BIN)/python --target build/trino/java -r $<
+	@touch $@
+
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
-test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp ## run against S3, HDFS, another broker, other readers; downloads 600 MB
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.4 GB
 	$(BIN)/pytest -m places tests/places
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.

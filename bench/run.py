@@ -55,6 +55,10 @@ BENCHES = {
         chosen.chosen_against_plain, "<= 1.10", lambda x: x <= 1.10,
         "CPU of 150,000 events with four masks, a condition or three computed columns, over plain ones",
     ),
+    "history": Bench(
+        chosen.history_against_plain, "<= 2.00", lambda x: x <= 2.00,
+        "CPU of 150,000 events of 50,000 keys into a history, over the plain table",
+    ),
     "idle": Bench(
         whole.idle_seconds, "< 3 s", lambda x: x < 3,
         "seconds of a run that finds nothing new in 50 tables, session up",

@@ -204,11 +204,11 @@ def measured(name: str) -> dict[str, Any]:
 
 def readers_page() -> str:
     """Return the page of readers: a table for each type of table, and what the failures say."""
-    found = measured("readers")
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    parts = ["# Readers", MEASURED, _head("readers"), f"Measured on {found['date']} with {versions}."]
-    cells = {(cell["table"], cell["type"], cell["reader"]): cell for cell in found["cells"]}
-    readers, types = (list(dict.fromkeys(cell[key] for cell in found["cells"])) for key in ("reader", "type"))
+    runs = [measured(name) for name in ("readers", "trino")]
+    parts = ["# Readers", MEASURED, _head("readers"), f"Measured {'; '.join(map(_when, runs))}."]
+    found = [cell for run in runs for cell in run["cells"]]
+    cells = {(cell["table"], cell["type"], cell["reader"]): cell for cell in found}
+    readers, types = (list(dict.fromkeys(cell[key] for cell in found)) for key in ("reader", "type"))
     for table, title in TABLE_TYPES.items():
         rows = [
             (f"`{kind}`", *(RESULTS[cells[table, kind, reader]["result"]] for reader in readers))
@@ -222,6 +222,12 @@ def readers_page() -> str:
     }
     parts += ["## Messages of failures", _table(("reader", "message"), sorted(problems))]
     return _page(parts)
+
+
+def _when(run: Mapping[str, Any]) -> str:
+    """Return the date of a run, with the versions of its programs."""
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    return f"on {run['date']} with {versions}"
 
 
 def _problem(detail: str) -> str:

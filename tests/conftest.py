@@ -25,12 +25,17 @@ OUTER_ZONE = "America/St_Johns"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests out that -m does not speak of, other markers or none."""
+    """Leave tests out that -m does not speak of, other markers or none; put files without a JVM last.
+
+    The last files of parallel workers are then short: no worker waits for another one's minutes.
+    """
     left_out = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
-    unasked = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    unasked = {item for item in items if any(map(item.get_closest_marker, left_out))}
     if unasked:
-        config.hook.pytest_deselected(items=unasked)
+        config.hook.pytest_deselected(items=[*unasked])
         items[:] = [item for item in items if item not in unasked]
+    slow = {item.path for item in items if any(map(item.get_closest_marker, ("spark", "servers")))}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="session")

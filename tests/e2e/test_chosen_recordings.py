@@ -94,7 +94,7 @@ class ChoosingDeployment(Deployment):
         file.write_text(f"{file.read_text()}\n{self.choice.toml()}")
 
 
-USUAL = {(POSTGRES, slices, "mor"), (SQLSERVER, repeated_runs, "cow")}
+USUAL = {(POSTGRES, slices, "mor")}
 CASES = [
     pytest.param(*case, id=f"{case[0].name}-{case[1].__name__}-{case[2]}", marks=marks)
     for case in product(CHOICES, (one_run, slices, repeated_runs, three_partitions), ("cow", "mor"))

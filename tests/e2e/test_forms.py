@@ -35,8 +35,14 @@ class Flattening:
     [
         Flattening(POSTGRES, "rewrite-with-tombstone", ("all_types", "docs", "order_lines", "Weird_Table")),
         Flattening(POSTGRES, "tombstone", ("customers", "docs", "nopk"), 150),
-        Flattening(POSTGRES_JSON, "rewrite-with-tombstone", ("customers", "docs", "widepk")),
-        Flattening(SQLSERVER, "rewrite-with-tombstone", ("all_types", "customers", "widen"), 150),
+        pytest.param(
+            Flattening(POSTGRES_JSON, "rewrite-with-tombstone", ("customers", "docs", "widepk")),
+            marks=pytest.mark.pairs,
+        ),
+        pytest.param(
+            Flattening(SQLSERVER, "rewrite-with-tombstone", ("all_types", "customers", "widen"), 150),
+            marks=pytest.mark.pairs,
+        ),
         Flattening(SQLSERVER_JSON, "tombstone", ("orders", "widen")),
     ],
     ids=lambda case: f"{case.recording.name}-{case.mode}",

@@ -36,7 +36,9 @@ def wrong(deployment: Deployment, table: str) -> list[str]:
     return differences(expected.rows, read_table(deployment.frame(table), expected.keys, expected.kinds))
 
 
-@pytest.mark.parametrize("mode", ["change_streams", "change_streams_with_pre_image"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param("change_streams", marks=pytest.mark.pairs), "change_streams_with_pre_image"]
+)
 def test_update_descriptions_produce_the_same_documents(
     mode: CaptureMode, tmp_path: Path, make_deployment: Make
 ) -> None:

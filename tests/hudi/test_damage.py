@@ -96,7 +96,7 @@ def test_damage_is_permanent_and_named(lake: "Lake", damage: str) -> None:
     assert {finding.check for finding in check.findings} == {"files" if "file" in damage else "timeline"}
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_a_table_that_is_cleaned_compacted_archived_and_rewritten_is_whole(lake: "Lake", kind: str) -> None:
     """Files of older versions go; those that readers need stay."""
     table = attrs.evolve(lake.table("whole", type=kind, buckets=2), hudi=lake.SHORT_MEMORY)

@@ -68,7 +68,7 @@ def test_a_first_load_into_partitions_writes_the_keys_that_upserts_look_for(lake
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", ["cow", pytest.param("mor", marks=pytest.mark.pairs)])
 @pytest.mark.parametrize("ddl", VALUES)
 def test_both_first_loads_write_the_same_keys(lake: "Lake", ddl: str, kind: str) -> None:
     """By the row writer where the key's type allows it; keys of two columns also."""

@@ -83,7 +83,7 @@ def test_the_format_of_a_newer_version_is_refused(lake: "Lake", entry: Callable[
         lake.open(table).checkpoint()
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_the_ledger_survives_cleaning_compaction_archiving_and_other_writers(lake: "Lake", kind: str) -> None:
     """Its newest entry is found in the timeline, and in the archive where foreign commits push it."""
     table = attrs.evolve(lake.table("long", type=kind, buckets=1), hudi=lake.SHORT_MEMORY)

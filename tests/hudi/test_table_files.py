@@ -183,7 +183,7 @@ class History:
         return self.table.name
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> None:
     """Cleaned, archived, compacted, rolled back, restored, moved, rewritten, with other writers' commits."""
     table = attrs.evolve(lake.table(f"history_{kind}", type=kind, buckets=2), hudi=lake.SHORT_MEMORY)

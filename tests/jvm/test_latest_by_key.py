@@ -121,7 +121,7 @@ def test_each_group_has_its_newest_row_and_all_counts(
 
 @pytest.mark.parametrize("key", [KEYS["few"], KEYS["distant pairs"], KEYS["some null"]])
 @pytest.mark.parametrize("partial", PARTIAL.values(), ids=PARTIAL)
-@pytest.mark.parametrize("in_one_task", [False, True])
+@pytest.mark.parametrize("in_one_task", [False, pytest.param(True, marks=pytest.mark.pairs)])
 def test_each_group_has_the_partial_rows_after_its_newest_whole_row(
     spark: SparkSession, key: str, partial: str, *, in_one_task: bool
 ) -> None:

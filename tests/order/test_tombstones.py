@@ -149,7 +149,11 @@ def batches(logs: list[list[Record]], seed: int) -> list[Log]:
     return [[(item.offset, item.message) for item in batch] for batch in merged]
 
 
-CASES = [("sqlserver", "hard"), ("postgres", "soft"), ("oracle", "hard")]
+CASES = [
+    ("sqlserver", "hard"),
+    ("postgres", "soft"),
+    pytest.param("oracle", "hard", marks=pytest.mark.pairs),
+]
 
 
 @pytest.mark.parametrize(("connector", "delete"), CASES)

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal
-from typing import Any
+from decimal import Context, Decimal
+from typing import Any, Final
+
+DIGITS: Final = Context(prec=38)
+"""Those of the longest decimals; Python's own context rounds to 28."""
 
 
 def text(value: Any) -> Any:
@@ -14,7 +17,7 @@ def text(value: Any) -> Any:
         case bytes() | bytearray():
             return bytes(value).hex()
         case Decimal():
-            return format(value.normalize(), "f")
+            return format(value.normalize(DIGITS), "f")
         case float():
             return repr(value)
         case datetime():

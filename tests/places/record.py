@@ -20,12 +20,14 @@ TITLES: Final = {
     "s3_lock": "Locks in S3",
     "s3_listing": "Requests to S3",
     "hdfs": "HDFS: Hadoop's MiniDFSCluster 3.3.4",
+    "yarn": "YARN: Hadoop's MiniYARNCluster 3.3.4, Spark 3.5.7",
     "kubernetes": "Kubernetes: files only, by kubernetes-validate 1.37.0",
     "brokers": "Kafka brokers: 3.9.1, and 4.1.1 with many partitions",
     "tiered": "Kafka 4.1.1 with tiered storage: Kafka's LocalTieredStorage",
     "msk": "IAM of Amazon MSK: a broker of Kafka 4.1.1 that validates AWS's signatures",
     "registry": "A registry by its address: Karapace 6.2.0, from its sources",
     "readers": "Readers",
+    "trino": "Trino 476, with a metastore of files",
 }
 """The sections of the page, by module."""
 

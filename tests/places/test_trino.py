@@ -1,0 +1,101 @@
+"""Trino's queries over tables of `ingest`: where they equal, what they leave out, and where they stop."""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.local.servers import Addresses
+from tests.hudi.conftest import Lake
+from tests.places.deployment import Place, outcome
+from tests.places.matrix import TABLES, TYPES, Cell, judged, write
+from tests.places.record import record
+from tests.places.trino import HIVE_TYPES, Trino, TrinoError, running_trino, value_of
+
+pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
+
+PLACEHOLDER: Final = Path(".hoodie", "timeline", "history", ".keep")
+NO_FILE: Final = "Could not load archived commit timeline"
+SHOWN: Final = 160
+
+
+@pytest.fixture(scope="module")
+def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
+    """Run Trino."""
+    with running_trino(tmp_path_factory.mktemp("trino")) as server:
+        yield server
+
+
+@pytest.fixture
+def place(tmp_path: Path, servers: Addresses, outer_spark: SparkSession) -> Place:
+    """Return a deployment whose lake is a local folder."""
+    return Place(tmp_path, servers, outer_spark, str(tmp_path / "lake"), {})
+
+
+def commit(place: Place) -> None:
+    """Change the source, and run."""
+    place.change()
+    assert outcome(place.run()) == ("committed", None)
+
+
+def rows_of(trino: Trino, name: str) -> list[tuple[int, str]]:
+    """Read the table as Trino does."""
+    return [(key, value) for key, value in trino.query(f"select id, v from hudi.lake.{name} order by id")]
+
+
+def test_trino_reads_a_cow_table_once_its_folder_of_archived_commits_has_a_file(
+    trino: Trino, place: Place
+) -> None:
+    """Trino 476 takes an empty folder for a missing one; with a file in it, three commits equal."""
+    place.create("cow")
+    commit(place)
+    trino.register("orders_cow", place.path, "cow", {"id": "int", "v": "string"})
+    with pytest.raises(TrinoError, match=f"{NO_FILE}.*history does not exist"):
+        rows_of(trino, "orders_cow")
+    Path(place.path, PLACEHOLDER).touch()
+    assert rows_of(trino, "orders_cow") == sorted(place.rows.items())
+    for _ in range(2):
+        commit(place)
+        assert rows_of(trino, "orders_cow") == sorted(place.rows.items())
+    place.check()
+
+
+def test_trino_reads_a_mor_table_as_it_was_compacted_last(trino: Trino, place: Place) -> None:
+    """Changes in log files are not shown, without an error, in either of Hive's formats."""
+    place.create("mor")
+    commit(place)
+    first = sorted(place.rows.items())
+    commit(place)
+    Path(place.path, PLACEHOLDER).touch()
+    for name, table_type in (("orders_ro", "cow"), ("orders_rt", "mor")):
+        trino.register(name, place.path, table_type, {"id": "int", "v": "string"})
+        assert rows_of(trino, name) == first
+    assert first != sorted(place.rows.items())
+
+
+def read_by_trino(trino: Trino, lake: Lake) -> Iterator[Cell]:
+    """Write a table for each type of column and table, and read each."""
+    for kind, table in product(TYPES, TABLES):
+        job = write(lake, kind.name, table, {"v": kind})
+        Path(job["path"], PLACEHOLDER).touch()
+        name = f"{kind.name}_{table}".lower()
+        columns = {"id": "int", "v": HIVE_TYPES.get(kind.ddl, kind.ddl)}
+        trino.register(name, job["path"], "cow" if table == "cow" else "mor", columns)
+        try:
+            rows = trino.query(f"select id, v from hudi.lake.{name} order by id")
+            answer = {"rows": [[key, value_of(kind.ddl, value)] for key, value in rows]}
+        except TrinoError as error:
+            answer = {"problem": str(error)[:SHOWN]}
+        yield judged("Trino", table, kind, answer)
+
+
+def test_trino_reads_the_columns_that_the_page_says(
+    trino: Trino, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each type of column in each type of table, with a file among the archived commits."""
+    cells = sorted(read_by_trino(trino, Lake(spark, tmp_path / "lake")))
+    assert record("trino", [attrs.asdict(cell) for cell in cells], {"Trino": "476"}) == []

