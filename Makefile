@@ -190,7 +190,7 @@ build/browser/axe.min.js: tests/browser/axe.txt
 test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report and of docs/ in Chromium; needs Debian's chromium and npm
 	$(BIN)/pytest -m browser tests/browser tests/docs
 
-test-versions: setup functions ## run the tests without a JVM at the lowest versions, and on Python 3.12 and 3.13
+test-versions: setup functions ## run the tests without a JVM at the lowest versions, on Python 3.12 and 3.13, and a part of Spark's on 3.5.0 and 3.5.9
 	$(BIN)/python .ci/versions.py
 
 test-release: setup .venv-release/.stamp ## build wheel, sdist and SBOM into dist/, and check them

@@ -79,8 +79,8 @@ class Airflow(NamedTuple):
 
 ENVIRONMENTS = (
     Environment("3.11", is_lowest=True, spark=Spark("3.5.0", 11)),
-    Environment("3.12"),
-    Environment("3.13", spark=Spark("3.5.9", 21)),
+    Environment("3.12", spark=Spark("3.5.9", 21)),
+    Environment("3.13"),
 )
 AIRFLOWS = (
     Airflow("3.12", "3.3.2"),
@@ -127,6 +127,8 @@ def _run(environment: Environment) -> int:
         _add_avro(environment, environment.spark)
         home = _java_home(environment.spark.java)
         java = {"JAVA_HOME": str(home)} if home else {}
+        # Else the tests' frames are made by the python3 of the PATH, which another version refuses.
+        java["PYSPARK_PYTHON"] = str(folder / "bin" / "python")
         # pyspark 3.5 calls what Python 3.12 deprecates.
         failed |= _call([*pytest, "-W", "ignore::DeprecationWarning", *SPARK_TESTS], java)
     return failed

@@ -68,7 +68,7 @@ def results(session: Session, hadoop: HadoopSettings, task: Any) -> list[dict[st
     files = LakeFiles(session.settings.lake, hadoop)
     run = Run("r", session.settings, files, start_spark, lambda: session.registry, None, silent)
     tables = work_on_tables(run, session.tables(), lambda: SparkProcess(session.spark), task)
-    by_time = ("seconds", "source_lag_s", "metrics")
+    by_time = ("seconds", "step_seconds", "source_lag_s", "metrics")
     return [{key: value for key, value in table.to_json().items() if key not in by_time} for table in tables]
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from ingest.local.servers import Addresses
 from tests.hudi.conftest import Lake
 from tests.places.deployment import Place, outcome
-from tests.places.matrix import TABLES, TYPES, Cell, judged, write
+from tests.places.matrix import TABLES, TYPES, Cell, judged, make_frame, write
 from tests.places.record import record
 from tests.places.trino import HIVE_TYPES, Trino, TrinoError, running_trino, value_of
 
@@ -99,3 +99,17 @@ def test_trino_reads_the_columns_that_the_page_says(
     """Each type of column in each type of table, with a file among the archived commits."""
     cells = sorted(read_by_trino(trino, Lake(spark, tmp_path / "lake")))
     assert record("trino", [attrs.asdict(cell) for cell in cells], {"Trino": "476"}) == []
+
+
+def test_trino_stops_at_a_table_with_archived_commits(
+    trino: Trino, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its connector cannot read the Parquet files of Hudi's archived commits (apache/hudi#13994)."""
+    lake = Lake(spark, tmp_path / "lake")
+    table = attrs.evolve(lake.table("archived", type="cow", buckets=1), hudi=Lake.SHORT_MEMORY)
+    for number in range(8):
+        lake.commit(table, make_frame(lake, [("c", number, {"v": "'a'"})], {"v": "string"}))
+    assert list(Path(lake.path(table), PLACEHOLDER).parent.glob("*.parquet"))
+    trino.register("archived", lake.path(table), "cow", {"id": "int", "v": "string"})
+    with pytest.raises(TrinoError, match="does not support Parquet file reader"):
+        rows_of(trino, "archived")
