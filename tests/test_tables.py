@@ -1,5 +1,6 @@
 """Table files: read strictly, written with comments, merged without touching a person's words."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from ingest.tables import (
     TableConfig,
     Target,
     clashes,
+    default_topic,
     merge,
     read,
     read_all,
     read_one,
     render,
+    source_fields,
     table_name,
 )
 
@@ -480,3 +483,71 @@ def test_every_key_of_a_new_file_has_its_help_as_a_comment() -> None:
             assert comment.startswith("# "), line
     text = " ".join(line.removeprefix("# ") for line in lines)
     assert text.count("Fixed at creation.") == 9
+
+
+SPLIT = """\
+table = "orders"
+topic = "shop"
+source_table = '{name}'
+dialect = "{dialect}"
+[subjects]
+value = "shop-value"
+[key]
+columns = ["id"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "fields"),
+    [
+        ("postgres", "a.inv.orders", {"name": "a", "schema": "inv", "table": "orders"}),
+        ("oracle", "a.b.INV.Order Lines", {"name": "a.b", "schema": "INV", "table": "Order Lines"}),
+        ("mysql", 'a.inv."x.y"', {"name": "a", "db": "inv", "table": "x.y"}),
+        (
+            "sqlserver",
+            'a.shop.dbo."say ""hi"""',
+            {"name": "a", "db": "shop", "schema": "dbo", "table": 'say "hi"'},
+        ),
+    ],
+)
+def test_a_source_table_names_the_fields_of_its_source_block(
+    folder: Path, dialect: str, name: str, fields: dict[str, str]
+) -> None:
+    """A step with dots has quotes; dots before the table's own steps are the connector's."""
+    table = read_text(folder, SPLIT.format(dialect=dialect, name=name))
+
+    assert source_fields(table) == fields
+    assert default_topic(table) == ".".join(fields.values())
+    assert read_text(folder, render(table, {})) == table
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "more", "problem"),
+    [
+        ("postgres", "inv.orders", "", "allowed for postgres: server.schema.table"),
+        ("sqlserver", "a.dbo.orders", "", "allowed for sqlserver: server.db.schema.table"),
+        ("postgres", "a..orders", "", "found 'a..orders'"),
+        ("postgres", 'a.inv."orders', "", "found 'a.inv.\"orders'"),
+        ("mongodb", "a.inv.orders", "", "is not for the dialect 'mongodb'"),
+        ("postgres", "a.inv.orders", 'format = "debezium-json"', "is only for Avro"),
+        ("postgres", "a.inv.orders", 'framings = ["glue"]', "is only for Avro in the framing 'confluent'"),
+    ],
+)
+def test_a_source_table_that_no_event_names_is_refused(
+    folder: Path, dialect: str, name: str, more: str, problem: str
+) -> None:
+    """Anything else would match no event, or those of another table."""
+    text = f"{more}\n{SPLIT.format(dialect=dialect, name=name)}"
+
+    with pytest.raises(TableFileError, match=re.escape(problem)):
+        read_text(folder, text)
+
+
+def test_a_source_table_needs_one_topic_and_its_key(folder: Path) -> None:
+    """The key subject of the topic has the keys of all its tables."""
+    text = SPLIT.format(dialect="postgres", name="a.inv.orders")
+
+    with pytest.raises(TableFileError, match=r"key.columns: is missing: the topic has the keys"):
+        read_text(folder, text.replace('columns = ["id"]', ""))
+    with pytest.raises(TableFileError, match="is only for a table of one topic"):
+        read_text(folder, text.replace('topic = "shop"', 'topics = ["shop"]'))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ingest.operations.rebuild_plan import RebuildPlan
     from ingest.operations.table_plan import PlanOutcome, TablePlan, VersionPlan
     from ingest.operations.versions import PlannedChange
+    from ingest.order.batch_counts import BatchCounts
 else:
     planning = LazyModule("ingest.operations.plan")
 
@@ -95,8 +96,7 @@ def show_plan(table_plan: "TablePlan") -> None:
         print_text(f"the whole table is rewritten, for {names}", indent=4, hanging=2)
     counts = table_plan.counts
     if counts.read:
-        rejected = f", {counts.rejected:,} rejected" if counts.rejected else ""
-        print_text(f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}", indent=4)
+        print_text(_effect(counts), indent=4)
     if table_plan.warning:
         print_text(f"with messages a run would fail: {table_plan.warning}", indent=4, hanging=2)
     if table_plan.rebuild:
@@ -104,6 +104,13 @@ def show_plan(table_plan: "TablePlan") -> None:
     if table_plan.error:
         print_text(f"{_VERDICTS[table_plan.verdict]}: {table_plan.error}", indent=4, hanging=2)
     print_text()
+
+
+def _effect(counts: "BatchCounts") -> str:
+    rejected = f", {counts.rejected:,} rejected" if counts.rejected else ""
+    others = counts.ignored.get("other-table", 0)
+    ignored = f", {others:,} of other tables" if others else ""
+    return f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}{ignored}"
 
 
 def _show_rebuild(rebuild: "RebuildPlan") -> None:

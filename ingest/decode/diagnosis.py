@@ -44,7 +44,7 @@ def unknown_ids(
 ) -> tuple[tuple[SchemaId, ...], tuple[SchemaId, ...]]:
     """Return the schema ids that rejected keys and values name and that the compiled table lacks."""
     messages = unframe(rejects, compiled)
-    return _unknown(messages, "key", compiled.key), _unknown(messages, "value", compiled.value)
+    return unknown_in(messages, "key", compiled.key), unknown_in(messages, "value", compiled.value)
 
 
 def unknown_by_frame(
@@ -150,7 +150,8 @@ def _look_closer(payload: bytes, compiled: CompiledTable, *, in_value: bool) -> 
     return text[:_MOST_CHARS]
 
 
-def _unknown(rejects: DataFrame, column: str, payload: Payload) -> tuple[SchemaId, ...]:
+def unknown_in(messages: DataFrame, column: str, payload: Payload) -> tuple[SchemaId, ...]:
+    """Return the schema ids that messages name and that a payload lacks, the first ones of many."""
     headers = [header_literal(writer.schema_id) for writer in payload.writers] or [sql("X''")]
     unknown = sql(
         "{framed} and {header} not in ({headers})",
@@ -159,7 +160,7 @@ def _unknown(rejects: DataFrame, column: str, payload: Payload) -> tuple[SchemaI
         headers=join(", ", headers),
     )
     rows = (
-        rejects.where(str(unknown))
+        messages.where(str(unknown))
         .selectExpr(str(sql("cast({id} as bigint) as id", id=written_id_sql(column))))
         .distinct()
         .limit(_MOST_SCHEMAS)

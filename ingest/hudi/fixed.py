@@ -16,7 +16,7 @@ from ingest.hudi.properties import TableProperties
 from ingest.masking import Mask
 from ingest.tables import SOURCE, TableConfig
 
-_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": "", "topics": "one"}
+_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": "", "topics": "one", "source_table": ""}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
 _LAYOUT: Final = frozenset(
     {"target.type", "target.partition_by", "target.index", "target.buckets", "key.columns"}
@@ -81,6 +81,7 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
         "types.timestamps": types.timestamps,
         "rows.where": table.rows.where or "",
         "topics": "several" if _has_sources(table) else "one",
+        "source_table": table.source_table or "",
     }
     if target.index == "bucket":
         parts["target.buckets"] = str(target.buckets)

@@ -1,11 +1,12 @@
 """How long topics keep their messages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package has no __all__
     AdminClient,
+    ConfigEntry,
     ConfigResource,
 )
 
@@ -23,18 +24,33 @@ def fetch_retention(
 
     Topics are left out whose settings the login may not read (DescribeConfigs): a run does not need them.
     """
+    retention: dict[Topic, float | None] = {}
+    for topic, config in _settings(kafka, topics, timeout_s):
+        limit_ms = int(config["retention.ms"].value or -1)
+        retention[topic] = limit_ms / 1000 if "delete" in _policies(config) and limit_ms >= 0 else None
+    return retention
+
+
+def is_compacted(kafka: KafkaSettings, topic: Topic, timeout_s: float = TIMEOUT_S) -> bool | None:
+    """Return whether a topic keeps only the last message of a key; None where the login may not know."""
+    return next(("compact" in _policies(config) for _, config in _settings(kafka, [topic], timeout_s)), None)
+
+
+def _settings(
+    kafka: KafkaSettings, topics: Sequence[Topic], timeout_s: float
+) -> Iterator[tuple[Topic, Mapping[str, ConfigEntry]]]:
+    """Yield the settings of topics, as far as the login may read them."""
     connection = Connection.within(kafka, timeout_s)
     admin = connection.open(AdminClient)
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
     if not resources:
-        return {}
-    retention: dict[Topic, float | None] = {}
+        return
     for resource, future in admin.describe_configs(resources, request_timeout=timeout_s).items():
         try:
-            config = future.result(timeout=timeout_s)
+            yield Topic(resource.name), future.result(timeout=timeout_s)
         except (KafkaException, TimeoutError):
             continue
-        limit_ms = int(config["retention.ms"].value)
-        deletes = "delete" in config["cleanup.policy"].value.split(",")
-        retention[Topic(resource.name)] = limit_ms / 1000 if deletes and limit_ms >= 0 else None
-    return retention
+
+
+def _policies(config: Mapping[str, ConfigEntry]) -> list[str]:
+    return [policy.strip() for policy in (config["cleanup.policy"].value or "").split(",")]

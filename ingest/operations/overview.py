@@ -228,6 +228,8 @@ class OverviewTask:
         commits, schemas = overview.commits, tuple[WriterSchema, ...]()
         if table.subjects.value is None:
             parts.note("source types", "the schemas of this topic are in its messages")
+        elif table.source_table:
+            parts.note("source types", "the subject has the schemas of several tables")
         elif any(problem.startswith(_NO_REGISTRY) for problem in self.problems):
             parts.note("source types", "the registry does not answer")
         else:

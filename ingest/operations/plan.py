@@ -57,8 +57,9 @@ def plan_table(
         plan = _started(table, start)
         state = states.get(table.name) or table_state(run, table, start.last)
         schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
-        compiled = compile_written(table, *schemas)
-        plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
+        if not table.source_table:  # the messages show which schemas are the table's
+            compiled = compile_written(table, *schemas)
+            plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
         with prepared(run, table, state, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, state.met_ids)
             chosen, rows, _ = rows_to_write(run, batch)
@@ -136,7 +137,7 @@ def _plan_idle(run: Run, table: TableConfig, start: Start) -> TablePlan:
     plan = _started(table, start)
     met_ids = known_ids(start.last)
     try:
-        if not _has_new_versions(run.registry, table, met_ids):
+        if table.source_table or not _has_new_versions(run.registry, table, met_ids):
             return plan
         schemas = fetch_known(run, table, start.ranges, start.watermarks, met_ids)
         return _with_versions(run, table, plan, schemas, met_ids)

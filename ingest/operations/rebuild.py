@@ -21,7 +21,9 @@ from ingest.operations.rebuild_plan import (
     plan_rebuild,
     whole_ranges,
 )
+from ingest.run.commit import known_ids
 from ingest.run.context import Jvm, Run
+from ingest.run.own_messages import met_schemas
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
 from ingest.run.task import work_on_tables
 from ingest.run.topics import refuse_several
@@ -96,10 +98,9 @@ class RebuildTask:
 
     def work(self, run: Run, table: TableConfig) -> Rebuilt:
         """Rebuild one table as its only writer, or plan it as a reader."""
-        if table.topics:
-            if self.source == "topic":
-                refuse_several(table, "ingest rebuild --from topic")
-            table = views(table)[0]
+        if self.source == "topic":
+            refuse_several(table, "ingest rebuild --from topic")
+        table = views(table)[0]
         marks = self.watermarks.of(table.topic)
         if self.is_dry:
             subject = _open(run, table, marks)
@@ -211,6 +212,8 @@ def _open(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) ->
     run.enter(table, "comparing it with its file")
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     schemas = fetch_written(run.settings, run.registry, table, retained, retained)
+    if table.source_table:
+        schemas = met_schemas(run.registry, schemas[1], known_ids(last))
     compiled = compile_written(table, *schemas)
     keys = compiled.record_key
     changes = stored.fixed_changes(table, keys)

@@ -16,7 +16,7 @@ from ingest.errors import SettingsError, UsageError
 from ingest.lazy import LazyModule
 from ingest.names import Topic, first_few
 from ingest.settings import Settings
-from ingest.tables import TableConfig, views
+from ingest.tables import TableConfig, default_topic, views
 
 if TYPE_CHECKING:
     from ingest.kafka import signal as kafka_signal
@@ -96,7 +96,9 @@ def make_signal(tables: Sequence[TableConfig], request: SignalRequest, signal_id
     by_name = {table.name: table for table in tables}
     chosen = [_of_connector(by_name[name], request) for name in request.tables]
     connector = _only_connector({table.name: _connector(table, request) for table in chosen})
-    names = request.collections or tuple(collection(table.dialect, table.topic, request) for table in chosen)
+    names = request.collections or tuple(
+        collection(table.dialect, default_topic(table), request) for table in chosen
+    )
     _check_condition(connector.dialect, request)
     return Signal(signal_id, request.kind, connector, _data(request, names))
 
@@ -161,7 +163,7 @@ def _meant(tables: Sequence[TableConfig], request: SignalRequest) -> list[TableC
 
 
 def _is_meant(table: TableConfig, request: SignalRequest) -> bool:
-    in_prefix = request.prefix is None or table.topic.startswith(f"{request.prefix}.")
+    in_prefix = request.prefix is None or default_topic(table).startswith(f"{request.prefix}.")
     return table.dialect in COLLECTION_PARTS and in_prefix
 
 
@@ -171,7 +173,7 @@ def _connector(table: TableConfig, request: SignalRequest) -> Connector:
         raise UsageError(problem, f"Those that do: {', '.join(sorted(COLLECTION_PARTS))}")
     if request.collections and request.prefix:
         return Connector(table.dialect, request.prefix)
-    return Connector(table.dialect, _split_topic(table.dialect, table.topic, request.prefix)[0])
+    return Connector(table.dialect, _split_topic(table.dialect, default_topic(table), request.prefix)[0])
 
 
 def _split_topic(dialect: str, topic: Topic, prefix: str | None) -> tuple[str, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from ingest.moments import to_iso, to_moment
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
 from ingest.settings import Settings
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, default_topic
 
 _LOOKED_AT = 50
 """The number of messages to read at the end of each partition."""
@@ -100,4 +100,4 @@ def _columns(change: Mapping[str, Any]) -> tuple[str, ...]:
 def _is_of(table: TableConfig, identifier: str) -> bool:
     """Compare schema and table: an identifier may have a database before them, a topic a server."""
     named = [part.strip('"`').lower() for part in identifier.split(".")]
-    return named[-2:] == [part.lower() for part in table.topic.split(".")][-len(named[-2:]) :]
+    return named[-2:] == [part.lower() for part in default_topic(table).split(".")][-len(named[-2:]) :]

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ingest.compile.diff import SchemaChange
+from ingest.decode.owner import OTHER
 from ingest.errors import IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
@@ -110,6 +111,7 @@ class TablePlan:
             "read": counts.read,
             "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
             "rejected": counts.rejected,
+            **_other_tables(counts),
             "schema_ids": [schema_id for schema_id in counts.schema_ids if schema_id > 0],
             "versions": [version.to_json() for version in self.versions],
             "schema_changes": [change.to_json() for change in self.changes],
@@ -120,6 +122,12 @@ class TablePlan:
             "warning": self.warning or None,
             "rebuild": self.rebuild.to_json() if self.rebuild else None,
         }
+
+
+def _other_tables(counts: BatchCounts) -> dict[str, Any]:
+    """Return the messages of other tables in the same topic, if there are any."""
+    others = counts.ignored.get(OTHER)
+    return {"ignored": {OTHER: others}} if others else {}
 
 
 _WORST: Final[tuple[PlanOutcome, ...]] = ("fail", "temporary", "commit", "idle")

@@ -126,6 +126,9 @@ def value_subject(table: TableConfig) -> Subject:
     if table.topics:
         problem = f"table {table.name} reads several topics, each with a subject of its own"
         raise UsageError(problem, "Name a subject")
+    if table.source_table:
+        problem = f"table {table.name} is one of several in topic {table.topic}, with one subject for all"
+        raise UsageError(problem, "Name a subject")
     if table.subjects.value is None:
         problem = f"table {table.name} has no value subject"
         raise UsageError(problem, "Only schemas of a registry have versions")

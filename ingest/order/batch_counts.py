@@ -67,6 +67,13 @@ class BatchCounts:
         ignored = {kind: count for kind, count in counts.items() if kind != TOMBSTONE or count}
         return attrs.evolve(self, deleted=self.deleted + rows, ignored=ignored)
 
+    def with_others(self, others: "BatchCounts") -> "BatchCounts":
+        """Add messages that are ignored before they are decoded."""
+        if not others.ignored:
+            return self
+        ignored = Counter(self.ignored) + Counter(others.ignored)
+        return attrs.evolve(self, ignored=dict(ignored), read_bytes=self.read_bytes + others.read_bytes)
+
     @property
     def max_source_ms(self) -> int | None:
         """The newest source time, in ms since 1970."""

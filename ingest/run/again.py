@@ -36,6 +36,15 @@ def read_again(spark: SparkSession, kafka: KafkaSettings, topic: Topic, coordina
     return _read(spark, kafka, attrs.evolve(whole, ranges=ranges), coordinates)
 
 
+def read_topic(spark: SparkSession, kafka: KafkaSettings, topic: Topic) -> DataFrame:
+    """Read all messages that a topic has now."""
+    marks = fetch_watermarks(kafka, [topic]).of(topic)
+    parts = tuple(OffsetRange(topic, number, mark.begin, mark.end) for number, mark in sorted(marks.items()))
+    ranges = TopicRanges(topic, parts, topic_id_of(marks))
+    slices = count_slices(ranges, spark.sparkContext.defaultParallelism)
+    return read(spark, ranges, kafka, min_partitions=slices)
+
+
 def _read(
     spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, coordinates: DataFrame
 ) -> DataFrame:

@@ -26,9 +26,10 @@ from ingest.order.counts import count_batch
 from ingest.order.latest import as_changes, grouped_rows, reduce_few, reduce_rows, rejected, sorted_rows
 from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
-from ingest.run.again import read_at
+from ingest.run.again import read_at, read_topic
 from ingest.run.keys import check_masked_names, with_key_rules
 from ingest.run.messages import written_in
+from ingest.run.own_messages import own_messages
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_id, fetch_by_id
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
@@ -74,6 +75,8 @@ class Batch:
     """Whether too many rejects stop it."""
     plans: Plans | None = attrs.field(default=None, eq=False)
     """The session's planned queries, if the messages are so few that one task reduces them."""
+    whole_topic: Callable[[], DataFrame] | None = attrs.field(default=None, eq=False)
+    """Reads all messages of the topic; None where these are messages of a known table."""
 
 
 @attrs.frozen
@@ -167,8 +170,9 @@ def read_batch(
 
     slices = count_slices(ranges, spark.sparkContext.defaultParallelism)
     messages = read(spark, ranges, kafka, min_partitions=slices, headers=has_framings(table))
+    plans = plans_of(spark) if ranges.span <= OFFSETS_PER_TASK and not table.source_table else None
     return Batch(
-        table, state, messages, again, plans=plans_of(spark) if ranges.span <= OFFSETS_PER_TASK else None
+        table, state, messages, again, plans=plans, whole_topic=lambda: read_topic(spark, kafka, table.topic)
     )
 
 
@@ -178,12 +182,20 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 
     Decodes again while an attempt disproves its assumptions.  Raises `DecodeError` for too many rejects.
     """
+    others = BatchCounts()
+    if batch.table.source_table:
+        met_ids = batch.state.met_ids
+        own = own_messages(
+            batch.messages, batch.whole_topic, batch.table, registry, schemas[1], met_ids=met_ids
+        )
+        batch, schemas, others = attrs.evolve(batch, messages=own.messages), ((), own.values), own.others
     assumptions: Assumptions | None = Assumptions(*schemas)
     while assumptions is not None:
         with attempt(batch, assumptions) as result:
             assumptions = revised(result, registry)
             if assumptions is None:
-                yield _accepted(result)
+                accepted = _accepted(result)
+                yield attrs.evolve(accepted, counts=accepted.counts.with_others(others))
 
 
 @contextmanager
@@ -275,7 +287,7 @@ def _missing_schemas(attempt: Attempt, registry: Registry) -> PayloadSchemas:
     """Find the schemas of rejected messages that are no version of a subject, or that were not sampled."""
     rejects, compiled, keys = attempt.rejects, attempt.compiled, attempt.assumptions.keys
     values = attempt.assumptions.values
-    if rejects is None:
+    if rejects is None or compiled.table.source_table:  # `own_messages` has fetched them
         return (), ()
     if compiled.table.format == "avro":
         key_ids, value_ids = unknown_ids(rejects, compiled)

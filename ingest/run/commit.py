@@ -23,6 +23,7 @@ from ingest.order.tombstones import stored_deletes
 from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.chosen import check_complete, with_row_sql
+from ingest.run.compaction import refuse_compacted
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_by_id, fetch_written
@@ -43,6 +44,8 @@ def fetch_known(
     Those that a table of several topics has met come first, in that order: columns fit each other as over
     versions, and a version's alias may name a column of another topic.
     """
+    if table.source_table:
+        refuse_compacted(run.settings.kafka, table)
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
     if not table.source or table.format != "avro":

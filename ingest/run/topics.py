@@ -139,10 +139,13 @@ def check_exists(run: Run, table: TableConfig, view: TableConfig) -> None:
 
 
 def refuse_several(table: TableConfig, command: str) -> None:
-    """Raise UsageError for a table of several topics, where a command works on one."""
+    """Raise UsageError for a table of several topics, or of a part of one, where a command works on one."""
     if table.topics:
         names = first_few(list[str](table.topics))
         raise UsageError(f"table {table.name} reads several topics ({names}), and `{command}` is for one")
+    if table.source_table:
+        whole = f"table {table.name} is one of several in topic {table.topic}"
+        raise UsageError(f"{whole}, and `{command}` is for a topic of one table")
 
 
 def matches(topic: Topic, patterns: Iterable[str]) -> bool:

@@ -8,6 +8,7 @@ from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.shards import SOURCE, Shards, is_pattern, view_of, views
+from ingest.tables.source_table import default_topic, source_fields
 from ingest.tables.table import (
     DialectName,
     Format,
@@ -40,6 +41,7 @@ __all__ = [
     "Types",
     "WrongValueError",
     "clashes",
+    "default_topic",
     "id_kinds",
     "is_pattern",
     "merge",
@@ -48,6 +50,7 @@ __all__ = [
     "read_one",
     "read_valid",
     "render",
+    "source_fields",
     "table_name",
     "view_of",
     "views",

@@ -28,6 +28,7 @@ from ingest.tables.rules import (
     is_column_name,
 )
 from ingest.tables.shards import Shards, check_shards, check_topics
+from ingest.tables.source_table import check_source_table
 from ingest.tables.target import Target
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
@@ -167,6 +168,13 @@ class TableConfig:
             "or patterns such as `shard*.inv.orders`. See [Shards](../shards.md)."
         },
     )
+    source_table: str | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "The table to read, of a topic that holds several: its name in the events, such as "
+            "`server1.inv.orders`. Fixed at creation: see [Split topics](../split.md)."
+        },
+    )
     shards: Shards = attrs.field(default=Shards(), metadata={"help": "How several topics live in one table."})
     format: Format = attrs.field(default="avro", metadata={"help": "Format of the messages."})
     framings: tuple[Framing, ...] = attrs.field(
@@ -255,6 +263,7 @@ class TableConfig:
 
     def __attrs_post_init__(self) -> None:
         check_shards(self)
+        check_source_table(self)
         if self.format == "avro" and self.subjects.value is None:
             raise WrongValueError("subjects.value", "is missing")
         if self.format != "avro" and self.framings != CONFLUENT:

@@ -95,7 +95,10 @@ def _add_missing(
 
 def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield header, dotted key and values of each section."""
-    head = ("name", "topic", "topics", "dialect", "format", "schema", "schema_changes", "epoch")
+    head = (
+        *("name", "topic", "topics", "source_table", "dialect", "format", "schema", "schema_changes"),
+        "epoch",
+    )
     fields = [field for field in attrs.fields(TableConfig) if field.name in head]
     values = {key_of(field): _plain_list(getattr(table, field.name)) for field in fields}
     yield "", "", {key: value for key, value in values.items() if value not in (None, "", [])}

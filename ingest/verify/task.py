@@ -19,7 +19,7 @@ from ingest.names import Partition
 from ingest.run.context import Run
 from ingest.run.report import TableOutcome
 from ingest.run.schemas import compile_written, fetch_written
-from ingest.run.topics import watermarks_of
+from ingest.run.topics import refuse_several, watermarks_of
 from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
 from ingest.typemap.sparktype import SparkType
@@ -164,6 +164,7 @@ def _compare(
     request: Request,
     answer: TableVerification,
 ) -> TableVerification:
+    refuse_several(table, "ingest verify")
     marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
     compiled = _compile(run, table, marks, request)
     origin = find_origin(run.spark, run.settings.kafka, compiled, marks)

@@ -1,0 +1,77 @@
+"""One table of a topic that holds several: its name in the source, as the events spell it."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ingest.config.rules import WrongValueError
+from ingest.names import Topic
+from ingest.tables.framing import CONFLUENT
+
+if TYPE_CHECKING:
+    from ingest.tables.table import TableConfig
+
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "sqlserver": ("db", "schema", "table"),
+        "oracle": ("schema", "table"),
+        "postgres": ("schema", "table"),
+        "mysql": ("db", "table"),
+    }
+)
+"""The fields of the source block that name a table behind the connector's own name, by dialect."""
+_STEP: Final = r'(?:"(?:[^"]|"")+"|[^".]+)'
+_NAME: Final = re.compile(rf"{_STEP}(?:\.{_STEP})*")
+_QUOTED: Final = re.compile(_STEP)
+
+
+def source_fields(table: "TableConfig") -> dict[str, str]:
+    """Return the values that the source block of a table's own events has, by field.
+
+    `name` is the connector's `topic.prefix`, which may have dots.
+    """
+    steps, fields = _steps(table.source_table or ""), _FIELDS[table.dialect]
+    own = dict(zip(fields, steps[-len(fields) :], strict=True))
+    return {"name": ".".join(steps[: -len(fields)]), **own}
+
+
+def default_topic(table: "TableConfig") -> Topic:
+    """Return the topic that the connector gives a table, unless a router merges it with others."""
+    if table.source_table is None:
+        return table.topic
+    return Topic(".".join(_steps(table.source_table)))
+
+
+def _steps(name: str) -> tuple[str, ...]:
+    """Split a name at its dots; a step in double quotes may have some."""
+    return tuple(
+        step[1:-1].replace('""', '"') if step.startswith('"') else step for step in _QUOTED.findall(name)
+    )
+
+
+def check_source_table(table: "TableConfig") -> None:
+    """Refuse a name that does not fit the connector, and tables whose events do not name their source."""
+    name = table.source_table
+    if name is None:
+        return
+    if table.topics or table.source:
+        raise _wrong("is only for a table of one topic", 'Give one "topic", or remove it')
+    if table.format != "avro" or table.framings != CONFLUENT:
+        found = f"format is '{table.format}', framings are {', '.join(table.framings)}"
+        raise _wrong(f"is only for Avro in the framing 'confluent'; {found}", "Give each table its own topic")
+    if table.dialect not in _FIELDS:
+        raise _wrong(f"is not for the dialect '{table.dialect}'; allowed: {', '.join(_FIELDS)}")
+    layout = ".".join(("server", *_FIELDS[table.dialect]))
+    if not _NAME.fullmatch(name) or len(_steps(name)) < len(_FIELDS[table.dialect]) + 1:
+        raise _wrong(
+            f"found '{name}'; allowed for {table.dialect}: {layout}",
+            "Write the topic that the connector gives this table without a router; quote a step with dots",
+        )
+    if table.target.mode != "append" and not table.key.columns:
+        problem = "is missing: the topic has the keys of several tables"
+        raise WrongValueError("key.columns", problem, "Name the columns of this table's key")
+
+
+def _wrong(problem: str, todo: str = "") -> WrongValueError:
+    return WrongValueError("source_table", problem, todo)
