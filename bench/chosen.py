@@ -75,17 +75,17 @@ def _medians(
 def _cpu_of_runs(session: Session, root: Path, lake: Path, max_offsets: int | None) -> float:
     """Return the CPU seconds of all runs into a new lake."""
     pid = int(jvm_of(session.spark).java.lang.ProcessHandle.current().pid())
-    started = _cpu(pid)
+    started = cpu_s_of(pid)
     with Session.open(root / "ingest.toml", overrides={"lake.path": str(lake)}, spark=session.spark) as runs:
         outcome = "committed"
         while outcome == "committed":
             report = runs.run(max_offsets=max_offsets)
             assert report.exit_code == 0, report.tables[0].error
             outcome = report.tables[0].outcome
-    return _cpu(pid) - started
+    return cpu_s_of(pid) - started
 
 
-def _cpu(pid: int) -> float:
+def cpu_s_of(pid: int) -> float:
     """Return the CPU seconds so far of the JVM and of this process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + time.process_time()

@@ -11,6 +11,7 @@ import airflow_parse
 import attrs
 import chosen
 import decoding
+import one_read
 import small
 import whole
 import wide
@@ -58,6 +59,10 @@ BENCHES = {
     "history": Bench(
         chosen.history_against_plain, "<= 2.00", lambda x: x <= 2.00,
         "CPU of 150,000 events of 50,000 keys into a history, over the plain table",
+    ),
+    "one-read": Bench(
+        one_read.saved_by_one_read, "shown", lambda _: True,
+        "CPU that one read of a topic would save for its current rows and history, as share of both",
     ),
     "idle": Bench(
         whole.idle_seconds, "< 3 s", lambda x: x < 3,

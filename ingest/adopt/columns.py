@@ -110,14 +110,24 @@ def fit_columns(
     """
     evolution = first_evolution(plain)
     evolution.check()
-    names = [column.name for column in (*evolution.keys, *evolution.columns)]
-    for name in nulls:
-        if name not in names:
-            raise UsageError(f"--null {name}: is not a column of the table", suggest(name, names))
+    check_nulls(nulls, evolution)
     fitter = _Fitter(compiled, plain, rows, frozenset(nulls), accepts_physical)
     keys = [fitter.fit(column, is_key=True) for column in evolution.keys]
     columns = [fitter.fit(column) for column in evolution.columns]
     return FittedColumns.of(keys, columns, rows)
+
+
+def check_nulls(nulls: Sequence[str], evolution: Evolution) -> None:
+    """Raise `UsageError` where a column to leave null is not a column of the table."""
+    names = [column.name for column in (*evolution.keys, *evolution.columns)]
+    for name in nulls:
+        if name not in names:
+            raise UsageError(f"--null {name}: is not a column of the table", suggest(name, names))
+
+
+def empty_column(column: TargetColumn, compiled: CompiledTable) -> FittedColumn:
+    """Return a column that is null in all rows."""
+    return with_mask(FittedColumn(column.name, column.spark, null_of(column.spark), "null"), compiled)
 
 
 @attrs.frozen
@@ -134,8 +144,7 @@ class _Fitter:
         origin = self._origin(column.name, versions)
         if origin is None:
             if column.name in self.nulls and not is_key:
-                fitted = FittedColumn(column.name, column.spark, null_of(column.spark), "null")
-                return with_mask(fitted, self.compiled)
+                return empty_column(column, self.compiled)
             kind = "key column" if is_key else "column"
             return f"{kind} {column.name} ({column.spark}) is missing"
         typed = self._typed(column, versions, origin)

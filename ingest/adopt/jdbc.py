@@ -11,7 +11,14 @@ from typing import Final
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.adopt.columns import FittedColumn, FittedColumns, first_evolution, with_mask
+from ingest.adopt.columns import (
+    FittedColumn,
+    FittedColumns,
+    check_nulls,
+    empty_column,
+    first_evolution,
+    with_mask,
+)
 from ingest.adopt.first_commit import Subject
 from ingest.compile.evolve import TargetColumn
 from ingest.errors import UsageError
@@ -37,8 +44,14 @@ _LOST: Final = "a value that the table cannot hold"
 
 
 @contextmanager
-def open_export(run: Run, subject: Subject, name: str) -> Iterator[tuple[DataFrame, FittedColumns]]:
-    """Connect to a source; return the rows of a table's origin, and its columns."""
+def open_export(
+    run: Run, subject: Subject, name: str, nulls: Sequence[str] = ()
+) -> Iterator[tuple[DataFrame, FittedColumns]]:
+    """Connect to a source; return the rows of a table's origin, and its columns.
+
+    `nulls` are columns to leave null where the source has no value that the table can take.
+    """
+    check_nulls(nulls, first_evolution(subject.plain))
     sources = sources_of(run.spark, run.settings.sources, DATABASES)
     if name not in sources:
         known = ", ".join(sources) or "no section of it"
@@ -53,7 +66,8 @@ def open_export(run: Run, subject: Subject, name: str) -> Iterator[tuple[DataFra
         query = source.database.current
         origin = _origin(run, subject)
         check_database(origin, name, None if query is None else connection.value(query))
-        export = _Export(subject, source, connection, origin, read_table(connection, origin))
+        table = read_table(connection, origin)
+        export = _Export(subject, source, connection, origin, table, frozenset(nulls))
         fitted = export.fit()
         yield export.read(), fitted
 
@@ -79,6 +93,7 @@ class _Export:
     connection: Connection
     origin: Origin
     table: SourceTable
+    nulls: frozenset[str]
 
     def targets(self) -> tuple[tuple[TargetColumn, ...], tuple[TargetColumn, ...]]:
         evolution = first_evolution(self.subject.plain)
@@ -89,7 +104,7 @@ class _Export:
         keys, columns = self.targets()
         return FittedColumns.of(
             [self._fit(column) for column in keys],
-            [self._fit(column) for column in columns],
+            [self._fit_or_empty(column) for column in columns],
             self.table.columns,
         )
 
@@ -99,6 +114,12 @@ class _Export:
         if isinstance(pair, ComparedColumn) and not _can_read(pair.form):
             return f"{pair.source_type} has no text that becomes a {column.spark} again"
         return pair
+
+    def _fit_or_empty(self, column: TargetColumn) -> FittedColumn | str:
+        fitted = self._fit(column)
+        if isinstance(fitted, str) and column.name in self.nulls:
+            return empty_column(column, self.subject.compiled)
+        return fitted
 
     def _fit(self, column: TargetColumn) -> FittedColumn | str:
         pair = self._pair(column)

@@ -112,7 +112,7 @@ def _begin(run: Run, subject: Subject, request: LoadRequest) -> tuple[StartOffse
 def _opened(run: Run, subject: Subject, request: LoadRequest) -> Iterator[ForeignRows]:
     """Open the export and fit its columns."""
     if request.kind == "jdbc":
-        with open_export(run, subject, request.origin) as (rows, fitted):
+        with open_export(run, subject, request.origin, request.nulls) as (rows, fitted):
             yield ForeignRows(subject.compiled, rows, fitted)
         return
     rows = _read_parquet(run, subject, request.origin)

@@ -12,6 +12,7 @@ from ingest.adopt.request import LoadRequest
 from ingest.testing import Topic, nullable
 from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment
+from tests.e2e.test_rebuild import frozen_states, session_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -154,3 +155,28 @@ def test_an_export_whose_rows_do_not_fit_is_refused_by_column(
     assert not (deployment.root / "lake" / table).exists()
     path = export(deployment, EXPORTED, "id int, t string")
     assert load(deployment, table, path, position=position, nulls=("v",)).error is None
+
+
+@pytest.mark.pairs
+def test_a_load_that_is_killed_leaves_the_whole_table_or_none(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """At every change of the table's folder: the same command finishes, with each row once."""
+    deployment, topic, table = begin(make_deployment, "sqlserver")
+    send_all(topic)
+    (deployment.root / "lake").mkdir()
+    request = LoadRequest("parquet", export(deployment, EXPORTED), position=POSITIONS[table])
+    outcomes = []
+
+    def work() -> Takeover:
+        return load(deployment, table, request.origin, position=request.position)
+
+    for lake in frozen_states(deployment, table, work):
+        with session_at(deployment, lake) as session:
+            result = session.load(table, request)
+        assert result.error is None
+        outcomes.append(result.outcome)
+        frame = deployment.spark.read.format("hudi").load(str(lake / table))
+        assert sorted((row["id"], row["v"]) for row in frame.collect()) == [(1, "a"), (3, "a"), (5, "a")]
+    assert (outcomes[0], outcomes[-1]) == ("loaded", "idle")
+    assert stored(deployment, table) == [(1, "a"), (3, "a"), (5, "a")]

@@ -80,6 +80,9 @@ def test_rows_belong_to_their_topic(make_deployment: Make, kind: str) -> None:
         deployment.session.move_offsets("orders", "earliest", topic=topic.name)
     assert run(deployment).outcome == "committed"
     assert rows(deployment) == after
+    with deployment.session as session:
+        (checked,) = session.verify_files(["orders"])
+    assert (checked.outcome, checked.rows) == ("sound", len(after))
 
 
 def test_a_failing_topic_stops_no_other(make_deployment: Make) -> None:

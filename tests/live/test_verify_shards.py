@@ -190,6 +190,12 @@ def test_a_repair_asks_the_connector_of_the_topic_that_differs(sharded: Sharded)
     assert (999, "first.inv.orders", "first 999") in found
     assert not any((key, topic) == (999, "second.inv.orders") for key, topic, _ in found)
     assert sharded.verify("orders").outcome == "equal"
+    with sharded.deployment.session as session:
+        (files,) = session.verify_files(["orders"])
+        commits = session.commits("orders").commits
+    (deletion,) = [commit.stored.instant for commit in commits if commit.kind == "repair"]
+    # Planted faults are commits that do not continue; the deletion does.
+    assert [item for item in files.findings if item.problem.startswith(f"commit {deletion},")] == []
 
 
 def test_rows_of_a_topic_that_the_file_does_not_name_are_reported(sharded: Sharded) -> None:
