@@ -13,6 +13,7 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, width
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
+from ingest.names import first_few
 
 if TYPE_CHECKING:
     from ingest.operations import plan as planning
@@ -96,7 +97,7 @@ def show_plan(table_plan: "TablePlan") -> None:
         print_text(f"the whole table is rewritten, for {names}", indent=4, hanging=2)
     counts = table_plan.counts
     if counts.read:
-        print_text(_effect(counts), indent=4)
+        print_text(_effect(counts), indent=4, hanging=2)
     if table_plan.warning:
         print_text(f"with messages a run would fail: {table_plan.warning}", indent=4, hanging=2)
     if table_plan.rebuild:
@@ -108,9 +109,9 @@ def show_plan(table_plan: "TablePlan") -> None:
 
 def _effect(counts: "BatchCounts") -> str:
     rejected = f", {counts.rejected:,} rejected" if counts.rejected else ""
-    others = counts.ignored.get("other-table", 0)
-    ignored = f", {others:,} of other tables" if others else ""
-    return f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}{ignored}"
+    names = first_few(list(counts.other_tables))
+    others = f", {sum(counts.other_tables.values()):,} of other tables ({names})" if names else ""
+    return f"{counts.upserted:,} to upsert, {counts.deleted:,} to delete{rejected}{others}"
 
 
 def _show_rebuild(rebuild: "RebuildPlan") -> None:

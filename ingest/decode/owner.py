@@ -15,7 +15,7 @@ from ingest.decode.wire import writer_sql
 from ingest.errors import SchemaError
 from ingest.tables import TableConfig, source_fields
 from ingest.typemap.column import reader_record
-from ingest.typemap.sql import Sql, join, literal, sql
+from ingest.typemap.sql import Sql, join, literal, sql, struct
 
 OWN: Final = "own"
 OTHER: Final = "other-table"
@@ -52,26 +52,24 @@ def _row(value: WriterSchema) -> avro.Record | None:
 
 
 def with_owner(messages: DataFrame, table: TableConfig, payload: Payload) -> DataFrame:
-    """Add `owner`, and `writer`, the number of the value's schema in a payload.
+    """Add `owner`, a struct of `kind` and the `name` of the table; and `writer`, the number of the schema.
 
     A lambda names the decoded block, so that no optimizer decodes it again for each field.
     """
     routed = confluent.decode_payload(messages, payload, "value", "routed")
     columns = [*messages.columns, str(writer_sql(payload, "value").alias("writer"))]
-    return routed.selectExpr(*columns, str(_owner(table).alias("owner")))
+    owner = sql("get(transform(array(routed), r -> {owner}), 0)", owner=_owner(table))
+    return routed.selectExpr(*columns, str(owner.alias("owner")))
 
 
 def _owner(table: TableConfig) -> Sql:
     source = sql("r.value.source")
-    equal = (
-        sql("{c} = {text}", c=source.field(field), text=literal(text))
-        for field, text in source_fields(table).items()
-    )
-    return sql(
-        "get(transform(array(routed), r -> case "
-        "when value is null then if(key is null, {empty}, {tombstone}) "
+    values = {source.field(field): text for field, text in source_fields(table).items()}
+    equal = (sql("{c} = {text}", c=field, text=literal(text)) for field, text in values.items())
+    kind = sql(
+        "case when value is null then if(key is null, {empty}, {tombstone}) "
         "when not coalesce(r.whole, false) then {unclear} "
-        "when coalesce({is_own}, false) then {own} else {other} end), 0)",
+        "when coalesce({is_own}, false) then {own} else {other} end",
         empty=literal(EMPTY),
         tombstone=literal(TOMBSTONE),
         unclear=literal(UNCLEAR),
@@ -79,9 +77,4 @@ def _owner(table: TableConfig) -> Sql:
         own=literal(OWN),
         other=literal(OTHER),
     )
-
-
-def name_sql(table: TableConfig) -> Sql:
-    """Return the full name of the table that changed, over the decoded block `routed`."""
-    fields = (sql("routed.value.source").field(field) for field in source_fields(table))
-    return sql("concat_ws('.', {fields})", fields=join(", ", fields))
+    return struct((("kind", kind), ("name", sql("concat_ws('.', {fields})", fields=join(", ", values)))))

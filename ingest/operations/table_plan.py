@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 import attrs
 
 from ingest.compile.diff import SchemaChange
-from ingest.decode.owner import OTHER
 from ingest.errors import IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
@@ -106,12 +105,14 @@ class TablePlan:
                 "from": by_text(ranges.start_offsets()) if ranges else {},
                 "to": by_text(ranges.end_offsets()) if ranges else {},
             },
-            **({"topics": [topic.to_json() for topic in self.topics]} if self.topics else {}),
-            **({"new_topic": True} if self.is_new_topic else {}),
+            **_present(
+                topics=[topic.to_json() for topic in self.topics],
+                new_topic=self.is_new_topic,
+                other_tables=dict(counts.other_tables),
+            ),
             "read": counts.read,
             "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
             "rejected": counts.rejected,
-            **_other_tables(counts),
             "schema_ids": [schema_id for schema_id in counts.schema_ids if schema_id > 0],
             "versions": [version.to_json() for version in self.versions],
             "schema_changes": [change.to_json() for change in self.changes],
@@ -124,10 +125,9 @@ class TablePlan:
         }
 
 
-def _other_tables(counts: BatchCounts) -> dict[str, Any]:
-    """Return the messages of other tables in the same topic, if there are any."""
-    others = counts.ignored.get(OTHER)
-    return {"ignored": {OTHER: others}} if others else {}
+def _present(**parts: Any) -> dict[str, Any]:
+    """Return the parts of a plan that are there only where they say something."""
+    return {name: part for name, part in parts.items() if part}
 
 
 _WORST: Final[tuple[PlanOutcome, ...]] = ("fail", "temporary", "commit", "idle")

@@ -1,7 +1,7 @@
 """The counts of a batch, as values."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 
@@ -43,6 +43,8 @@ class BatchCounts:
 
     truncates: tuple[Truncate, ...] = ()
     """The truncates to apply to a history."""
+    other_tables: Mapping[str, int] = attrs.Factory(dict)
+    """The messages of other tables in the same topic, by the names of these in the source."""
 
     @property
     def looks_back(self) -> bool:
@@ -72,7 +74,12 @@ class BatchCounts:
         if not others.ignored:
             return self
         ignored = Counter(self.ignored) + Counter(others.ignored)
-        return attrs.evolve(self, ignored=dict(ignored), read_bytes=self.read_bytes + others.read_bytes)
+        return attrs.evolve(
+            self,
+            ignored=dict(ignored),
+            read_bytes=self.read_bytes + others.read_bytes,
+            other_tables=others.other_tables,
+        )
 
     @property
     def max_source_ms(self) -> int | None:

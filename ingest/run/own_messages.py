@@ -4,6 +4,7 @@ The other tables' messages never reach the decoder of rows: neither their column
 this table.  Their schemas do not either: only those count that wrote a change of this table.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
@@ -12,9 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.payload import WriterSchema
-from ingest.decode.confluent import decode_payload
 from ingest.decode.diagnosis import unknown_in
-from ingest.decode.owner import OTHER, OWN, UNCLEAR, has_source, name_sql, source_payload, with_owner
+from ingest.decode.owner import OTHER, OWN, UNCLEAR, has_source, source_payload, with_owner
 from ingest.errors import TableFileError
 from ingest.names import SchemaId, first_few
 from ingest.order.batch_counts import BatchCounts
@@ -22,8 +22,7 @@ from ingest.registry import Registry
 from ingest.run.schemas import PayloadSchemas, fetch_by_id
 from ingest.tables import TableConfig
 
-_SHOWN: Final = 20
-"""Names of other tables to look at, for an error."""
+_NAME: Final = f"if(owner.kind = '{OTHER}', owner.name, null)"
 _COUNTED: Final = frozenset({OWN, UNCLEAR})
 """The owners of messages that are decoded, and counted then."""
 
@@ -48,7 +47,9 @@ class _Routed:
     values: tuple[WriterSchema, ...]
     own_ids: frozenset[SchemaId]
     counts: Mapping[str, tuple[int, int]]
-    """Messages and bytes, by owner."""
+    """Messages and bytes, by the kind of their owner."""
+    other_tables: Mapping[str, int]
+    """The messages of each other table."""
 
 
 def own_messages(
@@ -72,13 +73,14 @@ def own_messages(
         own_ids, known = every.own_ids, every.values
         if not own_ids:
             raise _not_found(table, every)
-    others = {owner: count for owner, count in routed.counts.items() if owner not in _COUNTED}
+    others = {kind: count for kind, count in routed.counts.items() if kind not in _COUNTED}
     return OwnMessages(
-        routed.messages.where(F.col("owner").isin(*_COUNTED)).select(*messages.columns),
+        routed.messages.where(F.col("owner.kind").isin(*_COUNTED)).select(*messages.columns),
         tuple(value for value in known if value.schema_id in own_ids or not has_source(value)),
         BatchCounts(
-            ignored={owner: count for owner, (count, _) in others.items()},
+            ignored={kind: count for kind, (count, _) in others.items()},
             read_bytes=sum(size for _, size in others.values()),
+            other_tables=routed.other_tables,
         ),
     )
 
@@ -106,30 +108,27 @@ def _routed(
     while True:
         payload = source_payload(table, values)
         routed = with_owner(messages, table, payload)
-        groups = routed.groupBy("owner", "writer").agg(
-            F.count(F.lit(1)).alias("messages"), F.sum(F.expr(size)).alias("bytes")
-        )
-        rows = groups.collect()
+        columns = F.col("owner.kind"), F.expr(_NAME).alias("name"), F.col("writer")
+        groups = routed.select(*columns, F.expr(size).alias("bytes")).groupBy("kind", "name", "writer")
+        rows = groups.agg(F.count(F.lit(1)).alias("messages"), F.sum("bytes").alias("bytes")).collect()
         is_known = all(row.writer is None or row.writer >= 0 for row in rows)
         new = () if is_known else fetch_by_id(registry, unknown_in(messages, "value", payload))
         if not new:
             break
         values = (*values, *new)
     counts: dict[str, tuple[int, int]] = {}
+    names = Counter[str]()
     for row in rows:
-        count, octets = counts.get(row.owner, (0, 0))
-        counts[row.owner] = (count + row.messages, octets + row.bytes)
-    own_ids = frozenset(values[row.writer].schema_id for row in rows if row.owner == OWN)
-    return _Routed(routed, values, own_ids, counts)
+        count, octets = counts.get(row.kind, (0, 0))
+        counts[row.kind] = (count + row.messages, octets + row.bytes)
+        names.update({row.name: row.messages} if row.name else {})
+    own_ids = frozenset(values[row.writer].schema_id for row in rows if row.kind == OWN)
+    return _Routed(routed, values, own_ids, counts, dict(sorted(names.items())))
 
 
 def _not_found(table: TableConfig, routed: _Routed) -> TableFileError:
     """Return the error of a topic without the table, with the tables that it has."""
-    payload = source_payload(table, routed.values)
-    others = routed.messages.where(F.col("owner") == OTHER)
-    decoded = decode_payload(others, payload, "value", "routed")
-    names = decoded.selectExpr(str(name_sql(table).alias("name"))).distinct().limit(_SHOWN).collect()
-    found = first_few(sorted(row.name for row in names))
+    found = first_few(list(routed.other_tables))
     problem = f"topic {table.topic} has no change of '{table.source_table}'"
     return TableFileError(
         f"{table.name}.toml",

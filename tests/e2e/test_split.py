@@ -110,8 +110,10 @@ def test_a_table_that_the_topic_lacks_is_refused_with_those_that_it_has(make_dep
     assert problem in str(plan.error)
     assert problem in str(outcome.error)
     assert not (deployment.root / "lake" / "order").exists()
+    shop["boxes"].send(shop["boxes"].create({"box": "a"}))
     (planned,) = deployment.plan(["people"])
     assert (planned.verdict, planned.counts.upserted) == ("commit", 1)
+    assert planned.to_json()["other_tables"] == {f"{server}.inv.boxes": 1}
 
 
 def test_the_source_table_is_fixed(make_deployment: Make) -> None:
