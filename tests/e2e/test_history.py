@@ -1,5 +1,7 @@
 """Every recording becomes a history that equals a plain-Python replay, in any order of arrival."""
 
+import gzip
+import json
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
@@ -58,10 +60,18 @@ def repeated_runs(deployment: Deployment) -> None:
 def late_runs(deployment: Deployment) -> None:
     """Read the last offsets before those in the middle."""
     run(deployment, max_offsets=20)
-    _move(deployment, "0=150")
+    for table in deployment.recording.tables:
+        deployment.session.move_offsets(table, f"0={_late_offset(deployment.recording, table)}")
     run(deployment)
-    _move(deployment, "0=20")
+    _move(deployment, "0=0")
     run(deployment, max_offsets=60, until_idle=True)
+
+
+def _late_offset(recording: Recording, table: str) -> int:
+    """Return an offset with two thirds of the messages of the first partition before it."""
+    path = recording.folder / "messages" / f"{recording.topic(table)}.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return sum(json.loads(line)["p"] == 0 for line in lines) * 2 // 3
 
 
 def _move(deployment: Deployment, to: str) -> None:
