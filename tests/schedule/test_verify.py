@@ -17,6 +17,17 @@ EQUAL = {"tables": [{"table": "t", "outcome": "equal", "rows": ROWS, "error": No
 DIFFERENT = {
     "tables": [{"table": "t", "outcome": "different", "rows": {**ROWS, "missing": 3}, "error": None}]
 }
+SHARDED = {
+    "tables": [
+        {
+            **DIFFERENT["tables"][0],
+            "topics": [
+                {**EQUAL["tables"][0], "topic": "s1.t"},
+                {**DIFFERENT["tables"][0], "topic": "s2.t"},
+            ],
+        }
+    ]
+}
 
 
 def test_equal_tables_return_the_answer(program: Make, context: dict[str, Any]) -> None:
@@ -35,6 +46,7 @@ def test_equal_tables_return_the_answer(program: Make, context: dict[str, Any]) 
     ("code", "answer", "error", "words"),
     [
         (1, DIFFERENT, AirflowFailException, "t: 3 missing"),
+        (1, SHARDED, AirflowFailException, "t from s2.t: 3 missing"),
         (75, DIFFERENT, AirflowException, "a retry may succeed"),
         (2, None, AirflowFailException, "not set up correctly"),
         (0, None, AirflowFailException, "wrote no run report"),
