@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
 from ingest.hudi.damage import RESTORE
-from ingest.hudi.java_errors import is_damage, root_cause
+from ingest.hudi.java_errors import class_names, is_damage, root_cause
 from ingest.hudi.properties import TYPES, TableProperties
 from ingest.java import hadoop_of, jvm_of
 
@@ -94,32 +94,41 @@ def _is_table(folder: Any, hadoop: Any) -> bool:
     if not storage.exists(folder):
         return False
     home = folder.suffix("/.hoodie")
-    if any(storage.exists(home.suffix(f"/{name}")) for name in PROPERTIES):
-        if _has_only_backup(storage, home):
-            problem = "its hoodie.properties is being rewritten; after a kill, `ingest run` completes that"
-            raise LakeUnreachableError(folder.toString(), problem)
+    properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
+    size = _size(storage, properties)
+    if size:
+        return True
+    if storage.exists(backup):
+        if size is None:
+            return True  # Hudi reads the backup
+        problem = "its hoodie.properties is being rewritten; after a kill, `ingest run` completes that"
+        raise LakeUnreachableError(folder.toString(), problem)
+    if size is not None:
         return not _is_incomplete(storage, home)
     if _has_data(storage, folder):
         raise LakeError(folder.toString(), "the folder holds files, but not a Hudi table", "Move them away")
     return False
 
 
+def _size(storage: Any, file: Any) -> int | None:
+    """Return the bytes of a file; None where it is missing."""
+    try:
+        return int(storage.getFileStatus(file).getLen())
+    except Py4JJavaError as error:
+        if "FileNotFoundException" in class_names(error):
+            return None
+        raise
+
+
 def _is_incomplete(storage: Any, home: Any) -> bool:
     """Tell whether properties were never written, though maybe created: that comes before any commit."""
     properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
-    if storage.exists(backup) or (storage.exists(properties) and storage.getFileStatus(properties).getLen()):
+    if storage.exists(backup) or _size(storage, properties):
         return False
     if _has_data(storage, home.getParent()):
         return False  # damaged: opening it says how
     timeline = home.suffix("/timeline")
     return not storage.exists(timeline) or not any(file.isFile() for file in storage.listStatus(timeline))
-
-
-def _has_only_backup(storage: Any, home: Any) -> bool:
-    """Tell whether Hudi has created the new file of properties, and not written it: no reader can open it."""
-    properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
-    is_empty = storage.exists(properties) and not storage.getFileStatus(properties).getLen()
-    return bool(is_empty and storage.exists(backup))
 
 
 def _check_timeline(folder: Any, hadoop: Any, client: Any) -> None:
