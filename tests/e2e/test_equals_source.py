@@ -91,7 +91,7 @@ PLANS: tuple[Plan, ...] = (
 USUAL = {
     *product((SQLSERVER, POSTGRES, ORACLE), (one_run,), ("cow",)),
     (MYSQL, slices, "cow"),
-    (ORACLE_RAC, small_runs, "mor"),
+    (ORACLE_RAC, one_run, "mor"),
     (SQLSERVER, repeated_runs, "cow"),
     *product((SQLSERVER, MONGODB), (small_runs,), ("mor",)),
     (SQLSERVER, three_partitions, "mor"),

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import (
-    POSTGRES,
     RECORDINGS,
     SQLSERVER,
     Recording,
@@ -80,10 +79,7 @@ def _move(deployment: Deployment, to: str) -> None:
 
 
 PLANS: tuple[Plan, ...] = (one_run, small_runs, repeated_runs, late_runs)
-USUAL = (
-    pytest.param(SQLSERVER, late_runs, "mor", ("orders",), id="usual-sqlserver"),
-    pytest.param(POSTGRES, one_run, "cow", ("docs", "scratch"), id="usual-postgres"),
-)
+USUAL = pytest.param(SQLSERVER, late_runs, "mor", ("orders",), id="usual")
 # Oracle's truncates are in one of three partitions: the order of the file is not the connector's.
 TABLES = {
     recording.name: tuple(t for t in recording.tables if (recording.name, t) != ("oracle-rac", "SCRATCH"))
@@ -100,7 +96,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("recording", "plan", "table_type", "tables"), [*USUAL, *CASES])
+@pytest.mark.parametrize(("recording", "plan", "table_type", "tables"), [USUAL, *CASES])
 def test_histories_equal_a_replay(
     recording: Recording,
     plan: Plan,

@@ -112,7 +112,7 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     assert ingest_without_java(deployment.root, "status", "--max-lag", "0").returncode == 1
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Deployment], kind: str) -> None:
     """Idle, broken and changed tables have the same outcome, plan and status whichever reader answers."""
     deployment = make_deployment()

@@ -132,6 +132,7 @@ def test_tables_of_a_killed_jvm_run_in_another_one(make_deployment: Callable[[],
         assert sorted(row.v for row in deployment.frame(name).collect()) == ["first", "second"]
 
 
+@pytest.mark.pairs  # a message beyond the heap, below, ends a JVM with one table at work, too
 def test_the_only_table_at_work_is_reported_and_the_others_commit(
     make_deployment: Callable[[], Deployment],
 ) -> None:

@@ -94,7 +94,9 @@ def run_in(
     return reports
 
 
-@pytest.mark.parametrize(("kind", "delete"), [("cow", "hard"), ("mor", "soft")])
+@pytest.mark.parametrize(
+    ("kind", "delete"), [pytest.param("cow", "hard", marks=pytest.mark.pairs), ("mor", "soft")]
+)
 def test_rows_enter_and_leave(
     kind: str, delete: str, tmp_path: Path, servers: Addresses, outer_spark: SparkSession
 ) -> None:

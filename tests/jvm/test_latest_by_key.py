@@ -105,7 +105,7 @@ def _partial_referee(rows: DataFrame) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize("in_one_task", [False, True])
+@pytest.mark.parametrize("in_one_task", [False, pytest.param(True, marks=pytest.mark.pairs)])
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_each_group_has_its_newest_row_and_all_counts(
     spark: SparkSession, key: str, *, in_one_task: bool

@@ -58,8 +58,10 @@ chunk_rows = 100
 LAST_DIGIT = "concat(left({c}, length({c}) - 1), '3')"
 LAST_OCTET = "concat(substring({c}, 1, length({c}) - 1), X'03')"
 FAULTS = {
-    **dict.fromkeys(("ti", "tu", "si", "su", "mi", "mu", "i4", "iu", "iz", "i8", "bu", "ye"), "{c} + 1"),
-    **dict.fromkeys(("t1", "b1"), "not {c}"),
+    **dict.fromkeys(
+        ("t1", "ti", "tu", "si", "su", "mi", "mu", "i4", "iu", "iz", "i8", "bu", "ye"), "{c} + 1"
+    ),
+    "b1": "not {c}",
     "de": "{c} + 0.01",
     "d0": "{c} - 1",
     "d38": "{c} + 0.0000000001",

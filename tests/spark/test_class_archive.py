@@ -47,25 +47,23 @@ def make_archive(path: Path, mode: int = 0o600) -> ClassArchive:
 
 
 @pytest.mark.spark
-def test_the_first_jvm_writes_an_archive_and_the_second_maps_it(tmp_path: Path) -> None:
-    """Nothing of it shows on stdout; a damaged archive is as good as none."""
+def test_the_first_jvm_writes_an_archive_and_the_second_survives_its_damage(tmp_path: Path) -> None:
+    """Nothing of it shows on stdout, and damage is as good as none: the other tests' JVMs map whole ones."""
     java = find_java()
     base = Path(java.program).resolve().parents[1] / "lib" / "server" / "classes.jsa"
     if java.version < OLDEST or not base.exists():
         pytest.skip(f"only Java {OLDEST} or later, with an archive of its own classes, can write one")
     first = run_session(tmp_path)
     (archive,) = (tmp_path / "class-data").iterdir()  # the JVM's stdout is ours: it has ended
-    second = run_session(tmp_path)
     whole = archive.read_bytes()
     middle = len(whole) // 2
     archive.write_bytes(whole[:middle] + os.urandom(100_000) + whole[middle + 100_000 :])
-    third = run_session(tmp_path)
+    second = run_session(tmp_path)
 
-    assert (first[0], second[0], third[0]) == ("3", "3", "3")
+    assert (first[0], second[0]) == ("3", "3")
     assert RECORD in first
     assert "dump" not in " ".join(first)
     assert f"{MAP}{archive}" in second
-    assert f"{MAP}{archive}" in third
     assert archive.suffix == ".jsa"
 
 
