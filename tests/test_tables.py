@@ -19,7 +19,9 @@ from ingest.tables import (
     Target,
     clashes,
     default_topic,
+    full_name,
     merge,
+    own_name,
     read,
     read_all,
     read_one,
@@ -518,7 +520,31 @@ def test_a_source_table_names_the_fields_of_its_source_block(
 
     assert source_fields(table) == fields
     assert default_topic(table) == ".".join(fields.values())
+    assert own_name(table) == full_name(fields, dialect) == name
     assert read_text(folder, render(table, {})) == table
+
+
+@pytest.mark.parametrize("server", ["a", "a.b-1", "a..b", 'a"b', ".", '"'])
+@pytest.mark.parametrize("step", ["orders", "x.y", 'say "hi"', '"', '""', ".", "..", " ", "ä.ö", "'"])
+def test_the_full_name_of_any_source_block_reads_back(folder: Path, server: str, step: str) -> None:
+    """Whatever letters a name has, its `source_table` is that of this table."""
+    source = {"name": server, "schema": step, "table": step}
+    head = {"name": "orders", "topic": Topic("shop"), "dialect": "postgres", "key": Key(("id",))}
+    table = TableConfig(
+        **head, subjects=Subjects(value=Subject("v")), source_table=full_name(source, "postgres")
+    )
+
+    assert source_fields(table) == source
+    assert source_fields(read_text(folder, render(table, {}))) == source
+
+
+def test_a_source_block_without_a_part_of_the_name_names_no_table() -> None:
+    """The fields are those of the dialect: MySQL's tables have no schema, PostgreSQL's no database."""
+    source = {"name": "a", "db": "shop", "schema": None, "table": "orders"}
+
+    assert full_name(source, "mysql") == "a.shop.orders"
+    assert full_name(source, "postgres") == ""
+    assert full_name({**source, "table": ""}, "mysql") == ""
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.payload import WriterSchema
-from ingest.decode.diagnosis import unknown_in
-from ingest.decode.owner import OTHER, OWN, UNCLEAR, has_source, source_payload, with_owner
+from ingest.decode.owner import OWN, UNCLEAR, has_source, source_name
 from ingest.errors import TableFileError
 from ingest.names import SchemaId, first_few
 from ingest.order.batch_counts import BatchCounts
 from ingest.registry import Registry
+from ingest.run.owners import find_owners
 from ingest.run.schemas import PayloadSchemas, fetch_by_id
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, source_fields
 
-_NAME: Final = f"if(owner.kind = '{OTHER}', owner.name, null)"
 _COUNTED: Final = frozenset({OWN, UNCLEAR})
 """The owners of messages that are decoded, and counted then."""
 
@@ -103,27 +102,17 @@ def _with_met(
 def _routed(
     messages: DataFrame, table: TableConfig, registry: Registry, values: tuple[WriterSchema, ...]
 ) -> _Routed:
-    """Find the owner of each message; fetch the schemas that messages name, until no new one is found."""
-    size = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L)"
-    while True:
-        payload = source_payload(table, values)
-        routed = with_owner(messages, table, payload)
-        columns = F.col("owner.kind"), F.expr(_NAME).alias("name"), F.col("writer")
-        groups = routed.select(*columns, F.expr(size).alias("bytes")).groupBy("kind", "name", "writer")
-        rows = groups.agg(F.count(F.lit(1)).alias("messages"), F.sum("bytes").alias("bytes")).collect()
-        is_known = all(row.writer is None or row.writer >= 0 for row in rows)
-        new = () if is_known else fetch_by_id(registry, unknown_in(messages, "value", payload))
-        if not new:
-            break
-        values = (*values, *new)
+    """Find the owner of each message."""
+    owners = find_owners(messages, registry, values, source_fields(table))
     counts: dict[str, tuple[int, int]] = {}
     names = Counter[str]()
-    for row in rows:
+    for row in owners.groups:
         count, octets = counts.get(row.kind, (0, 0))
         counts[row.kind] = (count + row.messages, octets + row.bytes)
-        names.update({row.name: row.messages} if row.name else {})
-    own_ids = frozenset(values[row.writer].schema_id for row in rows if row.kind == OWN)
-    return _Routed(routed, values, own_ids, counts, dict(sorted(names.items())))
+        name = source_name(row.source.asDict(), owners.values[row.writer]) if row.source else ""
+        names.update({name: row.messages} if name else {})
+    own_ids = frozenset(owners.values[row.writer].schema_id for row in owners.groups if row.kind == OWN)
+    return _Routed(owners.messages, owners.values, own_ids, counts, dict(sorted(names.items())))
 
 
 def _not_found(table: TableConfig, routed: _Routed) -> TableFileError:

@@ -8,7 +8,14 @@ from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.shards import SOURCE, Shards, is_pattern, view_of, views
-from ingest.tables.source_table import default_topic, source_fields
+from ingest.tables.source_table import (
+    SOURCE_FIELDS,
+    default_topic,
+    full_name,
+    own_name,
+    source_fields,
+    topic_of,
+)
 from ingest.tables.table import (
     DialectName,
     Format,
@@ -25,6 +32,7 @@ __all__ = [
     "FRAMINGS",
     "GLOB_SIGNS",
     "SOURCE",
+    "SOURCE_FIELDS",
     "Column",
     "DialectName",
     "Format",
@@ -42,9 +50,11 @@ __all__ = [
     "WrongValueError",
     "clashes",
     "default_topic",
+    "full_name",
     "id_kinds",
     "is_pattern",
     "merge",
+    "own_name",
     "read",
     "read_all",
     "read_one",
@@ -52,6 +62,7 @@ __all__ = [
     "render",
     "source_fields",
     "table_name",
+    "topic_of",
     "view_of",
     "views",
 ]

@@ -21,9 +21,13 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """The fields of the source block that name a table behind the connector's own name, by dialect."""
+SOURCE_FIELDS: Final = ("name", "db", "schema", "table")
+"""The fields of a source block that may name its table, in the order of a name."""
 _STEP: Final = r'(?:"(?:[^"]|"")+"|[^".]+)'
 _NAME: Final = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 _QUOTED: Final = re.compile(_STEP)
+_PLAIN: Final = re.compile(r'[^".]+')
+_PLAIN_SERVER: Final = re.compile(r'[^".]+(?:\.[^".]+)*')
 
 
 def source_fields(table: "TableConfig") -> dict[str, str]:
@@ -36,11 +40,38 @@ def source_fields(table: "TableConfig") -> dict[str, str]:
     return {"name": ".".join(steps[: -len(fields)]), **own}
 
 
+def full_name(source: Mapping[str, str | None], dialect: str) -> str:
+    """Return the name of the table that a source block names, as `source_table` spells it.
+
+    Quotes a step with dots; empty where the source block lacks a field of the name.
+    """
+    fields = _FIELDS.get(dialect) or tuple(field for field in SOURCE_FIELDS[1:] if source.get(field))
+    server, *steps = (source.get(field) or "" for field in ("name", *fields))
+    if not server or not all(steps):
+        return ""
+    return ".".join((_quoted(server, _PLAIN_SERVER), *(_quoted(step, _PLAIN) for step in steps)))
+
+
+def _quoted(step: str, plain: re.Pattern[str]) -> str:
+    if plain.fullmatch(step):
+        return step
+    doubled = step.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def own_name(table: "TableConfig") -> str:
+    """Return the name of a table as `full_name` spells it, of a table that is a part of its topic."""
+    return full_name(source_fields(table), table.dialect)
+
+
+def topic_of(source_table: str) -> Topic:
+    """Return the topic that the connector gives a table of its source."""
+    return Topic(".".join(_steps(source_table)))
+
+
 def default_topic(table: "TableConfig") -> Topic:
     """Return the topic that the connector gives a table, unless a router merges it with others."""
-    if table.source_table is None:
-        return table.topic
-    return Topic(".".join(_steps(table.source_table)))
+    return table.topic if table.source_table is None else topic_of(table.source_table)
 
 
 def _steps(name: str) -> tuple[str, ...]:
