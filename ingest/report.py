@@ -123,6 +123,8 @@ class TableReport:
     metrics: TableMetrics = TableMetrics()
     topics: tuple[TopicReport, ...] = attrs.field(default=(), metadata={"optional": True})
     """The results of the topics, of a table of several."""
+    tables_without_file: tuple[str, ...] = attrs.field(default=(), metadata={"optional": True})
+    """Other tables of the topic in the range, by their names in the source, that no table file takes."""
     error: str | None = None
 
 

@@ -9,11 +9,10 @@ import attrs
 
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
-from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.operations.health import parse_bound
 from ingest.registry import suggesting
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format
+from ingest.tables import GLOB_SIGNS
 from ingest.takeovers import Takeovers, silent
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from ingest.compile.describe import Description
     from ingest.hudi import lake
-    from ingest.onboard import onboard as onboarding
     from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
     from ingest.operations import maintain as maintaining
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from ingest.page import write as pages
     from ingest.registry import Registered
     from ingest.run import follow as following
+    from ingest.run import report as reports
     from ingest.run import task
     from ingest.run.context import Progress
     from ingest.run.report import RunReport
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from ingest.verify.task import Request
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     lake = LazyModule("ingest.hudi.lake")
-    onboarding = LazyModule("ingest.onboard.onboard")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
     statuses = LazyModule("ingest.operations.status")
     histories, overviews = LazyModule("ingest.operations.history"), LazyModule("ingest.operations.overview")
@@ -69,7 +67,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     rebuilding = LazyModule("ingest.operations.rebuild")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor")
-    following = LazyModule("ingest.run.follow")
+    following, reports = LazyModule("ingest.run.follow"), LazyModule("ingest.run.report")
     verifying = LazyModule("ingest.verify.task")
 
 
@@ -112,28 +110,6 @@ class Session(Takeovers):
             present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
         return versions.check(self.registry, table, Path(file), present)
 
-    def onboard(
-        self,
-        patterns: Sequence[str],
-        *,
-        name: str | None = None,
-        format: Format = "avro",  # noqa: A002  the table file's word
-        schema: "Path | str | None" = None,
-        append: bool = False,
-        key: Sequence[str] = (),
-        merge: bool = False,
-        dry_run: bool = False,
-    ) -> "tuple[Onboarded, ...]":
-        """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
-
-        `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
-        with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
-        columns that are unique, of topics without keys; with `merge` topics of one table name become one.
-        """
-        file = None if schema is None else Path(schema)
-        options = OnboardOptions(name, format, file, append, tuple(key), merge)
-        return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
-
     def plan(
         self,
         names: Sequence[str] = (),
@@ -143,7 +119,8 @@ class Session(Takeovers):
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
         tables, run = self.tables(names), self._run(progress, max_offsets)
-        return planning.plan_tables(run, tables, lambda: self._driver.process)
+        plans = planning.plan_tables(run, tables, lambda: self._driver.process)
+        return planning.with_missing_files(plans, lambda: self.valid_tables()[0])
 
     def run(
         self,
@@ -162,7 +139,7 @@ class Session(Takeovers):
         report = task.run_tables(run, tables, lambda: self._driver.process, raises_signal=stop is None)
         if any(table.instant for table in report.tables):
             self._driver.leave_class_archive()
-        return report
+        return reports.with_missing_files(report, lambda: self.valid_tables()[0])
 
     def follow(
         self,

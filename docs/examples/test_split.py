@@ -4,16 +4,6 @@ from ingest.testing import assert_table, nullable
 
 ORDERS = {"id": "int", "status": nullable("string")}
 PEOPLE = {"id": "int", "born": nullable("int")}
-FILE = """\
-table = "{name}"
-topic = "shop"
-source_table = "server1.inv.{name}"
-dialect = "postgres"
-[subjects]
-value = "server1.inv.{name}-value"
-[key]
-columns = ["id"]
-"""
 
 
 def test_one_topic_becomes_two_tables(ingest_deployment):
@@ -21,12 +11,10 @@ def test_one_topic_becomes_two_tables(ingest_deployment):
     orders = ingest_deployment.topic("server1.inv.orders", ORDERS, connector="postgres")
     people = ingest_deployment.topic("server1.inv.people", PEOPLE, connector="postgres")
     shop = ingest_deployment.topic("shop", ORDERS)
-    ingest_deployment.tables.mkdir(exist_ok=True)
-    for name in ("orders", "people"):
-        (ingest_deployment.tables / f"{name}.toml").write_text(FILE.format(name=name))
-
     order, person = {"id": 1, "status": "new"}, {"id": 1, "born": 1970}
     shop.produce([*orders.create(order), *people.create(person), *orders.create({"id": 2, "status": "new"})])
+
+    ingest_deployment.onboard(["shop"], name="{table}", split=True)
     outcomes = ingest_deployment.run().tables
     assert [outcome.counts.ignored for outcome in outcomes] == [{"other-table": 1}, {"other-table": 2}]
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import print_error, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.names import first_few
@@ -57,6 +57,15 @@ def onboard(
             help="Make topics of one table name one table: shards of a database, with --name '{table}'.",
         ),
     ] = False,
+    split: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Make a table of each that the messages of a topic name, for a router's topics. Reads them "
+            "all, with Spark.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Show the result, write nothing.")
     ] = False,
@@ -71,10 +80,14 @@ def onboard(
     every edit in a file that exists. Exit code 1 if a data topic cannot be onboarded, or one that
     is named without wildcards is skipped.
 
+    With --split writes a file for each table that has none yet, with its `source_table`.
+
     Example: `ingest onboard 'server1.testDB.*' --name '{schema}_{table}' --dry-run`
     """
     if not patterns:
         raise UsageError("onboard needs a pattern over topic names", "All topics: ingest onboard '*'")
+    if split:
+        claim_stdout()
     with deployment.open() as session, show_progress() as progress:
         progress("", "reading schemas")
         topics = session.onboard(
@@ -85,7 +98,9 @@ def onboard(
             append=append,
             key=_columns(key),
             merge=merge,
+            split=split,
             dry_run=dry_run,
+            progress=progress,
         )
     if json:
         print_json([_to_json(topic) for topic in topics])
@@ -93,7 +108,7 @@ def onboard(
         _show(topics, dry_run=dry_run)
     problems = [topic for topic in topics if _is_problem(topic, patterns)]
     for topic in problems:
-        print_error(f"{topic.topic}: {topic.reason}")
+        print_error(f"{topic.origin}: {topic.reason}")
     return 1 if problems else 0
 
 
@@ -109,7 +124,8 @@ def _columns(key: str | None) -> tuple[str, ...]:
 
 def _is_problem(topic: Onboarded, patterns: Sequence[str]) -> bool:
     """Return whether a topic failed, or was left out although it was asked for by its name."""
-    return topic.state == "failed" or (topic.state == "left out" and topic.topic in patterns)
+    is_named = topic.topic in patterns and not topic.source_table
+    return topic.state == "failed" or (topic.state == "left out" and is_named)
 
 
 def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
@@ -120,7 +136,7 @@ def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
         print_table(("table", "topic", "connector", "key", "columns", "file"), rows,
                     right=("columns",), elastic=("key",))  # fmt: skip
     _show_caveats(onboarded)
-    skipped = [(topic.topic, topic.reason) for topic in topics if topic.state == "left out"]
+    skipped = [(topic.origin, topic.reason) for topic in topics if topic.state == "left out"]
     if skipped:
         print_text()
         print_table(("skipped", "reason"), skipped, elastic=("reason",))
@@ -131,9 +147,9 @@ def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
 def _row(topic: Onboarded) -> tuple[object, ...]:
     """Return a table's line, or a failed topic's; the topic only where the table's name does not show it."""
     if topic.table is None:
-        return ("", topic.topic, "", "", "", topic.state)
+        return ("", topic.origin, "", "", "", topic.state)
     name = topic.table.name
-    shown = "" if name == table_name(topic.topic) else topic.topic
+    shown = "" if name == table_name(topic.topic) else topic.origin
     return (name, shown, topic.table.dialect, ", ".join(topic.key_columns), topic.columns, topic.state)
 
 
@@ -169,6 +185,7 @@ def _to_json(topic: Onboarded) -> dict[str, Any]:
     table = topic.table
     return {
         "topic": topic.topic,
+        "source_table": topic.source_table or None,
         "state": topic.state,
         "reason": topic.reason or None,
         "table": table.name if table else None,

@@ -1,6 +1,7 @@
 """`ingest plan`: preview a run, without writing."""
 
 from collections import Counter
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Final
 
 import attrs
@@ -98,6 +99,9 @@ def show_plan(table_plan: "TablePlan") -> None:
     counts = table_plan.counts
     if counts.read:
         print_text(_effect(counts), indent=4, hanging=2)
+    if table_plan.without_file:
+        names, command = first_few(list(table_plan.without_file)), f"ingest onboard {quote(table_plan.topic)}"
+        print_text(f"without a table file: {names}: `{command} --split`", indent=4, hanging=2)
     if table_plan.warning:
         print_text(f"with messages a run would fail: {table_plan.warning}", indent=4, hanging=2)
     if table_plan.rebuild:

@@ -12,17 +12,12 @@ from typing import Final
 
 import attrs
 
-from ingest import avro
-from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
-from ingest.compile.payload import WriterSchema
-from ingest.compile.row_model import Coordinates
-from ingest.compile.table import compile_table
 from ingest.config.rules import WrongValueError
-from ingest.dialects import DIALECTS, Dialect
+from ingest.dialects import Dialect
 from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
-from ingest.onboard.caveats import caveats, lossless_keys
+from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
 from ingest.onboard.discover import (
     TopicSchemas,
     broker_topics,
@@ -33,7 +28,6 @@ from ingest.onboard.discover import (
     registered_topics,
 )
 from ingest.onboard.framings import find_framings
-from ingest.onboard.layout import choose_target
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
@@ -41,15 +35,6 @@ from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
 from ingest.tables import Key, TableConfig, Target, Types, clashes, read, table_name
 
-_LEFT_OUT: Final = {
-    "heartbeat": "the connector's heartbeats, not changes of a table",
-    "transaction": "the connector's transaction metadata, not changes of a table",
-    "schema-change": "the connector's schema changes (DDL), not changes of a table",
-    "message": "logical messages, not changes of a table",
-    "notification": "the connector's notifications, not changes of a table",
-}
-_HEARTBEATS: Final = "cdc_heartbeat"
-"""CDL's heartbeats are changes of a table of that name, in any case."""
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
 
@@ -115,6 +100,12 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
         return None
 
 
+def size_of(sizes: Watermarks | None, topic: Topic) -> int | None:
+    """Return the number of a topic's messages; None where the broker does not say."""
+    marks = sizes.found.get(topic) if sizes else None
+    return None if marks is None else sum(mark.end - mark.begin for mark in marks.values())
+
+
 def _onboard_topic(
     settings: Settings,
     registry: Registry,
@@ -158,19 +149,19 @@ def _examine(
     if not schemas.values:
         reason = "without a schema in its messages, which are not Debezium's: give one with --schema FILE"
         return Onboarded(topic, "left out", reason)
-    newest = _newest_change(schemas.values)
-    reason = _why_left_out(topic, newest, options)
+    newest = newest_change(schemas.values)
+    reason = why_left_out(topic, newest, options)
     if reason:
         return Onboarded(topic, "left out", reason)
-    envelope = _envelope(newest)
+    envelope = envelope_of(newest)
     if envelope.dialect is None:
-        return Onboarded(topic, "left out", _unknown_source(envelope))
+        return Onboarded(topic, "left out", unknown_source(envelope))
     table = _edited(settings, _new_table(settings, schemas, envelope.dialect, options), options)
     keyed = schemas.keys or table.key.columns or envelope.unique or table.target.mode == "append"
     if not keyed:
         return Onboarded(topic, "left out", _keyless(schemas))
     try:
-        return _describe(table, schemas, envelope, envelope.dialect, sizes)
+        return describe(table, schemas, envelope, envelope.dialect, size_of(sizes, topic))
     except IngestError as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to fix it in
 
@@ -225,65 +216,7 @@ def _schema_file(settings: Settings, schemas: TopicSchemas, name: str) -> str | 
     return os.path.relpath(schemas.schema.resolve(), settings.tables_dir.resolve())
 
 
-def _newest_change(values: Sequence[WriterSchema]) -> WriterSchema:
-    """Return the schema that shows a topic's kind: the newest of changes, rather than of heartbeats."""
-    changes = [value for value in values if classify(value.schema) == "data"]
-    return (changes or values)[-1]
-
-
-def _why_left_out(topic: Topic, newest: WriterSchema, options: OnboardOptions) -> str:
-    """Return why a topic does not become a table; empty if it does.  Any record may be kept as it is."""
-    event_kind = classify(newest.schema)
-    if event_kind != "data":
-        may_be_kept = options.append and isinstance(newest.schema, avro.Record)
-        return "" if may_be_kept else _LEFT_OUT.get(event_kind) or why_foreign(newest.schema)
-    if topic.lower().endswith(_HEARTBEATS):
-        return _LEFT_OUT["heartbeat"]
-    return "Debezium's signal table" if find_envelope(newest.schema, newest.label).is_signal else ""
-
-
-def _envelope(newest: WriterSchema) -> Envelope:
-    find = find_envelope if classify(newest.schema) == "data" else plain_record
-    return find(newest.schema, newest.label)
-
-
-def _unknown_source(envelope: Envelope) -> str:
-    supported = ", ".join(sorted(DIALECTS))
-    source = envelope.source_record or "a flattened row without the fields of a source position"
-    return f"{source}: not supported (only {supported})"
-
-
 def _keyless(schemas: TopicSchemas) -> str:
     value = schemas.subjects.value
     missing = f"no subject {key_beside(value)}" if value else "no key"
     return f"{missing}: name the columns that are unique with --key, or keep every change with --append"
-
-
-def _describe(
-    table: TableConfig,
-    schemas: TopicSchemas,
-    envelope: Envelope,
-    dialect: Dialect,
-    sizes: Watermarks | None,
-) -> Onboarded:
-    """Complete the table by its source, its key and its size, and check that it compiles."""
-    lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
-    table = attrs.evolve(table, columns=lossless | table.columns)
-    compiled = compile_table(table, schemas.keys, schemas.values)
-    names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
-    marks = sizes.found.get(table.topic) if sizes else None
-    messages = sum(mark.end - mark.begin for mark in marks.values()) if marks else 0
-    layout = choose_target(messages, (), names)
-    mode = table.target.mode
-    target = Target(mode=mode, index=layout.index, buckets=layout.buckets)
-    return Onboarded(
-        table.topic,
-        "new",
-        layout=layout.reason if marks is not None else f"{layout.reason} (the broker was not asked)",
-        table=attrs.evolve(table, target=target, key=Key(names)),
-        key_columns=names,
-        columns=len(compiled.value.columns()),
-        messages=messages,
-        caveats=(*schemas.caveats, *caveats(compiled, dialect, envelope)),
-        guessed=schemas.guess.text if schemas.guess else "",
-    )

@@ -29,6 +29,13 @@ class Onboarded:
     """The messages of the topic, as far as the broker was asked."""
     guessed: str = ""
     """The text of a guessed schema's file, which the table file names."""
+    source_table: str = ""
+    """The name of the table in its source, of a topic that holds several."""
+
+    @property
+    def origin(self) -> str:
+        """The topic; of one that holds several tables with the table's name in the source."""
+        return f"{self.topic}: {self.source_table}" if self.source_table else self.topic
 
 
 @attrs.frozen
@@ -46,3 +53,5 @@ class OnboardOptions:
     key: tuple[str, ...] = ()
     merge: bool = False
     """Whether topics that would become the same table are its shards."""
+    split: bool = False
+    """Whether the topics hold several tables each."""

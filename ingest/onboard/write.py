@@ -14,6 +14,8 @@ def _comments(result: Onboarded) -> dict[str, str]:
     remarks = {"target.buckets": result.layout}
     if result.table and result.table.subjects.key:
         remarks["key.columns"] = "from the key subject"
+    if result.table and result.table.source_table:
+        remarks["key.columns"] = "from the keys of this table's messages, or --key"
     if result.caveats:
         remarks["dialect"] = "\n".join(["Caveats:", *(f"- {line}" for line in result.caveats)])
     return remarks

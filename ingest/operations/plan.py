@@ -32,6 +32,7 @@ from ingest.run.batch import Ahead, PreparedBatch, TableState
 from ingest.run.chosen import check_computed
 from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write, table_state
 from ingest.run.context import Jvm, Run
+from ingest.run.report import without_file
 from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.start import Start, StoredTable, find_start
 from ingest.run.task import work_on_tables
@@ -302,3 +303,18 @@ class PlanTask:
 def plan_tables(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
     return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(PlanTask(marks)))
+
+
+def with_missing_files(
+    plans: Sequence[TablePlan], read_tables: Callable[[], Sequence[TableConfig]]
+) -> tuple[TablePlan, ...]:
+    """Add to the plans the tables of their topics that no table file takes.
+
+    `read_tables` reads all table files; called only where a topic has other tables.
+    """
+    if not any(plan.counts.other_tables for plan in plans):
+        return tuple(plans)
+    tables = read_tables()
+    return tuple(
+        attrs.evolve(plan, without_file=without_file(plan.topic, plan.counts, tables)) for plan in plans
+    )

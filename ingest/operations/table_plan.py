@@ -92,6 +92,8 @@ class TablePlan:
     """Whether a table of several topics begins to read this one."""
     topics: "tuple[TablePlan, ...]" = ()
     """The plans of the topics, of a table of several; then `ranges` is None."""
+    without_file: tuple[str, ...] = ()
+    """Other tables of the topic with pending messages, which no table file takes."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -109,6 +111,7 @@ class TablePlan:
                 topics=[topic.to_json() for topic in self.topics],
                 new_topic=self.is_new_topic,
                 other_tables=dict(counts.other_tables),
+                tables_without_file=list(self.without_file),
             ),
             "read": counts.read,
             "apply": {"upserted": counts.upserted, "deleted": counts.deleted},

@@ -45,7 +45,7 @@ def fetch_known(
     versions, and a version's alias may name a column of another topic.
     """
     if table.source_table:
-        refuse_compacted(run.settings.kafka, table)
+        refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
     if not table.source or table.format != "avro":

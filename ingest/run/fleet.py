@@ -30,7 +30,7 @@ from ingest.tables import TableConfig
 
 T = TypeVar("T")
 
-_KAFKA_DOWN: Final = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
+KAFKA_DOWN: Final = frozenset({"TimeoutException", "DisconnectException", "BrokerNotAvailableException"})
 """Java exceptions of a broker that went away while its records were read."""
 _MAX_RESTARTS: Final = 8
 
@@ -137,7 +137,7 @@ def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkExcep
     """Return the meaning of a failed Spark job: no answer of broker or storage, little memory, unknown."""
     logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem, names = root_cause(error), class_names(error)
-    if names & _KAFKA_DOWN:
+    if names & KAFKA_DOWN:
         return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
     if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
         return JvmMemoryError(table.name, problem)

@@ -1,7 +1,7 @@
 """The outcome of a run, as values; `ingest.report` declares its JSON."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from ingest.report import (
     unstructure,
 )
 from ingest.run.lag import Measures, of_topics
+from ingest.tables import TableConfig, own_name
 
 
 @attrs.frozen
@@ -47,6 +48,8 @@ class TableOutcome:
     steps: StepSeconds = StepSeconds()
     topics: "tuple[TableOutcome, ...]" = ()
     """The outcomes of the topics, of a table of several; then `ranges` is None."""
+    without_file: tuple[str, ...] = ()
+    """Other tables of the topic in the range, which no table file takes."""
 
     def report(self) -> TableReport:
         """Return the outcome as the report has it."""
@@ -73,6 +76,7 @@ class TableOutcome:
             step_seconds=self.steps,
             metrics=self.measures.report(counts.read_bytes),
             topics=tuple(_topic_report(topic.report()) for topic in self.topics),
+            tables_without_file=self.without_file,
             error=str(self.error) if self.error else None,
         )
 
@@ -113,6 +117,27 @@ class RunReport:
         """Return the contract's JSON."""
         content: dict[str, Any] = unstructure(self.report())
         return content
+
+
+def with_missing_files(report: RunReport, read_tables: Callable[[], Sequence[TableConfig]]) -> RunReport:
+    """Add to a report the tables of its topics that no table file takes.
+
+    `read_tables` reads all table files; called only where a topic has other tables.
+    """
+    if not any(outcome.counts.other_tables for outcome in report.tables):
+        return report
+    tables = read_tables()
+    outcomes = (
+        attrs.evolve(outcome, without_file=without_file(outcome.topic, outcome.counts, tables))
+        for outcome in report.tables
+    )
+    return attrs.evolve(report, tables=tuple(outcomes))
+
+
+def without_file(topic: Topic, counts: BatchCounts, tables: Iterable[TableConfig]) -> tuple[str, ...]:
+    """Return the other tables of a topic that no table file takes, of those that a batch counts."""
+    with_file = {own_name(table) for table in tables if table.source_table and table.topic == topic}
+    return tuple(name for name in counts.other_tables if name not in with_file)
 
 
 def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:

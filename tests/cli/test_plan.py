@@ -1,5 +1,6 @@
 """How a plan reads."""
 
+import attrs
 import pytest
 
 from ingest.cli.plan import show_plan
@@ -13,11 +14,11 @@ from ingest.errors import (
 )
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.names import Partition, SchemaId, Subject, Topic
-from ingest.operations.plan import exit_code
+from ingest.operations.plan import exit_code, with_missing_files
 from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan
 from ingest.operations.versions import planned
 from ingest.order.batch_counts import BatchCounts
-from ingest.tables import Subjects, TableConfig
+from ingest.tables import Key, Subjects, TableConfig
 
 TOPIC = Topic("srv.dbo.orders")
 TABLE = TableConfig(name="orders", topic=TOPIC, dialect="sqlserver", subjects=Subjects(value=Subject("v")))
@@ -123,3 +124,22 @@ def test_the_detailed_exit_code_tells_work_from_none(verdicts: tuple[PlanOutcome
     plans = [TablePlan("t", TOPIC, verdict, error=errors.get(verdict)) for verdict in verdicts]
     assert exit_code(plans, detailed=True) == code
     assert exit_code(plans) == (0 if code == 3 else code)
+
+
+def test_a_plan_names_the_tables_without_a_file_and_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the topic that a file takes are not among them, however it spells their names."""
+    orders = attrs.evolve(TABLE, source_table="srv.db.dbo.orders", key=Key(("id",)))
+    people = attrs.evolve(orders, name="people", source_table='srv."db".dbo.people')
+    elsewhere = attrs.evolve(orders, name="boxes", topic=Topic("x"), source_table="srv.db.dbo.boxes")
+    counts = BatchCounts(1, other_tables={"srv.db.dbo.people": 2, "srv.db.dbo.boxes": 3})
+    plan = TablePlan("orders", TOPIC, "commit", ranges=RANGES, counts=counts)
+
+    (warned,) = with_missing_files([plan], lambda: (orders, people, elsewhere))
+
+    assert warned.without_file == ("srv.db.dbo.boxes",)
+    assert warned.to_json()["tables_without_file"] == ["srv.db.dbo.boxes"]
+    line = f"    without a table file: srv.db.dbo.boxes: `ingest onboard {TOPIC} --split`"
+    assert line in shown(warned, capsys)
+    (whole,) = with_missing_files([plan], lambda: (people, attrs.evolve(elsewhere, topic=TOPIC)))
+    assert whole.without_file == ()
+    assert "tables_without_file" not in whole.to_json()

@@ -1,12 +1,15 @@
 """One topic of several tables: each table has its own rows, and no value of another one."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from ingest.local.topics import connect
+from ingest.onboard.outcome import Onboarded
 from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
@@ -20,14 +23,28 @@ ORDERS: Final[Columns] = {"id": "int", "note": TEXT}
 PEOPLE: Final[Columns] = {"id": "int", "note": ["null", "long"], "born": ["null", "int"]}
 
 
-def make_shop(deployment: Deployment, connector: str = "postgres") -> dict[str, Topic]:
-    """Make a topic of four tables, two of the same structure, and table files for two of them."""
+def make_topic(deployment: Deployment, connector: str = "postgres") -> dict[str, Topic]:
+    """Make a topic of four tables, two of the same structure."""
     server, topic = deployment.prefix, f"{deployment.prefix}.shop"
     tables = {"orders": ORDERS, "people": PEOPLE, "archive": ORDERS, "boxes": {"box": "string"}}
     routed = make_routed(deployment, topic, {f"{server}.inv.{t}": c for t, c in tables.items()}, connector)
-    for name in ("orders", "people"):
-        write_file(deployment, topic, f"{server}.inv.{name}", connector, ["id"])
     return {name.rpartition(".")[2]: table for name, table in routed.items()}
+
+
+def make_shop(deployment: Deployment, connector: str = "postgres") -> dict[str, Topic]:
+    """Make a topic of four tables, and table files for two of them."""
+    shop = make_topic(deployment, connector)
+    for name in ("orders", "people"):
+        topic, source_table = f"{deployment.prefix}.shop", f"{deployment.prefix}.inv.{name}"
+        write_file(deployment, topic, source_table, connector, ["id"])
+    return shop
+
+
+def onboard(deployment: Deployment, *topics: str) -> dict[str, Onboarded]:
+    """Write the files of the tables of topics; return the results by table, or topic without one."""
+    with deployment.session as session:
+        results = session.onboard(topics, name="{table}", split=True)
+    return {result.source_table.rpartition(".")[2] or result.topic: result for result in results}
 
 
 def rows(deployment: Deployment, table: str, *columns: str) -> set[tuple[Any, ...]]:
@@ -94,6 +111,80 @@ def test_tables_of_one_topic_hold_exactly_their_rows(
     assert (counts.upserted, counts.deleted) == (2, 2)
 
 
+def test_onboarding_writes_a_file_for_each_table_of_a_topic(make_deployment: Make) -> None:
+    """The messages name them; a later table gets its file from a second time, and an edited file stays."""
+    deployment = make_deployment()
+    shop, topic = make_topic(deployment), f"{deployment.prefix}.shop"
+    orders, people, boxes = shop["orders"], shop["people"], shop["boxes"]
+    orders.send(orders.create({"id": 1, "note": "o"}), orders.delete({"id": 1, "note": "o"}))
+    orders.send(orders.create({"id": 2, "note": "o"}))
+    people.send(people.create({"id": 1, "note": 1, "born": 1970}))
+    people.produce([(None, b"no event")])
+
+    first = onboard(deployment, topic)
+
+    assert {name: (item.state, item.key_columns) for name, item in first.items()} == {
+        "orders": ("new", ("id",)), "people": ("new", ("id",)),
+    }  # fmt: skip
+    assert first["orders"].messages == 3
+    assert "messages that name no readable table, which each table rejects: 1" in " ".join(
+        first["orders"].caveats
+    )
+    path = deployment.tables / "people.toml"
+    edited = f"{_with_rejects(path)}# ours\n"
+    path.write_text(edited)
+    boxes.send(boxes.create({"box": "a"}))
+    (plan,) = deployment.plan(["people"])
+    (outcome,) = deployment.run(["people"]).tables
+    assert plan.without_file == outcome.without_file == (f"{deployment.prefix}.inv.boxes",)
+    assert outcome.counts.rejected == 1
+
+    second = onboard(deployment, topic)
+
+    assert {name: item.state for name, item in second.items()} == {
+        "orders": "unchanged", "people": "unchanged", "boxes": "new",
+    }  # fmt: skip
+    assert path.read_text() == edited
+    assert len(list(deployment.tables.glob("*"))) == 3
+    for name in ("orders", "boxes"):
+        other = deployment.tables / f"{name}.toml"
+        other.write_text(_with_rejects(other))
+    assert {outcome.counts.rejected for outcome in run(deployment).values()} == {0, 1}
+    assert rows(deployment, "orders", "id", "note") == {(2, "o")}
+    assert rows(deployment, "people", "id", "note", "born") == {(1, 1, 1970)}
+    assert rows(deployment, "boxes", "box") == {("a",)}
+
+
+def _with_rejects(path: Path) -> str:
+    """Return the text of a table file, with any number of rejects allowed."""
+    text, count = re.subn(r"^max_share = .*$", "max_share = 1.0", path.read_text(), flags=re.MULTILINE)
+    assert count == 1
+    return text
+
+
+FOREIGN = {"json": b'{"op": "c"}', "guid": b"\1" + bytes(30), "glue": b"\3\0" + bytes(30)}
+
+
+@pytest.mark.pairs
+def test_onboarding_refuses_topics_of_other_formats(make_deployment: Make) -> None:
+    """JSON and other framings: no file is written, and the answer says why."""
+    deployment = make_deployment()
+    for name, value in FOREIGN.items():
+        deployment.topic(f"{deployment.prefix}.{name}", ORDERS).produce([(None, value)])
+    mongodb = deployment.topic(f"{deployment.prefix}.mongodb", connector="mongodb")
+    mongodb.send(mongodb.create({"_id": 1}))
+
+    results = onboard(deployment, f"{deployment.prefix}.*")
+
+    reasons = {name.rpartition(".")[2]: item.reason for name, item in results.items()}
+    assert {item.state for item in results.values()} == {"failed"}
+    assert "not one is a change event in Avro" in reasons["json"]
+    assert "framings confluent-guid: a topic of several needs 'confluent'" in reasons["guid"]
+    assert "framings glue" in reasons["glue"]
+    assert "events of MongoDB in the form 'document'" in reasons["mongodb"]
+    assert not deployment.tables.exists()
+
+
 def test_a_table_that_the_topic_lacks_is_refused_with_those_that_it_has(make_deployment: Make) -> None:
     """A wrong name would be an empty table with exit code 0: `plan` and `run` fail, and name the others."""
     deployment = make_deployment()
@@ -136,6 +227,7 @@ def test_the_source_table_is_fixed(make_deployment: Make) -> None:
     assert rows(deployment, "orders", "id", "note") == {(1, "orders")}
 
 
+@pytest.mark.pairs
 def test_unreadable_messages_are_rejected_by_each_table(make_deployment: Make) -> None:
     """Bytes that name no table are rejects, and no schema of another table is compiled for their sake."""
     deployment = make_deployment()
@@ -166,6 +258,8 @@ def test_a_compacted_topic_is_refused(make_deployment: Make) -> None:
 
     assert outcome.outcome == "failed"
     assert f"topic {orders.name} is compacted" in str(outcome.error)
+    result = onboard(deployment, orders.name)[orders.name]
+    assert (result.state, f"topic {orders.name} is compacted" in result.reason) == ("failed", True)
 
 
 def compact(deployment: Deployment, topic: str) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from ingest.local.load import LoadOptions, load
+from ingest.names import Subject
+from ingest.testing.columns import record
+from ingest.testing.servers import LocalServers
 from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import MYSQL, ORACLE, POSTGRES, SQLSERVER, Recording
 from tests.e2e.referee import differences, read_expected, read_table
@@ -17,6 +20,8 @@ from tests.e2e.referee import differences, read_expected, read_table
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.pairs]
 
 Plan = Callable[["OneTopic"], None]
+SIGNALS = {("left out", "Debezium's signal table")}
+HEARTBEAT = record("io.debezium.connector.common.Heartbeat", {"ts_ms": "long"})
 
 
 class OneTopic:
@@ -42,6 +47,22 @@ class OneTopic:
     def name(self) -> str:
         """The topic, before it gets the prefix of the deployment."""
         return f"{self.recording.prefix}.all"
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+        return f"{self.deployment.prefix}.all"
+
+    def share_subject(self) -> None:
+        """Register the values of all tables as versions of the subject that a router's topic has."""
+        registry, subject = self.deployment.session.registry, Subject(f"{self.topic}-value")
+        servers = LocalServers(self.deployment.servers)
+        tables = registry.subjects(f"{self.deployment.prefix}.{self.recording.pattern}-value")
+        servers.register(subject, HEARTBEAT, "NONE")
+        for name in tables:
+            for number in registry.versions(name):
+                version = registry.version(name, number)
+                registry.register(subject, version.schema_text, version.references)
 
     def load(self, limit: int | None = None) -> None:
         """Produce the messages that the topic lacks."""
@@ -106,3 +127,22 @@ def test_tables_of_one_topic_equal_the_source(
     wrong = {table: topic.differences(table) for table in recording.tables}
     assert {table: lines for table, lines in wrong.items() if lines} == {}
     assert {outcome.outcome for outcome in topic.deployment.run().tables} == {"idle"}
+
+
+@pytest.mark.parametrize("recording", [SQLSERVER, POSTGRES, ORACLE, MYSQL], ids=lambda r: r.name)
+def test_onboarding_finds_the_tables_of_a_recording(
+    recording: Recording, make_deployment: Callable[[Recording], Deployment], tmp_path: Path
+) -> None:
+    """Names, keys and columns by the messages: each table equals the source's."""
+    topic = OneTopic(make_deployment(recording), tmp_path / "recording")
+    topic.load()
+    topic.share_subject()
+
+    with topic.deployment.session as session:
+        results = session.onboard([topic.topic], name="{table}", split=True)
+
+    assert {(result.state, result.reason) for result in results} - SIGNALS == {("new", "")}
+    assert {result.table.name for result in results if result.table} == set(recording.tables)
+    assert {str(table.error) for table in topic.deployment.run().tables} == {"None"}
+    wrong = {table: topic.differences(table) for table in recording.tables}
+    assert {table: lines for table, lines in wrong.items() if lines} == {}

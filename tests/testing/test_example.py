@@ -19,6 +19,7 @@ LINEAGE = DOCS / "examples" / "test_lineage.py"
 CHOSEN = DOCS / "examples" / "test_chosen.py"
 HISTORY = DOCS / "examples" / "test_history.py"
 SHARDS = DOCS / "examples" / "test_shards.py"
+SPLIT = DOCS / "examples" / "test_split.py"
 
 
 def load(path: Path) -> ModuleType:
@@ -38,6 +39,7 @@ test_the_rebuild_passes = pytest.mark.spark(
     pytest.mark.servers(load(REBUILD).test_rebuild_keeps_rows_and_offsets)
 )
 test_the_shards_pass = pytest.mark.spark(pytest.mark.servers(load(SHARDS).test_shards_become_one_table))
+test_the_split_passes = pytest.mark.spark(pytest.mark.servers(load(SPLIT).test_one_topic_becomes_two_tables))
 test_the_choice_passes = pytest.mark.spark(pytest.mark.servers(load(CHOSEN).test_chosen_rows_and_columns))
 test_the_history_passes = pytest.mark.spark(pytest.mark.servers(load(HISTORY).test_customers_as_of_any_day))
 
@@ -56,6 +58,7 @@ test_the_lineage_passes = pytest.mark.spark(
         ("chosen.md", CHOSEN),
         ("history.md", HISTORY),
         ("shards.md", SHARDS),
+        ("split.md", SPLIT),
     ],
 )
 def test_the_page_shows_the_example(page: str, example: Path) -> None:
