@@ -9,11 +9,11 @@ import attrs
 
 from ingest.lazy import LazyModule
 from ingest.names import Subject, Topic
+from ingest.new_tables import NewTables, silent
 from ingest.operations.health import parse_bound
 from ingest.registry import suggesting
 from ingest.stop import Stop
 from ingest.tables import GLOB_SIGNS
-from ingest.takeovers import Takeovers, silent
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -71,7 +71,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     verifying = LazyModule("ingest.verify.task")
 
 
-class Session(Takeovers):
+class Session(NewTables):
     """A deployment: its settings, registry, table files and Spark session.
 
     >>> from ingest import Session

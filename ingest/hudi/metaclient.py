@@ -69,10 +69,10 @@ def complete_rewrite(spark: SparkSession, path: str) -> None:
     if is_rewritten(spark, path):
         jvm = jvm_of(spark)
         with lake_errors(path):
-            storage = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
+            conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
             home = jvm.org.apache.hudi.storage.StoragePath(f"{path}/.hoodie")
-            files = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, storage)
-            jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(files, home)
+            storage = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, conf)
+            jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(storage, home)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.split_table import Splitting
 from ingest.onboard.write import write_table
 from ingest.registry import Registry
-from ingest.run.compaction import refuse_compacted
+from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.topic_tables import TopicTables
 from ingest.settings import Settings
 from ingest.tables import CONFLUENT, clashes

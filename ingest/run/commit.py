@@ -23,7 +23,7 @@ from ingest.order.tombstones import stored_deletes
 from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
 from ingest.run.chosen import check_complete, with_row_sql
-from ingest.run.compaction import refuse_compacted
+from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_by_id, fetch_written

@@ -40,6 +40,7 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+    """Run a table; again, if a rewrite of its properties was killed and had to be completed first."""
     try:
         return _run_once(run, table, watermarks)
     except LakeUnreachableError:

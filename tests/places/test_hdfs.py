@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from ingest.hudi.lock import locked, provider_of
 from ingest.hudi.lock_providers import ProviderLock
+from ingest.hudi.rebuild import set_table_properties
+from ingest.hudi.table import HudiTable
 from ingest.java import hadoop_of, jvm_of
 from ingest.local.servers import Addresses
 from ingest.settings import LakeSettings
@@ -58,6 +60,27 @@ def test_a_table_in_hdfs_equals_its_source(place: Place, kind: str) -> None:
         (reject,) = session.rejects("orders").records
     assert (status.rows, status.rejects, status.lag) == (len(place.rows), 1, 0)
     assert reject.value is None
+    place.check()
+
+
+def test_properties_in_hdfs_are_replaced_and_a_killed_rewrite_is_completed(place: Place) -> None:
+    """In one step by a rename; Hudi's own rewrite leaves a backup and an empty file when it is killed."""
+    place.create("mor")
+    place.change()
+    assert outcome(place.run()) == ("committed", None)
+    stored = HudiTable(place.spark, place.path)
+    set_table_properties(stored, {"hoodie.table.create.note": "7"})
+    home = jvm_of(place.spark).org.apache.hadoop.fs.Path(f"{place.path}/.hoodie")
+    assert stored.client is not None
+    assert stored.client.getTableConfig().getProps().getProperty("hoodie.table.create.note") == "7"
+    names = [name for name in list_files(place.spark, home.toString()) if ".properties" in name]
+    assert names == ["hoodie.properties"]
+
+    files, properties = home.getFileSystem(hadoop_of(place.spark)), home.suffix("/hoodie.properties")
+    assert files.rename(properties, properties.suffix(".backup"))
+    files.create(properties).close()
+    place.change()
+    assert outcome(place.run()) == ("committed", None)
     place.check()
 
 

@@ -32,7 +32,7 @@ def silent(table: str, step: str) -> None:
     """Ignore a step: the default progress."""
 
 
-class Takeovers(Deployment):
+class NewTables(Deployment):
     """A deployment whose tables begin from topics, and may begin with rows that no message brought."""
 
     def onboard(
