@@ -41,12 +41,18 @@ class JvmNames:
 
 
 _JVMS: Final = WeakKeyDictionary[Any, JvmNames]()
+_OFTEN_NAMED: Final = ("functions", "PythonUtils")
+"""The classes that pyspark names for each column; a miss in each of its imports searches all jars."""
 
 
 def jvm_of(spark: SparkSession) -> Any:
     """Return the driver's JVM; attributes are packages and classes."""
     jvm = spark._jvm  # noqa: SLF001  pyspark has no public way there
-    return _JVMS.setdefault(jvm, JvmNames(jvm))
+    if jvm not in _JVMS:
+        _JVMS[jvm] = JvmNames(jvm)
+        for name in _OFTEN_NAMED:
+            setattr(jvm, name, getattr(jvm, name))
+    return _JVMS[jvm]
 
 
 def hadoop_of(spark: SparkSession) -> Any:
@@ -67,6 +73,16 @@ def java_session(spark: SparkSession) -> Any:
 def java_rows(rows: DataFrame) -> Any:
     """Return the Dataset behind a DataFrame."""
     return rows._jdf  # noqa: SLF001  same
+
+
+def empty_rows(spark: SparkSession, ddl: str) -> DataFrame:
+    """Return a DataFrame without rows.
+
+    That of `createDataFrame` starts a Python process for each partition, to send it nothing.
+    """
+    schema = jvm_of(spark).org.apache.spark.sql.types.StructType.fromDDL(ddl)
+    no_rows = jvm_of(spark).java.util.ArrayList()
+    return DataFrame(java_session(spark).createDataFrame(no_rows, schema), spark)
 
 
 def java_column(column: Column) -> Any:

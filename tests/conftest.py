@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from pyspark import RDD
+from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.sql import SparkSession
 
 from ingest.artifacts import spark_jars
@@ -22,6 +24,25 @@ ASKED_FOR = ("live", "pairs", "places", "release", "browser")
 """Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
 OUTER_ZONE = "America/St_Johns"
+
+
+_PICKLED = RDD._pickled  # noqa: SLF001  pyspark has no public way to change it
+
+
+def _pickled(rdd: "RDD[object]") -> "RDD[object]":
+    """Take rows that the driver has pickled as they are.
+
+    `createDataFrame` sends them through a Python process for each partition, only to have batches of another
+    size: a twentieth of the suite's CPU.
+    """
+    serializer = rdd._jrdd_deserializer  # type: ignore[attr-defined]  # noqa: SLF001  same
+    is_pickled = isinstance(serializer, BatchedSerializer) and isinstance(
+        serializer.serializer, CPickleSerializer
+    )
+    return rdd if type(rdd) is RDD and is_pickled else _PICKLED(rdd)
+
+
+RDD._pickled = _pickled  # type: ignore[method-assign]  # noqa: SLF001  same
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

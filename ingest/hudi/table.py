@@ -42,7 +42,7 @@ from ingest.hudi.options import (
 from ingest.hudi.properties import TableProperties
 from ingest.hudi.stored_commit import StoredCommit
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
-from ingest.java import java_rows, jvm_of
+from ingest.java import empty_rows, java_rows, jvm_of
 from ingest.log import logger
 from ingest.names import Instant
 from ingest.tables import TableConfig
@@ -284,8 +284,7 @@ class HudiTable:
         columns = ", ".join(
             f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in fields
         )
-        empty = self.spark.createDataFrame([], columns)
-        return self.commit(empty, table, self.key_columns(), "upsert", checkpoint)
+        return self.commit(empty_rows(self.spark, columns), table, self.key_columns(), "upsert", checkpoint)
 
     def save(
         self, rows: DataFrame, options: Mapping[str, str], name: str, checkpoint: LedgerEntry

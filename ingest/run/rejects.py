@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
+from ingest.java import empty_rows
 from ingest.kafka.ranges import TopicRanges
 from ingest.run.batch import PreparedBatch
 from ingest.run.context import Run
@@ -33,11 +34,7 @@ def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: Led
     is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
     if batch.rejects is None and not is_behind:
         return
-    rows = (
-        run.spark.createDataFrame([], _DDL)
-        if batch.rejects is None
-        else to_rows(batch.rejects, batch, run_id)
-    )
+    rows = empty_rows(run.spark, _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
     if is_behind:
         applied = last.high_offsets if last else {}
         rejects = read_rejects(stored, run.lake.table(table)).where(F.col("topic") == table.topic)
