@@ -33,10 +33,10 @@ from ingest.hudi.options import (
     DELETE,
     OP,
     OPERATION,
-    ROW_WRITER,
     Operation,
     hudi_options,
     keeps_deletes,
+    row_writer,
     uses_row_writer,
 )
 from ingest.hudi.properties import TableProperties
@@ -267,7 +267,7 @@ class HudiTable:
         if operation == "load" and uses_row_writer(
             table, (rows.schema[name].dataType.simpleString() for name in key_columns)
         ):
-            options |= ROW_WRITER
+            options |= row_writer(options)
         if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
         types = (*(ddl for _, ddl, _ in self.fields() or ()), *(ddl for _, ddl in rows.dtypes))

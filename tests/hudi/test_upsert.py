@@ -31,6 +31,19 @@ def test_the_newest_position_wins_across_commits(lake: "Lake", kind: str) -> Non
     assert lake.rows(table, "id", "v") == [(1, 0), (2, 2), (3, 0), (5, 5), (6, 0)]
 
 
+@pytest.mark.parametrize(
+    ("first_load", "bloom"), [("bulk_insert", "false"), ("bulk_insert", "true"), ("upsert", "false")]
+)
+def test_files_have_a_bloom_filter_only_on_demand(lake: "Lake", first_load: str, bloom: str) -> None:
+    """By default one takes 431 KB in each file, and no index of ours reads it."""
+    table = lake.table("bloom", first_load=first_load)
+    table = attrs.evolve(table, hudi={"hoodie.parquet.bloom.filter.enabled": bloom})
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 0)))
+    (file,) = Path(lake.path(table)).glob("*.parquet")
+    assert (file.stat().st_size > 400_000) == (bloom == "true")
+    assert file.stat().st_size > 400_000 or file.stat().st_size < 10_000
+
+
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_a_delete_leaves_no_memory_on_cow(lake: "Lake", kind: str) -> None:
     """An older change after the delete's commit comes back on COW; MOR remembers until it compacts."""
