@@ -43,13 +43,20 @@ def with_intervals(rows: DataFrame, evolution: Evolution, order: Sql) -> DataFra
     ends = sql("_cdc_op = 'd' or {outside}", outside=ident(OUTSIDE))
     fields = [(c.name, comparable(ident(c.name), c.spark)) for c in evolution.columns]
     values = struct(fields or [("none", sql("cast(null as boolean)"))])  # Spark has no struct without fields
-    marked = rows.selectExpr("*", str(ends.alias(_ENDS)), str(values.alias(_VALUES)))
+    packed = _packed(evolution)
+    others = (ident(name) for name in rows.columns if name not in packed)
+    marked = rows.selectExpr(*map(str, (*others, ends.alias(_ENDS), values.alias(_VALUES))))
     begun = marked.selectExpr("*", str(_begins(order).alias(_BEGINS)), str(_time(order).alias(_TIME)))
     nexts = (
         _next(ident(_TIME), order).alias(_NEXT_TIME),
         _next(ident("_cdc_position"), order).alias(_NEXT_POSITION),
     )
     return _written(begun.selectExpr("*", *map(str, nexts)), evolution)
+
+
+def _packed(evolution: Evolution) -> dict[str, Sql]:
+    """Return the columns that windows carry only in the struct of values: a row twice as wide costs twice."""
+    return {c.name: ident(_VALUES).field(c.name) for c in evolution.columns if not has_map(c.spark)}
 
 
 def _begins(order: Sql) -> Sql:
@@ -92,7 +99,8 @@ def _differs(rows: DataFrame, interval: Mapping[str, Sql], evolution: Evolution)
     """Return a condition that is true for changes of the batch, and for stored ones that are not the same."""
     types = {column.name: column.spark for column in evolution.columns}
     names = [name for name in rows.select(f"{WAS}.*").columns if name not in interval]
-    filled = ((name, comparable(ident(name), types[name])) for name in names)
+    packed = _packed(evolution)
+    filled = ((name, packed.get(name) or comparable(ident(name), types[name])) for name in names)
     now = struct([*interval.items(), *filled])
     return sql("{new} or not ({now} <=> {was})", new=ident(IS_NEW), now=now, was=ident(WAS))
 
@@ -105,6 +113,7 @@ def _written(rows: DataFrame, evolution: Evolution) -> DataFrame:
         **interval,
         **{name: ident(name) for name in (PARTIAL, *(c.name for c in evolution.keys))},
         **{column.name: ident(column.name) for column in evolution.columns},
+        **_packed(evolution),
     }
     removed = sql("false")
     if SWEPT in rows.columns:

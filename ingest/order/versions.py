@@ -32,7 +32,7 @@ from ingest.typemap.sparktype import cast, null_of, parse_ddl, reshape
 from ingest.typemap.sql import Sql, ident, join, sql, struct
 
 _OLD: Final = sql("false").alias(IS_NEW)
-_FEW: Final = 20_000
+_FEW: Final = 200_000
 """Changes whose keys each task may hold in memory."""
 
 
@@ -44,11 +44,12 @@ def build_versions(
     *,
     stored: DataFrame | None = None,
     truncates: Sequence[Truncate] = (),
+    may_repeat: bool = True,
 ) -> DataFrame:
     """Return the rows to write: all changes of a batch, and the stored ones with another version.
 
-    `stored` is the current table, and `truncates` those before the batch.  The columns LOST and OUTSIDE mark
-    changes of the batch; `chosen_rows` removes them.
+    `stored` is the current table, which has some of these changes only if `may_repeat`, and `truncates` those
+    before the batch.  The columns LOST and OUTSIDE mark changes of the batch; `chosen_rows` removes them.
     """
     if stored is not None:
         evolution = with_stored_columns(evolution, stored)
@@ -58,7 +59,11 @@ def build_versions(
     if stored is not None:
         older = _stored_rows(stored, compiled, evolution, columns)
         keys = latest.where(F.col("kind").isin(CHANGE, *([TOMBSTONE] if counts.bare_tombstones else [])))
-        rows = _with_stored(events, older, counts, keys.selectExpr(*map(str, _keys(evolution))))
+        if not counts.truncates:  # a truncate needs all stored changes
+            older = _of_keys(older, keys.selectExpr(*map(str, _keys(evolution))), counts)
+        if may_repeat:
+            older = _without_repeated(older, events, evolution, counts)
+        rows = events.unionByName(older, allowMissingColumns=True)
     if bare is not None:
         rows = rows.unionByName(tombstone_ends(rows, bare, compiled, evolution))
     if truncates or counts.truncates:
@@ -123,18 +128,19 @@ def _keys(evolution: Evolution) -> list[Sql]:
     return [cast(ident(f"k_{i}"), c.spark).alias(c.name) for i, c in enumerate(evolution.keys)]
 
 
-def _with_stored(events: DataFrame, stored: DataFrame, counts: BatchCounts, keys: DataFrame) -> DataFrame:
-    """Add the stored changes of these keys, without those that the batch has again.
-
-    A truncate needs all stored changes.
-    """
-    again, keys = events.select(*keys.columns, *COORDINATES), keys.distinct()
+def _of_keys(stored: DataFrame, keys: DataFrame, counts: BatchCounts) -> DataFrame:
+    """Return the stored changes of the keys of a batch; without a shuffle of wide rows if these are few."""
     if counts.read < _FEW:
-        again, keys = F.broadcast(again), F.broadcast(keys)
-    if not counts.truncates:
-        stored = stored.join(keys, keys.columns, "left_semi")
-    stored = stored.join(again, again.columns, "left_anti")
-    return events.unionByName(stored, allowMissingColumns=True)
+        return stored.join(F.broadcast(keys), keys.columns, "left_semi")
+    return stored.join(keys.distinct(), keys.columns, "left_semi")
+
+
+def _without_repeated(
+    stored: DataFrame, events: DataFrame, evolution: Evolution, counts: BatchCounts
+) -> DataFrame:
+    """Return the stored changes that a batch does not have again."""
+    again = events.select(*(str(ident(column.name)) for column in evolution.keys), *COORDINATES)
+    return stored.join(F.broadcast(again) if counts.read < _FEW else again, again.columns, "left_anti")
 
 
 def _stored_rows(

@@ -1,6 +1,6 @@
 """Messages that are applied together, decoded again until all their schemas are known."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from ingest.decode.framing import has_framings
 from ingest.errors import DecodeError
 from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
-from ingest.names import SchemaId
+from ingest.names import Partition, SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.counts import count_batch
 from ingest.order.latest import as_changes, grouped_rows, reduce_few, reduce_rows, rejected, sorted_rows
@@ -77,6 +77,8 @@ class Batch:
     """The session's planned queries, if the messages are so few that one task reduces them."""
     whole_topic: Callable[[], DataFrame] | None = attrs.field(default=None, eq=False)
     """Reads all messages of the topic; None where these are messages of a known table."""
+    starts: Mapping[Partition, int] | None = None
+    """The first offset of each partition; None for messages of any offsets."""
 
 
 @attrs.frozen
@@ -142,6 +144,8 @@ class PreparedBatch:
     """As those of the `Batch`."""
     condition_reads: tuple[str, ...] = ()
     """The columns that the condition of the table file reads."""
+    starts: Mapping[Partition, int] | None = None
+    """As those of the `Batch`."""
 
     def explained(self, rejects: DataFrame) -> DataFrame:
         """Add to rejected messages their schema id and the reason."""
@@ -172,7 +176,13 @@ def read_batch(
     messages = read(spark, ranges, kafka, min_partitions=slices, headers=has_framings(table))
     plans = plans_of(spark) if ranges.span <= OFFSETS_PER_TASK and not table.source_table else None
     return Batch(
-        table, state, messages, again, plans=plans, whole_topic=lambda: read_topic(spark, kafka, table.topic)
+        table,
+        state,
+        messages,
+        again,
+        plans=plans,
+        whole_topic=lambda: read_topic(spark, kafka, table.topic),
+        starts=ranges.start_offsets(),
     )
 
 
@@ -259,6 +269,7 @@ def _accepted(attempt: Attempt) -> PreparedBatch:
         attempt.batch.state,
         attempt.assumptions.refused,
         attempt.batch.plans,
+        starts=attempt.batch.starts,
     )
     if attempt.batch.is_bounded and not batch.evolution.failing:
         _check_bounds(batch)

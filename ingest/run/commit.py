@@ -135,13 +135,26 @@ def _versions(
 ) -> tuple[PreparedBatch, DataFrame, int]:
     """Return the versions to write; count those outside the condition, and those with lost values."""
     counts = batch.counts
-    truncates = last.truncates if last else ()
     rows = build_versions(
-        batch.changes, batch.compiled, batch.evolution, counts, stored=stored, truncates=truncates
+        batch.changes,
+        batch.compiled,
+        batch.evolution,
+        counts,
+        stored=stored,
+        truncates=last.truncates if last else (),
+        may_repeat=_may_repeat(batch, last),
     )
     marks = count_marks(rows, batch.compiled, counts)
     counted = attrs.evolve(batch, counts=counts.with_outside(marks.outside))
     return counted, without_marks(rows), marks.lost
+
+
+def _may_repeat(batch: PreparedBatch, last: LedgerEntry | None) -> bool:
+    """Tell whether the table may have messages of this batch: a run that goes on has only later offsets."""
+    applied = last.high_offsets if last else {}
+    return batch.starts is None or any(
+        start < applied.get(partition, 0) for partition, start in batch.starts.items()
+    )
 
 
 def _chosen(batch: PreparedBatch, rows: DataFrame, lost: int) -> tuple[PreparedBatch, DataFrame, int]:
