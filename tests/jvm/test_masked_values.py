@@ -23,15 +23,15 @@ SALT = "sälz of more than sixteen"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-def hashed(text: str) -> str:
+def hashed(text: str, salt: str = SALT) -> str:
     """Return the hash of a text by Python's own HMAC."""
-    return hmac.digest(SALT.encode(), text.encode(), "sha256").hex()
+    return hmac.digest(salt.encode(), text.encode(), "sha256").hex()
 
 
-def stored(spark: SparkSession, ddl: str, mask: Mask, values: list[Any]) -> list[Any]:
+def stored(spark: SparkSession, ddl: str, mask: Mask, values: list[Any], salt: str = SALT) -> list[Any]:
     """Return the masked values of a column, as a table holds them."""
-    keep_salt(spark, SALT)
-    result = masked(Mapped("", "", parse_ddl(ddl), "string"), mask, salt_id_of(SALT))
+    keep_salt(spark, salt)
+    result = masked(Mapped("", "", parse_ddl(ddl), "string"), mask, salt_id_of(salt))
     assert result is not None
     rows = spark.createDataFrame([(value,) for value in values], f"`a b` {ddl}").coalesce(1)
     return [row[0] for row in rows.selectExpr(str(result.convert(ident("a b")))).collect()]
@@ -44,6 +44,13 @@ def test_texts_are_hashed_and_cut_as_python_does(spark: SparkSession, texts: lis
     assert stored(spark, "string", "hash", texts) == [None if t is None else hashed(t) for t in texts]
     short = [None if t is None else "****" + (t[-4:] if len(t) >= 8 else "") for t in texts]
     assert stored(spark, "string", "last4", texts) == short
+
+
+@pytest.mark.parametrize("length", [16, 63, 64, 65, 128, 200])
+def test_salts_and_texts_of_any_length_are_hashed_as_by_python(spark: SparkSession, length: int) -> None:
+    """Shorter and longer than the blocks of 64 bytes that SHA-256 reads."""
+    texts, salt = ["x" * count for count in (0, 1, 55, 56, 63, 64, 65, 119, 120, 1000)], "s" * length
+    assert stored(spark, "string", "hash", texts, salt) == [hashed(text, salt) for text in texts]
 
 
 @pytest.mark.parametrize(
