@@ -4,10 +4,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from chosen import cpu_s_of
 from events import TOPIC
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
+from small import cpu_seconds
 from whole import deployment, produce
 
 from ingest import Session
@@ -48,9 +48,9 @@ def saved_by_one_read() -> float:
             pid = int(jvm_of(session.spark).java.lang.ProcessHandle.current().pid())
             for number in range(ROUNDS):
                 for name, act in work.items():
-                    started = cpu_s_of(pid)
+                    started = cpu_seconds(pid)
                     act(number)
-                    seconds[name].append(cpu_s_of(pid) - started)
+                    seconds[name].append(cpu_seconds(pid) - started)
     figures = {name: median(values[WARMING:]) for name, values in seconds.items()}
     print("  " + ", ".join(f"{name} {figure:.2f} s" for name, figure in figures.items()), flush=True)
     return (figures["events twice"] - figures["events kept"]) / figures["both tables"]

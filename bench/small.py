@@ -29,9 +29,9 @@ def warm_cpu_seconds() -> float:
             pid = int(jvm_of(session.spark).java.lang.ProcessHandle.current().pid())
             seconds = []
             for _ in range(COMMITS):
-                before = _cpu_seconds(pid)
+                before = cpu_seconds(pid)
                 assert session.run(max_offsets=CHANGES).tables[0].counts.read == CHANGES
-                seconds.append(_cpu_seconds(pid) - before)
+                seconds.append(cpu_seconds(pid) - before)
     print("  " + " ".join(f"{one:.2f}" for one in seconds), flush=True)
     return median(seconds[COMMITS // 2 :])
 
@@ -50,7 +50,7 @@ def fifty_seconds() -> float:
             return time.perf_counter() - started
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of a process so far, and of this one."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     return sum(map(int, ticks)) / 100 + time.process_time()
