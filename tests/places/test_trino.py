@@ -13,6 +13,7 @@ from ingest.local.servers import Addresses
 from tests.hudi.conftest import Lake
 from tests.places.deployment import Place, outcome
 from tests.places.matrix import TABLES, TYPES, Cell, judged, make_frame, write
+from tests.places.metastore import running_metastore
 from tests.places.record import record
 from tests.places.trino import HIVE_TYPES, Trino, TrinoError, running_trino, value_of
 
@@ -24,9 +25,16 @@ SHOWN: Final = 160
 
 
 @pytest.fixture(scope="module")
-def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
+def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run Hive's metastore."""
+    with running_metastore(tmp_path_factory.mktemp("metastore")) as uri:
+        yield uri
+
+
+@pytest.fixture(scope="module")
+def trino(tmp_path_factory: pytest.TempPathFactory, metastore: str) -> Iterator[Trino]:
     """Run Trino."""
-    with running_trino(tmp_path_factory.mktemp("trino")) as server:
+    with running_trino(tmp_path_factory.mktemp("trino"), metastore) as server:
         yield server
 
 
@@ -44,7 +52,7 @@ def commit(place: Place) -> None:
 
 def rows_of(trino: Trino, name: str) -> list[tuple[int, str]]:
     """Read the table as Trino does."""
-    return [(key, value) for key, value in trino.query(f"select id, v from hudi.lake.{name} order by id")]
+    return [(key, value) for key, value in trino.query(f"select id, v from {name} order by id")]
 
 
 def test_trino_reads_a_cow_table_once_its_folder_of_archived_commits_has_a_file(
@@ -55,13 +63,29 @@ def test_trino_reads_a_cow_table_once_its_folder_of_archived_commits_has_a_file(
     commit(place)
     trino.register("orders_cow", place.path, "cow", {"id": "int", "v": "string"})
     with pytest.raises(TrinoError, match=f"{NO_FILE}.*history does not exist"):
-        rows_of(trino, "orders_cow")
+        rows_of(trino, "hudi.lake.orders_cow")
     Path(place.path, PLACEHOLDER).touch()
-    assert rows_of(trino, "orders_cow") == sorted(place.rows.items())
+    assert rows_of(trino, "hudi.lake.orders_cow") == sorted(place.rows.items())
     for _ in range(2):
         commit(place)
-        assert rows_of(trino, "orders_cow") == sorted(place.rows.items())
+        assert rows_of(trino, "hudi.lake.orders_cow") == sorted(place.rows.items())
     place.check()
+
+
+def test_trino_reads_a_table_that_hudis_sync_entered_in_hives_metastore(
+    trino: Trino, metastore: str, place: Place
+) -> None:
+    """The sync follows each commit, by the options of the page; three commits equal."""
+    options = {
+        "enable": "true", "mode": "hms", "metastore.uris": metastore, "database": "bronze", "table": "orders",
+    }  # fmt: skip
+    place.create(
+        "cow", hudi="".join(f'"hoodie.datasource.hive_sync.{k}" = "{v}"\n' for k, v in options.items())
+    )
+    for _ in range(3):
+        commit(place)
+        Path(place.path, PLACEHOLDER).touch()
+        assert rows_of(trino, "hive.bronze.orders") == sorted(place.rows.items())
 
 
 def test_trino_reads_a_mor_table_as_it_was_compacted_last(trino: Trino, place: Place) -> None:
@@ -73,7 +97,7 @@ def test_trino_reads_a_mor_table_as_it_was_compacted_last(trino: Trino, place: P
     Path(place.path, PLACEHOLDER).touch()
     for name, table_type in (("orders_ro", "cow"), ("orders_rt", "mor")):
         trino.register(name, place.path, table_type, {"id": "int", "v": "string"})
-        assert rows_of(trino, name) == first
+        assert rows_of(trino, f"hudi.lake.{name}") == first
     assert first != sorted(place.rows.items())
 
 
@@ -112,4 +136,4 @@ def test_trino_stops_at_a_table_with_archived_commits(
     assert list(Path(lake.path(table), PLACEHOLDER).parent.glob("*.parquet"))
     trino.register("archived", lake.path(table), "cow", {"id": "int", "v": "string"})
     with pytest.raises(TrinoError, match="does not support Parquet file reader"):
-        rows_of(trino, "archived")
+        rows_of(trino, "hudi.lake.archived")

@@ -1,4 +1,4 @@
-"""Trino as a process, with Hudi's connector and a metastore of files."""
+"""Trino as a process, with Hudi's connector, a metastore of files and that of Hive."""
 
 import base64
 import json
@@ -90,13 +90,16 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def running_trino(folder: Path) -> Iterator[Trino]:
-    """Start a server on loopback, whose local file system is the machine's."""
+def running_trino(folder: Path, metastore_uri: str) -> Iterator[Trino]:
+    """Start a server on loopback, whose local file system is the machine's.
+
+    Its catalog `hudi` is of files, and `hive` that of a running metastore.
+    """
     url = f"http://127.0.0.1:{choose_port()}"
     metastore = folder / "metastore"
     write_json(metastore / f".{SCHEMA}.trinoSchema", {"writerVersion": "476", "parameters": {}})
     (metastore / SCHEMA).mkdir()
-    write_settings(folder, url, metastore)
+    write_settings(folder, url, metastore, metastore_uri)
     log = folder / "trino.log"
     command = [
         str(JAVA),
@@ -122,8 +125,8 @@ def running_trino(folder: Path) -> Iterator[Trino]:
             process.wait(60)
 
 
-def write_settings(folder: Path, url: str, metastore: Path) -> None:
-    """Write the settings of the server and of its only catalog."""
+def write_settings(folder: Path, url: str, metastore: Path, metastore_uri: str) -> None:
+    """Write the settings of the server and of its catalogs."""
     port = url.rpartition(":")[2]
     (folder / "config.properties").write_text(
         "coordinator=true\nnode-scheduler.include-coordinator=true\nnode.environment=test\n"
@@ -132,10 +135,13 @@ def write_settings(folder: Path, url: str, metastore: Path) -> None:
         f"plugin.dir={HOME / 'plugin'}\ncatalog.config-dir={folder / 'catalogs'}\n"
     )
     (folder / "catalogs").mkdir()
-    (folder / "catalogs" / "hudi.properties").write_text(
-        "connector.name=hudi\nfs.native-local.enabled=true\nlocal.location=/\n"
-        f"hive.metastore=file\nhive.metastore.catalog.dir=local://{metastore}\n"
-    )
+    catalogs = {
+        "hudi": f"fs.native-local.enabled=true\nlocal.location=/\nhive.metastore=file\n"
+        f"hive.metastore.catalog.dir=local://{metastore}\n",
+        "hive": f"fs.hadoop.enabled=true\nhive.metastore=thrift\nhive.metastore.uri={metastore_uri}\n",
+    }
+    for name, lines in catalogs.items():
+        (folder / "catalogs" / f"{name}.properties").write_text(f"connector.name=hudi\n{lines}")
 
 
 def value_of(ddl: str, value: Any) -> Any:
