@@ -72,7 +72,7 @@ SMALLEST_BLOOM: Final[Mapping[str, str]] = {
     "hoodie.index.bloom.num_entries": "1",
     "hoodie.index.bloom.fpp": "0.5",
 }
-"""The row writer ignores BLOOM: its filter takes 431 KB in each file, and 30 hashes a key, by default."""
+"""The row writer ignores BLOOM (HUDI-7278): by default, a filter of 431 KB a file, and 30 hashes a key."""
 REWRITE: Final[Mapping[str, str]] = {
     OPERATION: "insert_overwrite_table",
     # Without it, the older schema has to fit the newer one, as for files that stay (HUDI-5646).

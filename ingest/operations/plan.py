@@ -28,13 +28,14 @@ from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_r
 from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
-from ingest.run.batch import Ahead, PreparedBatch, TableState
+from ingest.run.batch import PreparedBatch
 from ingest.run.chosen import check_computed
-from ingest.run.commit import fetch_known, known_ids, prepared, rows_to_write, table_state
+from ingest.run.commit import fetch_known, prepared, rows_to_write
 from ingest.run.context import Jvm, Run
 from ingest.run.report import without_file
 from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.start import Start, StoredTable, find_start
+from ingest.run.table_state import Ahead, TableState, known_ids, table_state
 from ingest.run.task import work_on_tables
 from ingest.run.topics import TopicsTask
 from ingest.tables import TableConfig

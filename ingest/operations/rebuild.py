@@ -21,10 +21,10 @@ from ingest.operations.rebuild_plan import (
     plan_rebuild,
     whole_ranges,
 )
-from ingest.run.commit import known_ids
 from ingest.run.context import Jvm, Run
 from ingest.run.own_messages import met_schemas
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
+from ingest.run.table_state import known_ids
 from ingest.run.task import work_on_tables
 from ingest.run.topics import refuse_several
 from ingest.tables import TableConfig, views

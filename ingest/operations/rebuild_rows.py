@@ -24,11 +24,12 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.order.chosen import chosen_rows, mark_outside
 from ingest.order.rows import build_rows, count_lost, never_null
 from ingest.order.versions import build_versions, count_marks, without_marks
-from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
+from ingest.run.batch import PreparedBatch, decoded_batch, read_batch
 from ingest.run.chosen import with_row_sql
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas
+from ingest.run.table_state import TableState
 from ingest.tables import Column, TableConfig
 from ingest.typemap.sparktype import SparkType, parse_ddl
 from ingest.typemap.sql import ident

@@ -26,12 +26,12 @@ from ingest.run.commit import (
     commit_rows,
     completed,
     rows_to_write,
-    table_state,
 )
 from ingest.run.context import Run
 from ingest.run.rejects import BYTES, without_bytes
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.run.start import consumed, last_of
+from ingest.run.table_state import table_state
 from ingest.run.upkeep import keep_up_inline
 from ingest.tables import TableConfig
 

@@ -9,7 +9,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.event import DELETED
-from ingest.compile.evolve import Evolution, Present, evolve
+from ingest.compile.evolve import Evolution, evolve
 from ingest.compile.payload import WriterSchema
 from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.row_model import SoftDelete
@@ -31,32 +31,9 @@ from ingest.run.keys import check_masked_names, with_key_rules
 from ingest.run.messages import written_in
 from ingest.run.own_messages import own_messages
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_id, fetch_by_id
+from ingest.run.table_state import TableState
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
-
-
-@attrs.frozen
-class Ahead:
-    """What the plans of other topics would have written into the table; `creates` where it is new."""
-
-    key_names: tuple[str, ...]
-    rows: tuple[DataFrame, ...] = attrs.field(default=(), eq=False)
-    creates: bool = False
-
-
-@attrs.frozen
-class TableState:
-    """The current table: its columns (None before the first commit) and the schemas of its commits."""
-
-    columns: Present
-    met_ids: tuple[SchemaId, ...] = ()
-    ahead: "Ahead | None" = None
-    """The plans of other topics, which a run commits before."""
-
-    @property
-    def exists(self) -> bool:
-        """Whether there are rows to read."""
-        return self.columns is not None and not (self.ahead and self.ahead.creates)
 
 
 @attrs.frozen

@@ -21,13 +21,14 @@ from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
 from ingest.order.versions import build_versions, count_marks, without_marks
-from ingest.run.batch import PreparedBatch, TableState, decoded_batch, read_batch
+from ingest.run.batch import PreparedBatch, decoded_batch, read_batch
 from ingest.run.chosen import check_complete, with_row_sql
 from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
 from ingest.run.schemas import PayloadSchemas, fetch_by_id, fetch_written
 from ingest.run.shards import check_topic_key, refuse_shared_keys
+from ingest.run.table_state import TableState, known_ids
 from ingest.tables import SOURCE, TableConfig
 from ingest.typemap.sql import ident
 
@@ -84,16 +85,6 @@ def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
     deletes = stored_deletes(batch.changes, stored, batch.compiled, batch.evolution)
     counts = batch.counts.with_tombstone_deletes(deletes.where("is_alone").count())
     return attrs.evolve(batch, counts=counts)
-
-
-def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
-    """Return the table's current columns and schemas."""
-    return TableState(run.lake.table(table).columns(), known_ids(last))
-
-
-def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
-    """Return the schemas of all commits so far; commits of older versions name only their own."""
-    return (last.known_ids or last.schema_ids) if last else ()
 
 
 def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFrame, int]:

@@ -18,12 +18,13 @@ from ingest.hudi.options import options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
 from ingest.run.batch import PreparedBatch
-from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write, table_state
+from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
 from ingest.run.context import Run
 from ingest.run.lag import Measures
 from ingest.run.rejects import write_rejects
 from ingest.run.report import TableOutcome
 from ingest.run.start import Start, find_start
+from ingest.run.table_state import table_state
 from ingest.run.upkeep import keep_up_inline
 from ingest.tables import TableConfig
 

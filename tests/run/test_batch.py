@@ -11,7 +11,8 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import compile_table
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
-from ingest.run.batch import Assumptions, Attempt, Batch, TableState
+from ingest.run.batch import Assumptions, Attempt, Batch
+from ingest.run.table_state import TableState
 from ingest.testing import Topic
 from ingest.testing.servers import Memory
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
