@@ -13,6 +13,8 @@ from typing import Any, Final, Self
 
 import attrs
 
+from ingest.local.process import group_lives
+
 START_S: Final = 180.0
 
 
@@ -64,7 +66,7 @@ class Worker:
         self.process.wait()
         self.hearing.join()
         end = time.monotonic() + START_S
-        while _is_alive(self.process.pid) and time.monotonic() < end:
+        while group_lives(self.process.pid) and time.monotonic() < end:
             time.sleep(0.005)
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -74,15 +76,3 @@ def _hear(pipe: int, heard: list[tuple[float, Mapping[str, Any]]]) -> None:
     with os.fdopen(pipe, encoding="utf-8") as lines:
         # A line without an end: killed in the middle of a word.
         heard.extend((time.monotonic(), json.loads(line)) for line in lines if line.endswith("\n"))
-
-
-def _is_alive(group: int) -> bool:
-    """Return whether a process group has a process that is not a zombie."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, pgrp = stat.read_text().rpartition(")")[2].split()[:3]
-        except OSError:
-            continue
-        if int(pgrp) == group and state not in "ZX":
-            return True
-    return False

@@ -132,13 +132,13 @@ def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) ->
         time.sleep(POLL_S)
     for process, pid in running:
         _signal_group(pid, signal.SIGKILL)  # for a deaf process, and for children of a dead one
-        while _group_lives(pid):
+        while group_lives(pid):
             time.sleep(POLL_S)
         process.pid_file.unlink(missing_ok=True)
     return tuple(process.name for process, _ in running)
 
 
-def _group_lives(group: int) -> bool:
+def group_lives(group: int) -> bool:
     """Tell whether any process of a group is alive; zombies are not."""
     return any(_belongs(live, group) for live in psutil.process_iter())
 

@@ -12,12 +12,14 @@ while there is a reader.
 """
 
 import contextlib
+import glob
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 TICK_S = 0.1
 LEADERLESS_S = 10.0
@@ -57,7 +59,7 @@ class ProcessGuard:
         while self.job.poll() is None:
             self.poll()
         self.kill_at = min(self.kill_at, time.monotonic() + LEADERLESS_S)
-        while self.signal(0):
+        while self.has_processes():
             self.poll()
         end = (
             time.monotonic() + TICK_S
@@ -97,14 +99,34 @@ class ProcessGuard:
             self.kill_at = time.monotonic() + self.kill_after_s
             self.signal(signal.SIGTERM)
 
-    def signal(self, number: int) -> bool:
-        """Send a signal to the group; return whether it still has processes."""
-        with contextlib.suppress(PermissionError):
-            try:
-                os.killpg(self.job.pid, number)
-            except ProcessLookupError:
-                return False
-        return True
+    def signal(self, number: int) -> None:
+        """Send a signal to the group, if it still has processes."""
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.killpg(self.job.pid, number)
+
+    def has_processes(self) -> bool:
+        """Tell whether the group has processes other than zombies, which the first process may never reap.
+
+        That of a container often does not.
+        """
+        try:
+            os.killpg(self.job.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        states = list(group_states(self.job.pid))
+        return not states or any(state not in "ZX" for state in states)
+
+
+def group_states(group: int) -> Iterator[str]:
+    """Yield the state of each process of a group, where the system has /proc."""
+    for process in glob.iglob("/proc/[0-9]*/stat"):  # noqa: PTH207  pathlib takes longer to load
+        with contextlib.suppress(OSError):
+            with open(process, encoding="ascii", errors="replace") as stat:  # noqa: PTH123
+                state, _, found, *_ = stat.read().rpartition(")")[2].split()
+            if int(found) == group:
+                yield state
 
 
 def main(arguments: list[str]) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from ingest import Session
 from ingest.errors import TableLockedError, TableTimeoutError
+from ingest.local.process import group_lives
 from ingest.session import silent
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -161,7 +162,7 @@ def test_sigterm_stops_a_run_cleanly(make_deployment: Callable[[], Deployment], 
     assert outcomes["t0"] in ("temporary", "committed")
     assert (report["outcome"], outcomes["t1"]) == ("temporary", "temporary")
     assert "table t1: stopped by SIGTERM" in errors
-    wait_until(lambda: not is_alive(process.pid), 10)
+    wait_until(lambda: not group_lives(process.pid), 10)
     with opened(deployment, lock_wait_s=0) as session:
         assert session.run().exit_code == 0
     assert [deployment.frame(name).count() for name in names] == [1, 1]
@@ -173,12 +174,3 @@ def wait_until(condition: Callable[[], bool], limit_s: float) -> None:
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def is_alive(group: int) -> bool:
-    """Return whether a process group has a process."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True

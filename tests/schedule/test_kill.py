@@ -136,6 +136,26 @@ def test_an_execution_timeout_ends_the_job_and_keeps_its_report(
     assert living(executable) == []
 
 
+UNREAPED = """
+import ctypes, sys
+from ingest.schedule.job import Job, job_environment
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+program = sys.argv[1]
+job = Job([program], job_environment(program, {}), None, 60.0)
+print(*job.lines(), job.wait())
+"""
+"""Adopts orphans, as the first process of a container does, and never waits for them."""
+
+
+def test_a_zombie_that_nobody_reaps_does_not_hold_up_the_task(program: Make) -> None:
+    """The job is over when its other processes are."""
+    executable = program("import subprocess\nsubprocess.Popen(['sleep', '0.5'])\nprint('done')\n")
+    command = [sys.executable, "-c", UNREAPED, executable]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=8, check=True)
+    assert result.stdout == "done 0\n"
+
+
 HOLDER = """
 import sys
 from ingest.schedule.job import Job, job_environment
