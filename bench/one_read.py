@@ -38,7 +38,8 @@ def saved_by_one_read() -> float:
             (root / "tables" / "h.toml").write_text(history)
             messages, (events, events_of_history) = _events(session)
             work: dict[str, Callable[[int], object]] = {
-                "both tables": lambda number: _run(session, root, number),
+                "both tables": lambda number: _run(session, root, number, share_reads=False),
+                "both from one read": lambda number: _run(session, root, number, share_reads=True),
                 "messages twice": lambda _: (_evaluate(messages), _evaluate(messages)),
                 "messages kept": lambda _: _twice_from_one(messages),
                 "events twice": lambda _: (_evaluate(events), _evaluate(events_of_history)),
@@ -66,10 +67,10 @@ def _events(session: Session) -> tuple[DataFrame, tuple[DataFrame, ...]]:
     return messages, tuple(decode_events(messages, compile_table(table, *schemas)) for table in tables)
 
 
-def _run(session: Session, root: Path, number: int) -> None:
+def _run(session: Session, root: Path, number: int, *, share_reads: bool) -> None:
     """Run both tables into a new lake."""
-    lake = {"lake.path": str(root / f"lake{number}")}
-    with Session.open(root / "ingest.toml", overrides=lake, spark=session.spark) as run:
+    settings = {"lake.path": str(root / f"lake{number}{share_reads}"), "run.share_reads": share_reads}
+    with Session.open(root / "ingest.toml", overrides=settings, spark=session.spark) as run:
         assert run.run().exit_code == 0
 
 

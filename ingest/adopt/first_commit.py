@@ -21,9 +21,9 @@ from ingest.hudi.options import check_hudi, options_digest
 from ingest.hudi.table import HudiTable
 from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.names import Partition
-from ingest.run.batch import PreparedBatch
 from ingest.run.context import Run
 from ingest.run.keys import check_masked_names
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.schemas import compile_written, fetch_written
 from ingest.tables import TableConfig
 

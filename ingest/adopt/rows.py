@@ -20,9 +20,9 @@ from ingest.names import first_few
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.chosen import chosen_rows, computed_rows, mark_outside
 from ingest.order.rows import never_null
-from ingest.run.batch import PreparedBatch
 from ingest.run.chosen import check_computed, with_row_sql
 from ingest.run.keys import check_keys
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.table_state import TableState
 from ingest.typemap.sql import Sql, ident, literal, sql
 

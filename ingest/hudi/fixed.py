@@ -168,9 +168,8 @@ def _named_key(table: TableConfig) -> tuple[str, ...] | None:
         return None
     names = {name: column.rename for name, column in table.columns.items() if column.rename}
     key = [names.get(name, name) for name in table.key.columns]
-    if table.target.mode == "history":
-        key.extend(COORDINATES)
-    return (*key, SOURCE) if _has_sources(table) else tuple(key)
+    sources = (SOURCE,) if _has_sources(table) else ()
+    return (*key, *sources, *(COORDINATES if table.target.mode == "history" else ()))
 
 
 def _has_sources(table: TableConfig) -> bool:

@@ -32,6 +32,7 @@ class TopicOffsets:
     high_offsets: Mapping[Partition, int]
     topic_id: str = ""
     max_source_ms: int | None = None
+    truncates: tuple[Truncate, ...] = ()
 
 
 @attrs.frozen
@@ -66,7 +67,9 @@ class LedgerEntry:
     checked_options: str = ""
     """A digest of the `[hudi]` options whose values Hudi's classes had checked; empty without options."""
     truncates: tuple[Truncate, ...] = ()
-    """The truncates that a history has applied so far: they end older versions that come late, too."""
+    """The topic's truncates that a history has applied: they end older versions that come late, too."""
+    tombstone_ends: bool = False
+    """Whether a history may have versions that a tombstone without its delete has ended."""
     other_topics: Mapping[Topic, TopicOffsets] = attrs.Factory(dict)
     """The offsets of the table's other topics; empty for a table of one topic."""
     instant: Instant | None = None
@@ -83,7 +86,9 @@ class LedgerEntry:
     @property
     def own(self) -> TopicOffsets:
         """The offsets of the entry's own topic."""
-        return TopicOffsets(self.next_offsets, self.high_offsets, self.topic_id, self.max_source_ms)
+        return TopicOffsets(
+            self.next_offsets, self.high_offsets, self.topic_id, self.max_source_ms, self.truncates
+        )
 
     def seen_by(self, topic: Topic) -> "LedgerEntry":
         """Return the entry with the offsets of another topic as its own; without any for a new topic."""
@@ -120,6 +125,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
         "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
         "masks": json.dumps(dict(entry.masks), sort_keys=True),
         **({"truncates": json.dumps([attrs.astuple(t) for t in entry.truncates])} if entry.truncates else {}),
+        **({"tombstone_ends": "yes"} if entry.tombstone_ends else {}),
         "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
         "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
     }
@@ -162,6 +168,7 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
         masks=json.loads(values.get(PREFIX + "masks") or "{}"),
         checked_options=values.get(PREFIX + "checked_options", ""),
         truncates=tuple(Truncate(*values) for values in json.loads(values.get(PREFIX + "truncates") or "[]")),
+        tombstone_ends=PREFIX + "tombstone_ends" in values,
         other_topics=_other_topics(values.get(PREFIX + "other_topics") or "{}"),
         instant=instant,
         committed_ms=_millis(values.get(PREFIX + "committed_ms")),
@@ -180,6 +187,7 @@ def _other_topics(text: str) -> dict[Topic, TopicOffsets]:
             _by_partition(offsets["high_offsets"]),
             offsets["topic_id"],
             offsets["max_source_ms"],
+            tuple(Truncate(**values) for values in offsets.get("truncates", ())),
         )
         for topic, offsets in json.loads(text).items()
     }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
-from pyspark.sql import DataFrame
 
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
@@ -28,14 +27,14 @@ from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_r
 from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
-from ingest.run.batch import PreparedBatch
 from ingest.run.chosen import check_computed
 from ingest.run.commit import fetch_known, prepared, rows_to_write
 from ingest.run.context import Jvm, Run
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.report import without_file
 from ingest.run.schemas import PayloadSchemas, compile_written
 from ingest.run.start import Start, StoredTable, find_start
-from ingest.run.table_state import Ahead, TableState, known_ids, table_state
+from ingest.run.table_state import TableState, known_ids, table_state
 from ingest.run.task import work_on_tables
 from ingest.run.topics import TopicsTask
 from ingest.tables import TableConfig
@@ -68,7 +67,7 @@ def plan_table(
             check_computed(rows, chosen)
             plan = attrs.evolve(plan, counts=chosen.counts)
             if table.source:
-                states[table.name] = _state_after(chosen, rows)
+                states[table.name] = chosen.state_after(rows)
     except TableChangedError as error:
         rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
         return attrs.evolve(stopped(plan, error), rebuild=rebuild)
@@ -101,17 +100,6 @@ def _started(table: TableConfig, start: Start) -> TablePlan:
         ranges=start.ranges,
         is_new_topic=is_new_topic,
     )
-
-
-def _state_after(batch: PreparedBatch, rows: DataFrame) -> TableState:
-    """Return the state of a table after a batch, for the plans of its other topics."""
-    state, evolution, counts = batch.state, batch.evolution, batch.counts
-    columns = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
-    ids = batch.compiled.value.in_version_order(schema_id for schema_id in counts.schema_ids if schema_id > 0)
-    planned = state.ahead.rows if state.ahead else ()
-    ahead = Ahead(tuple(batch.key_names), (*planned, rows), not state.exists)
-    met_ids = tuple(dict.fromkeys((*state.met_ids, *ids)))
-    return TableState({**(state.columns or {}), **columns}, met_ids, ahead)
 
 
 def _find_start(

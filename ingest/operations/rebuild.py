@@ -13,7 +13,7 @@ from ingest.hudi.options import check_hudi, options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
-from ingest.names import Instant, Partition
+from ingest.names import Instant, Partition, first_few
 from ingest.operations.rebuild_plan import (
     RebuildPlan,
     Source,
@@ -21,12 +21,12 @@ from ingest.operations.rebuild_plan import (
     plan_rebuild,
     whole_ranges,
 )
+from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.context import Jvm, Run
 from ingest.run.own_messages import met_schemas
-from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
+from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
 from ingest.run.table_state import known_ids
 from ingest.run.task import work_on_tables
-from ingest.run.topics import refuse_several
 from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ingest.hudi.lock import LockHandle
     from ingest.hudi.table import HudiTable
     from ingest.operations import rebuild_rows
-    from ingest.operations.rebuild_rows import NewRows
+    from ingest.operations.rebuild_rows import AppliedTopic, NewRows
 else:  # a table without commits needs no Spark
     catalog, rebuild = LazyModule("ingest.hudi.catalog"), LazyModule("ingest.hudi.rebuild")
     exchanging = LazyModule("ingest.hudi.exchange")
@@ -75,10 +75,11 @@ class _Table:
     """A table to rebuild, with the key of its file, and its changes."""
 
     config: TableConfig
+    """The view of the first topic, where the table has several."""
+    views: tuple[TableConfig, ...]
     stored: "HudiTable"
     last: LedgerEntry
     key_columns: tuple[str, ...]
-    schemas: PayloadSchemas
     changes: FixedChanges
 
 
@@ -98,20 +99,18 @@ class RebuildTask:
 
     def work(self, run: Run, table: TableConfig) -> Rebuilt:
         """Rebuild one table as its only writer, or plan it as a reader."""
-        if self.source == "topic":
-            refuse_several(table, "ingest rebuild --from topic")
-        table = views(table)[0]
-        marks = self.watermarks.of(table.topic)
+        if self.source == "topic" and table.source_table:
+            refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
         if self.is_dry:
-            subject = _open(run, table, marks)
+            subject = _open(run, table, self.watermarks)
             plan = self._plan(run, subject) if subject else None
             return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
         with run.locked(table) as lock:
             run.lake.table(table).refresh()
-            subject = _open(run, table, marks)
+            subject = _open(run, table, self.watermarks)
             if subject is None:
                 return Rebuilt(table.name, "idle", self.source)
-            return self._rebuild(run, subject, lock, marks)
+            return self._rebuild(run, subject, lock)
 
     def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
         """Make a result of an error, too."""
@@ -139,9 +138,7 @@ class RebuildTask:
         _folders(run, subject.config, plan)
         return plan
 
-    def _rebuild(
-        self, run: Run, subject: _Table, lock: "LockHandle", marks: Mapping[Partition, Watermark]
-    ) -> Rebuilt:
+    def _rebuild(self, run: Run, subject: _Table, lock: "LockHandle") -> Rebuilt:
         table, stored = subject.config, subject.stored
         if subject.changes.is_whole and not subject.changes.recorded:
             lock.check()
@@ -154,7 +151,7 @@ class RebuildTask:
         stored.check_storage(table.name)
         stored.check_options(table)
         run.enter(table, f"reading {plan.rows:,} rows")
-        with self._rows(run, subject, plan, marks) as new:
+        with self._rows(run, subject, plan) as new:
             run.enter(table, f"writing {plan.rows:,} rows")
             with run.stop.committing(table.name):
                 lock.check()
@@ -170,18 +167,48 @@ class RebuildTask:
         return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant)
 
     @contextmanager
-    def _rows(
-        self, run: Run, subject: _Table, plan: RebuildPlan, marks: Mapping[Partition, Watermark]
-    ) -> "Iterator[NewRows]":
+    def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
         """Return the rows to write; valid until the context ends."""
         table, last = subject.config, subject.last
         if self.source == "table":
             keys = subject.key_columns
             yield rebuild_rows.rows_of_table(subject.stored, table, keys, last, plan.changes)
             return
-        ranges = whole_ranges(table, last, marks)
-        with rebuild_rows.rows_of_topic(run, table, last, ranges, subject.schemas) as new:
+        topics = [_applied(run, view, last, self.watermarks) for view in _read_views(subject)]
+        with rebuild_rows.rows_of_topics(run, last, topics) as new:
             yield new
+
+
+def _read_views(subject: _Table) -> tuple[TableConfig, ...]:
+    """Return the views of the topics that a table has read, in the order of its file.
+
+    Raises RebuildError where it has rows of another one.
+    """
+    if not subject.config.source:
+        return subject.views
+    others = set(subject.last.topics).difference(view.topic for view in subject.views)
+    if others:
+        problem = f"it has rows of topics that its file does not name: {first_few(sorted(others))}"
+        raise RebuildError(subject.config.name, problem, "Add them to its topics")
+    return tuple(view for view in subject.views if view.topic in subject.last.topics)
+
+
+def _applied(run: Run, view: TableConfig, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
+    """Return the messages of a topic that a table has applied.  Raises RebuildError where they are gone."""
+    marks = watermarks.of(view.topic)
+    ranges = whole_ranges(view, last.seen_by(view.topic), marks)
+    return rebuild_rows.AppliedTopic(view, ranges, _schemas(run, view, last, marks))
+
+
+def _schemas(
+    run: Run, view: TableConfig, last: LedgerEntry, marks: Mapping[Partition, Watermark]
+) -> PayloadSchemas:
+    """Return the schemas of the messages of a topic, and those that the table has met in others."""
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    keys, values = fetch_written(run.settings, run.registry, view, retained, retained)
+    if view.source_table:
+        return met_schemas(run.registry, values, known_ids(last))
+    return keys, in_met_order(run.registry, view, values, known_ids(last))
 
 
 def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
@@ -202,26 +229,25 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
     )
 
 
-def _open(run: Run, table: TableConfig, marks: Mapping[Partition, Watermark]) -> _Table | None:
+def _open(run: Run, table: TableConfig, watermarks: Watermarks) -> _Table | None:
     """Compare a table with its file, compiled by the registry's schemas; None before the first commit."""
+    all_views = views(table)
+    table = all_views[0]
+    marks = watermarks.of(table.topic)
     check_hudi(table)
     stored = run.lake.table(table)
     last = stored.checkpoint()
     if last is None:
         return None
     run.enter(table, "comparing it with its file")
-    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    schemas = fetch_written(run.settings, run.registry, table, retained, retained)
-    if table.source_table:
-        schemas = met_schemas(run.registry, schemas[1], known_ids(last))
-    compiled = compile_written(table, *schemas)
+    compiled = compile_written(table, *_schemas(run, table, last, marks))
     keys = compiled.record_key
     changes = stored.fixed_changes(table, keys)
     masks = find_mask_changes(table, compiled.masks, last.masks, stored.columns() or ())
     changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))
     if not changes.is_whole:
         changes = _with_sample(stored, table, keys, changes)
-    return _Table(table, stored, last, keys, schemas, changes)
+    return _Table(table, all_views, stored, last, keys, changes)
 
 
 def _with_sample(

@@ -4,7 +4,8 @@ Each is checked before anything is written: every row of the table is in the res
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import reduce
 
 import attrs
 from pyspark.sql import DataFrame
@@ -22,15 +23,17 @@ from ingest.hudi.options import DELETE, OP, keeps_deletes
 from ingest.hudi.table import HudiTable
 from ingest.kafka.ranges import TopicRanges
 from ingest.order.chosen import chosen_rows, mark_outside
+from ingest.order.rewrite import widened
 from ingest.order.rows import build_rows, count_lost, never_null
 from ingest.order.versions import build_versions, count_marks, without_marks
-from ingest.run.batch import PreparedBatch, decoded_batch, read_batch
+from ingest.run.batch import decoded_batch, read_batch
 from ingest.run.chosen import with_row_sql
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.schemas import PayloadSchemas
 from ingest.run.table_state import TableState
-from ingest.tables import Column, TableConfig
+from ingest.tables import SOURCE, Column, TableConfig
 from ingest.typemap.sparktype import SparkType, parse_ddl
 from ingest.typemap.sql import ident
 
@@ -70,35 +73,57 @@ def rows_of_table(
     return NewRows(_with_key(rows, types, key_columns), last)
 
 
+@attrs.frozen
+class AppliedTopic:
+    """The messages of a topic that a table has applied, with the schemas known before they are read.
+
+    `table` is the view of the topic, where the table has several.
+    """
+
+    table: TableConfig
+    ranges: TopicRanges
+    schemas: PayloadSchemas
+
+
 @contextmanager
-def rows_of_topic(
-    run: Run,
-    table: TableConfig,
-    last: LedgerEntry,
-    ranges: TopicRanges,
-    schemas: PayloadSchemas,
-) -> Iterator[NewRows]:
+def rows_of_topics(run: Run, last: LedgerEntry, topics: Sequence[AppliedTopic]) -> Iterator[NewRows]:
     """Decode all messages that a table has applied, as if into a new one; valid until the context ends.
 
     Raises RebuildError where these messages do not give every row of the table, `EvolutionError` and others
     as a run does.
     """
-    read = read_batch(run.spark, run.settings.kafka, ranges, table, TableState(None))
-    with decoded_batch(read, run.registry, schemas) as decoded:
-        batch = with_row_sql(run.spark, decoded)
-        every_row = _built(run, table, batch)
-        rows = _chosen(every_row, batch)
-        stored = run.lake.table(table)
-        _check_columns(stored, table, rows, last)
-        _check_covers(stored, table, every_row)
-        ids = tuple(schema_id for schema_id in batch.counts.schema_ids if schema_id > 0)
-        entry = attrs.evolve(
-            last,
-            known_ids=tuple(dict.fromkeys((*last.known_ids, *batch.compiled.value.in_version_order(ids)))),
-            truncates=batch.counts.truncates,
-            masks=recorded_masks(table, batch.compiled.masks),
-        )
-        yield NewRows(rows, entry)
+    stored, state = run.lake.table(topics[0].table), TableState(None)
+    entry, parts = attrs.evolve(last, masks={}), list[DataFrame]()
+    with ExitStack() as stack:
+        for topic in topics:
+            read = read_batch(run.spark, run.settings.kafka, topic.ranges, topic.table, state)
+            decoded = stack.enter_context(decoded_batch(read, run.registry, topic.schemas))
+            batch = with_row_sql(run.spark, decoded)
+            every_row = _built(run, topic.table, batch)
+            _check_covers(stored, topic.table, every_row)
+            parts.append(_chosen(every_row, batch))
+            state, entry = batch.state_after(parts[-1]), _continued(entry, batch)
+        rows = reduce(_with_rows, parts)
+        _check_columns(stored, topics[0].table, rows, last)
+        yield NewRows(rows, entry.seen_by(last.topic))
+
+
+def _with_rows(before: DataFrame, rows: DataFrame) -> DataFrame:
+    """Add the rows of a topic, whose columns fit those of the topics before."""
+    return widened(before, rows).unionByName(rows, allowMissingColumns=True)
+
+
+def _continued(last: LedgerEntry, batch: PreparedBatch) -> LedgerEntry:
+    """Add the schemas, truncates and masks of a topic to the account of the topics before."""
+    table, ids = batch.compiled.table, [number for number in batch.counts.schema_ids if number > 0]
+    last = last.seen_by(table.source) if table.source else last
+    return attrs.evolve(
+        last,
+        known_ids=tuple(dict.fromkeys((*last.known_ids, *batch.compiled.value.in_version_order(ids)))),
+        truncates=batch.counts.truncates,
+        tombstone_ends=last.tombstone_ends or batch.has_tombstone_ends,
+        masks={**last.masks, **recorded_masks(table, batch.compiled.masks)},
+    )
 
 
 def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
@@ -150,7 +175,10 @@ def _check_columns(stored: HudiTable, table: TableConfig, rows: DataFrame, last:
 
 def _check_covers(stored: HudiTable, table: TableConfig, rows: DataFrame) -> None:
     """Refuse messages without the newest change of a row: its row names the message by its coordinates."""
-    lost = stored.rows().select(*COORDINATES).join(rows.select(*COORDINATES), [*COORDINATES], "left_anti")
+    present = stored.rows()
+    if table.source:
+        present = present.where(F.col(SOURCE) == table.source)
+    lost = present.select(*COORDINATES).join(rows.select(*COORDINATES), [*COORDINATES], "left_anti")
     count = lost.count()
     if count:
         first = lost.orderBy(*COORDINATES).first()

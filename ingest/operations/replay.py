@@ -20,7 +20,7 @@ from ingest.names import Instant
 from ingest.operations.topics import chosen_views
 from ingest.order.batch_counts import BatchCounts, total
 from ingest.run.again import read_again
-from ingest.run.batch import Batch, PreparedBatch, decoded_batch
+from ingest.run.batch import Batch, decoded_batch
 from ingest.run.commit import (
     account,
     commit_rows,
@@ -28,6 +28,7 @@ from ingest.run.commit import (
     rows_to_write,
 )
 from ingest.run.context import Run
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.rejects import BYTES, without_bytes
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.run.start import consumed, last_of

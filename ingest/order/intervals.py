@@ -13,6 +13,7 @@ from ingest.compile.event import COORDINATES, CURRENT, END_POSITION, PARTIAL, VA
 from ingest.compile.evolve import Evolution
 from ingest.order.chosen import OUTSIDE
 from ingest.order.rows import never_null
+from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, NEWEST
 from ingest.order.truncates import IS_NEW, SWEPT, WAS
 from ingest.order.version_values import LOST
 from ingest.typemap.sparktype import Simple, SparkType, has_map
@@ -46,7 +47,14 @@ def with_intervals(rows: DataFrame, evolution: Evolution, order: Sql) -> DataFra
     packed = _packed(evolution)
     others = (ident(name) for name in rows.columns if name not in packed)
     marked = rows.selectExpr(*map(str, (*others, ends.alias(_ENDS), values.alias(_VALUES))))
-    begun = marked.selectExpr("*", str(_begins(order).alias(_BEGINS)), str(_time(order).alias(_TIME)))
+    begins = _begins(order).alias(_BEGINS)
+    if SWEPT in rows.columns:  # an end that is not one has no time, either
+        time = sql(
+            "if({swept} and not {begins}, null, _cdc_source_ts)", swept=ident(SWEPT), begins=ident(_BEGINS)
+        )
+        begun = marked.selectExpr("*", str(begins)).selectExpr("*", str(_time(time, order).alias(_TIME)))
+    else:
+        begun = marked.selectExpr("*", str(begins), str(_time(sql("_cdc_source_ts"), order).alias(_TIME)))
     nexts = (
         _next(ident(_TIME), order).alias(_NEXT_TIME),
         _next(ident("_cdc_position"), order).alias(_NEXT_POSITION),
@@ -70,10 +78,11 @@ def _begins(order: Sql) -> Sql:
     )
 
 
-def _time(order: Sql) -> Sql:
+def _time(time: Sql, order: Sql) -> Sql:
     return sql(
-        "max(coalesce(_cdc_source_ts, timestamp_millis(0))) "
+        "max(coalesce({time}, timestamp_millis(0))) "
         "over ({order} rows between unbounded preceding and current row)",
+        time=time,
         order=order,
     )
 
@@ -116,8 +125,21 @@ def _written(rows: DataFrame, evolution: Evolution) -> DataFrame:
         **_packed(evolution),
     }
     removed = sql("false")
+    columns[PARTIAL] = sql(
+        "if({end}, {mark}, {partial})",
+        end=ident(IS_TOMBSTONE),
+        mark=literal(MARK),
+        partial=ident(PARTIAL),
+    )
     if SWEPT in rows.columns:
         removed = sql("({swept} and not {begins})", swept=ident(SWEPT), begins=ident(_BEGINS))
+        if NEWEST in rows.columns:
+            columns["_cdc_position"] = sql(
+                "if({removed} and {end}, {newest}, _cdc_position)",
+                removed=removed,
+                end=ident(IS_TOMBSTONE),
+                newest=ident(NEWEST),
+            )
         columns["_cdc_op"] = sql("if({removed}, {op}, _cdc_op)", removed=removed, op=literal(REMOVED))
         rows = rows.where(str(sql("not ({new} and {removed})", new=ident(IS_NEW), removed=removed)))
     if WAS in rows.columns:

@@ -27,7 +27,8 @@ def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFr
     """
     if compiled.model != SoftDelete():
         stored = _without_mark(stored)
-    both = _widened(stored, rows).unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
+    old = widened(stored, rows).withColumn(_IS_NEW, F.lit(0))
+    both = old.unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
     keys = [F.col(str(ident(name))) for name in compiled.record_key]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
     newest_rows = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
@@ -57,14 +58,14 @@ def _without_deletes(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
             assert_never(model)
 
 
-def _widened(stored: DataFrame, rows: DataFrame) -> DataFrame:
+def widened(stored: DataFrame, rows: DataFrame) -> DataFrame:
     """Return stored rows in the types of the batch, for the columns of the batch."""
     targets = _types(rows)
     columns = [
         reshape(ident(name), spark_type, targets.get(name, spark_type)).alias(name)
         for name, spark_type in _types(stored).items()
     ]
-    return stored.selectExpr(*map(str, columns), str(sql("0").alias(_IS_NEW)))
+    return stored.selectExpr(*map(str, columns))
 
 
 def _types(rows: DataFrame) -> dict[str, SparkType]:

@@ -2,8 +2,11 @@
 
 Kafka's cleaner may keep only the tombstone of a delete, or the delete may be rejected.  A tombstone has no
 source position and no source time: the end of the version has the position of its change, moved to the
-tombstone's offset, and the time of the tombstone's message.
+tombstone's offset, and the time of the tombstone's message.  If the delete itself comes late, such an end is
+not one any more, and is removed.
 """
+
+from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,11 +15,17 @@ from ingest.compile.event import CHANGE, COORDINATES, TOMBSTONE
 from ingest.compile.evolve import Evolution
 from ingest.compile.position import moved_sql
 from ingest.compile.table import CompiledTable
-from ingest.order.truncates import IS_NEW
+from ingest.order.truncates import IS_NEW, SWEPT
 from ingest.typemap.sparktype import cast, null_of, parse_ddl
 from ingest.typemap.sql import ident, join, literal, sql
 
-_BEFORE = "before"
+IS_TOMBSTONE: Final = "_ingest_is_tombstone"
+"""Whether a row is the end by a tombstone; the table has `MARK` in the column `_cdc_partial`."""
+MARK: Final = "tombstone"
+_BEFORE: Final = "before"
+NEWEST: Final = "_ingest_newest"
+"""At least the position with which the table has an end: its removal needs one that is not lower."""
+_LAST: Final = "_ingest_last"
 
 
 def bare_tombstones(latest: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -35,39 +44,53 @@ def bare_tombstones(latest: DataFrame, compiled: CompiledTable) -> DataFrame:
     )
 
 
-def tombstone_ends(
-    rows: DataFrame, bare: DataFrame, compiled: CompiledTable, evolution: Evolution
+def with_tombstone_ends(
+    rows: DataFrame, bare: DataFrame | None, compiled: CompiledTable, evolution: Evolution
 ) -> DataFrame:
-    """Return the ends of versions by tombstones; `rows` are all changes of their keys.
+    """Put each end by a tombstone behind the newest change before it; `rows` are all changes of their keys.
 
-    The change before a tombstone, by offset, must be there and not a delete.
+    Those of the table move where a change has come late.  An end is kept only if a version ends there: one
+    whose last change before is a delete has its place behind that.
     """
     names = [name for name, _ in compiled.key_columns]
+    end, offset = ident(IS_TOMBSTONE), sql("_cdc_offset")
+    ends = rows.where(F.col(IS_TOMBSTONE))
+    if bare is not None:
+        ends = ends.unionByName(_new_ends(bare, rows, evolution, names), allowMissingColumns=True)
+    before = sql(
+        "over (partition by {keys}, _cdc_partition order by _cdc_offset)", keys=join(", ", map(ident, names))
+    )
+    newest = sql("max(if({end}, null, _cdc_position)) {before}", end=end, before=before)
+    last = sql("last(if({end}, null, struct(_cdc_op, _cdc_position)), true) {before}", end=end, before=before)
+    both = rows.where(~F.col(IS_TOMBSTONE)).unionByName(ends)
+    both = both.selectExpr("*", str(newest.alias(NEWEST)), str(last.alias(_LAST)))
+    place = sql(
+        "if({last}._cdc_op = 'd', {last}._cdc_position, {newest})", last=ident(_LAST), newest=ident(NEWEST)
+    )
+    columns = {
+        "_cdc_position": sql(
+            "if({end}, {place}, _cdc_position)", end=end, place=moved_sql(compiled.terms, place, offset)
+        ),
+        NEWEST: moved_sql(compiled.terms, ident(NEWEST), offset),
+        SWEPT: end,
+    }
+    placed = both.where(str(sql("not {end} or {newest} is not null", end=end, newest=ident(NEWEST))))
+    return placed.withColumns({name: F.expr(str(value)) for name, value in columns.items()}).drop(_LAST)
+
+
+def _new_ends(bare: DataFrame, rows: DataFrame, evolution: Evolution, names: list[str]) -> DataFrame:
+    """Return the tombstones of a batch that the table does not have, as rows without a position."""
     keys = [cast(ident(f"k_{i}"), c.spark).alias(c.name) for i, c in enumerate(evolution.keys)]
-    tombstones = bare.selectExpr(
-        *map(str, keys), "own_partition as _cdc_partition", "own_offset as _cdc_offset",
-        "'tombstone' as _cdc_op", "cast(null as string) as _cdc_position", "source_ms as message_ms",
-    )  # fmt: skip
-    tombstones = tombstones.join(rows.select(*names, *COORDINATES), [*names, *COORDINATES], "left_anti")
-    changes = rows.select(*tombstones.drop("message_ms").columns)
-    order = sql(
-        "over (partition by {keys}, _cdc_partition order by _cdc_offset rows between {frame})",
-        keys=join(", ", map(ident, names)),
+    found = bare.selectExpr(
+        *map(str, keys), "own_partition as _cdc_partition", "own_offset as _cdc_offset", "source_ms"
     )
-    before = order.of(frame=sql("1 preceding and 1 preceding"))
-    all_before = order.of(frame=sql("unbounded preceding and 1 preceding"))
-    both = changes.unionByName(tombstones, allowMissingColumns=True).selectExpr(
-        "*",
-        str(sql("first(_cdc_op) {before}", before=before).alias("op_before")),
-        str(sql("max(_cdc_position) {before}", before=all_before).alias("newest")),
-    )
-    bare_ones = both.where("_cdc_op = 'tombstone' and op_before not in ('d', 'tombstone')")
+    found = found.join(rows.select(*names, *COORDINATES), [*names, *COORDINATES], "left_anti")
     columns = {
         **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in rows.schema},
         **{name: ident(name) for name in (*names, *COORDINATES)},
         "_cdc_op": literal("d"),
-        "_cdc_position": moved_sql(compiled.terms, sql("newest"), sql("_cdc_offset")),
-        "_cdc_source_ts": sql("timestamp_millis(message_ms)"),
+        "_cdc_source_ts": sql("timestamp_millis(source_ms)"),
         IS_NEW: sql("true"),
+        IS_TOMBSTONE: sql("true"),
     }
-    return bare_ones.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+    return found.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))

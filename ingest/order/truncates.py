@@ -40,7 +40,8 @@ def with_swept(
     """Add the ends by truncates: of new ones for all older rows, of earlier ones for rows that came late."""
     swept = _swept(rows, compiled, earlier, new)
     keys = [*(name for name, _ in compiled.key_columns), *COORDINATES]
-    rows = rows.withColumn(SWEPT, F.lit(False))  # noqa: FBT003  a value
+    if SWEPT not in rows.columns:
+        rows = rows.withColumn(SWEPT, F.lit(False))  # noqa: FBT003  a value
     if WAS not in rows.columns:
         return rows.unionByName(swept)
     stored = swept.drop(WAS, IS_NEW).join(rows.select(*keys, WAS, IS_NEW), keys, "left")

@@ -25,11 +25,11 @@ from ingest.order.bookkeeping import bookkeeping
 from ingest.order.chosen import OUTSIDE, computed_rows, mark_outside
 from ingest.order.intervals import BOOKKEEPING, INTERVAL, comparable, with_intervals
 from ingest.order.soft_delete import with_stored_columns
-from ingest.order.tombstone_ends import bare_tombstones, tombstone_ends
+from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, bare_tombstones, with_tombstone_ends
 from ingest.order.truncates import IS_NEW, SWEPT, WAS, with_swept
 from ingest.order.version_values import LOST, fill, filled_columns, partial_of, stored_value, value_of
 from ingest.typemap.sparktype import cast, null_of, parse_ddl, reshape
-from ingest.typemap.sql import Sql, ident, join, sql, struct
+from ingest.typemap.sql import Sql, ident, join, literal, sql, struct
 
 _OLD: Final = sql("false").alias(IS_NEW)
 _FEW: Final = 200_000
@@ -45,11 +45,13 @@ def build_versions(
     stored: DataFrame | None = None,
     truncates: Sequence[Truncate] = (),
     may_repeat: bool = True,
+    has_tombstones: bool = True,
 ) -> DataFrame:
     """Return the rows to write: all changes of a batch, and the stored ones with another version.
 
-    `stored` is the current table, which has some of these changes only if `may_repeat`, and `truncates` those
-    before the batch.  The columns LOST and OUTSIDE mark changes of the batch; `chosen_rows` removes them.
+    `stored` is the current table, which has some of these changes only if `may_repeat`, and ends by
+    tombstones only if `has_tombstones`; `truncates` are those before the batch.  The columns LOST and OUTSIDE
+    mark changes of the batch; `without_marks` removes them.
     """
     if stored is not None:
         evolution = with_stored_columns(evolution, stored)
@@ -64,8 +66,8 @@ def build_versions(
         if may_repeat:
             older = _without_repeated(older, events, evolution, counts)
         rows = events.unionByName(older, allowMissingColumns=True)
-    if bare is not None:
-        rows = rows.unionByName(tombstone_ends(rows, bare, compiled, evolution))
+    if bare is not None or (stored is not None and has_tombstones):
+        rows = with_tombstone_ends(rows, bare, compiled, evolution)
     if truncates or counts.truncates:
         rows = with_swept(rows, compiled, truncates, counts.truncates)
     completed = fill(rows, compiled, columns, _order(compiled, rows))
@@ -120,6 +122,7 @@ def _events(latest: DataFrame, compiled: CompiledTable, evolution: Evolution) ->
         *_keys(evolution),
         *values,
         sql("true").alias(IS_NEW),
+        sql("false").alias(IS_TOMBSTONE),
     ]
     return latest.where(F.col("kind") == CHANGE).selectExpr(*map(str, columns))
 
@@ -159,8 +162,10 @@ def _stored_rows(
     was = [column for column in filled if column.name in types]
     compared = [(c.name, comparable(reshape(ident(c.name), types[c.name], c.spark), c.spark)) for c in was]
     before = struct([*((name, ident(name)) for name in INTERVAL), *compared]).alias(WAS)
-    bookkeeping_columns = (*BOOKKEEPING, PARTIAL)
-    return stored.selectExpr(*bookkeeping_columns, *map(str, values), str(_OLD), str(before))
+    by_tombstone = sql("({partial} <=> {mark})", partial=ident(PARTIAL), mark=literal(MARK))
+    partial = sql("if({mark}, null, {partial})", mark=by_tombstone, partial=ident(PARTIAL)).alias(PARTIAL)
+    marks = (_OLD, by_tombstone.alias(IS_TOMBSTONE), before)
+    return stored.selectExpr(*BOOKKEEPING, str(partial), *map(str, (*values, *marks)))
 
 
 def _computed(rows: DataFrame, compiled: CompiledTable, evolution: Evolution) -> DataFrame:

@@ -8,13 +8,11 @@ import attrs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.compile.event import DELETED
 from ingest.compile.evolve import Evolution, evolve
 from ingest.compile.payload import WriterSchema
 from ingest.compile.policy import ALL_ALLOWED, Refused
-from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
-from ingest.decode.diagnosis import explain, unknown_by_frame, unknown_frames, unknown_ids
+from ingest.decode.diagnosis import unknown_by_frame, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
 from ingest.decode.framing import has_framings
 from ingest.errors import DecodeError
@@ -30,6 +28,7 @@ from ingest.run.again import read_at, read_topic
 from ingest.run.keys import check_masked_names, with_key_rules
 from ingest.run.messages import written_in
 from ingest.run.own_messages import own_messages
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_id, fetch_by_id
 from ingest.run.table_state import TableState
 from ingest.settings import KafkaSettings
@@ -103,42 +102,6 @@ class Attempt:
         return tuple(
             schema_id for schema_id in self.counts.rejected_ids if schema_id in self.compiled.misfits
         )
-
-
-@attrs.frozen
-class PreparedBatch:
-    """A batch ready to commit: the newest change of each key, the fitted columns, the rejected messages."""
-
-    compiled: CompiledTable
-    changes: DataFrame
-    counts: BatchCounts
-    evolution: Evolution
-    rejects: DataFrame | None
-    state: TableState
-    refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
-    """Schemas with changes that a policy of the table file rejects, and the reasons."""
-    plans: Plans | None = attrs.field(default=None, eq=False)
-    """As those of the `Batch`."""
-    condition_reads: tuple[str, ...] = ()
-    """The columns that the condition of the table file reads."""
-    starts: Mapping[Partition, int] | None = None
-    """As those of the `Batch`."""
-
-    def explained(self, rejects: DataFrame) -> DataFrame:
-        """Add to rejected messages their schema id and the reason."""
-        return explain(rejects, self.compiled, self.refused)
-
-    @property
-    def rewrites(self) -> tuple[str, ...]:
-        """The columns that need the whole table rewritten: by their type, or because `delete` changed."""
-        columns = self.state.columns
-        changed = columns is not None and (DELETED in columns) != (self.compiled.model == SoftDelete())
-        return (*self.evolution.rewrites, *([DELETED] if changed else []))
-
-    @property
-    def key_names(self) -> list[str]:
-        """The columns of the record key."""
-        return list(self.compiled.record_key)
 
 
 def read_batch(

@@ -17,7 +17,7 @@ from ingest.hudi.java_errors import root_cause
 from ingest.java import java_session, jvm_of
 from ingest.names import SchemaId
 from ingest.order.chosen import INCOMPLETE, OUTSIDE
-from ingest.run.batch import PreparedBatch
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.typemap.names import folded
 from ingest.typemap.sparktype import SparkType, parse_ddl, type_sql, widest
 from ingest.typemap.sql import ident, join, sql

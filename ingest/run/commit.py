@@ -21,13 +21,15 @@ from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost, stored_columns
 from ingest.order.tombstones import stored_deletes
 from ingest.order.versions import build_versions, count_marks, without_marks
-from ingest.run.batch import PreparedBatch, decoded_batch, read_batch
+from ingest.run.batch import decoded_batch, read_batch
 from ingest.run.chosen import check_complete, with_row_sql
 from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.context import Run
 from ingest.run.keys import check_keys, refuse_folders
-from ingest.run.schemas import PayloadSchemas, fetch_by_id, fetch_written
+from ingest.run.prepared_batch import PreparedBatch
+from ingest.run.schemas import PayloadSchemas, fetch_written, in_met_order
 from ingest.run.shards import check_topic_key, refuse_shared_keys
+from ingest.run.start import last_of
 from ingest.run.table_state import TableState, known_ids
 from ingest.tables import SOURCE, TableConfig
 from ingest.typemap.sql import ident
@@ -40,22 +42,12 @@ def fetch_known(
     watermarks: Mapping[Partition, Watermark],
     met_ids: Sequence[SchemaId],
 ) -> PayloadSchemas:
-    """Fetch the schemas that can be known before the ranges are read.
-
-    Those that a table of several topics has met come first, in that order: columns fit each other as over
-    versions, and a version's alias may name a column of another topic.
-    """
+    """Fetch the schemas that can be known before the ranges are read."""
     if table.source_table:
         refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
-    if not table.source or table.format != "avro":
-        return keys, values
-    own = {schema.schema_id: schema for schema in values}
-    others = fetch_by_id(run.registry, (schema_id for schema_id in met_ids if schema_id not in own))
-    known = {schema.schema_id: schema for schema in others} | own
-    met = dict.fromkeys(schema_id for schema_id in met_ids if schema_id in known)
-    return keys, tuple(known[schema_id] for schema_id in met | dict.fromkeys(known))
+    return keys, in_met_order(run.registry, table, values, met_ids)
 
 
 @contextmanager
@@ -66,6 +58,8 @@ def prepared(
     run.lake.table(table).check_storage(table.name)
     run.enter(table, Reading(ranges.span))
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, state)
+    if batch.plans is None:  # few messages are sooner read again than kept
+        batch = attrs.evolve(batch, messages=run.reads.share(table, ranges, batch.messages))
     with decoded_batch(batch, run.registry, schemas) as result:
         yield completed(run, result)
 
@@ -99,7 +93,7 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     check_topic_key(batch, stored_table.key_columns())
     check_topic_key(batch, batch.state.ahead.key_names if batch.state.ahead else ())
     stored_table.check_key(table, batch.key_names)
-    last = stored_table.checkpoint()
+    last = last_of(stored_table, table)
     masks = last.masks if last else {}
     fixed.check(table, fixed.find_mask_changes(table, batch.compiled.masks, masks, columns or ()))
     evolution.check()
@@ -109,12 +103,11 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFr
     stored = _stored(run, batch) if batch.state.exists else None
     if batch.compiled.model == History():
         batch, rows, lost = _versions(batch, stored, last)
-        refuse_folders(rows, table, evolution.keys)
-        return batch, rows, lost
-    lost = count_lost(batch.changes, stored, batch.compiled, evolution, batch.counts)
-    rows = _built(batch, stored)
-    if table.rows.where is not None:
-        batch, rows, lost = _chosen(batch, rows, lost)
+    else:
+        lost = count_lost(batch.changes, stored, batch.compiled, evolution, batch.counts)
+        rows = _built(batch, stored)
+        if table.rows.where is not None:
+            batch, rows, lost = _chosen(batch, rows, lost)
     refuse_folders(rows, table, evolution.keys)
     if table.source and table.shards.keys == "unique" and columns is not None:
         refuse_shared_keys(rows, stored_table.live_rows() if batch.state.exists else None, batch)
@@ -134,6 +127,7 @@ def _versions(
         stored=stored,
         truncates=last.truncates if last else (),
         may_repeat=_may_repeat(batch, last),
+        has_tombstones=last is not None and last.tombstone_ends,
     )
     marks = count_marks(rows, batch.compiled, counts)
     counted = attrs.evolve(batch, counts=counts.with_outside(marks.outside))
@@ -178,16 +172,15 @@ def _built(batch: PreparedBatch, stored: DataFrame | None) -> DataFrame:
 
 def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
     """Return the stored rows if the batch depends on them: as in a history, or for partial rows."""
-    if batch.compiled.model == History():
-        return run.lake.table(batch.compiled.table).rows()
-    if not batch.counts.looks_back:
+    model = batch.compiled.model
+    if model != History() and not batch.counts.looks_back:
         return None
     table, source = run.lake.table(batch.compiled.table), batch.compiled.table.source
-    is_soft = batch.compiled.model == SoftDelete()
-    rows = table.rows() if is_soft else table.live_rows()
+    is_whole = model in (History(), SoftDelete())
+    rows = table.rows() if is_whole else table.live_rows()
     if source:  # positions of two topics cannot be compared
         rows = rows.where(F.col(SOURCE) == source)
-    if is_soft:  # a soft-deleted row keeps all its values
+    if is_whole:  # a version ends by any column, and a soft-deleted row keeps all its values
         return rows
     names = stored_columns(batch.compiled, batch.evolution)
     return rows.select(*(str(ident(name)) for name in names if name in rows.columns))
@@ -232,6 +225,7 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         topic_id=last.topic_id if last else "",
         start_offsets=last.next_offsets if last else {},
         truncates=tuple(sorted({*(last.truncates if last else ()), *counts.truncates})),
+        tombstone_ends=(last is not None and last.tombstone_ends) or batch.has_tombstone_ends,
         masks={**(last.masks if last else {}), **fixed.recorded_masks(table, batch.compiled.masks)},
         other_topics=last.other_topics if last else {},
     )

@@ -9,6 +9,7 @@ from ingest.errors import IngestError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.lazy import LazyModule
 from ingest.registry import Registry
+from ingest.run.shared_reads import SharedReads
 from ingest.run.steps import StepTimes
 from ingest.settings import Settings
 from ingest.stop import Stop
@@ -73,6 +74,7 @@ class Run:
     """The events for lineage tools, if the settings name a receiver."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
+    reads: SharedReads = attrs.field(factory=SharedReads)
 
     @cached_property
     def spark(self) -> "SparkSession":

@@ -14,8 +14,8 @@ from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
 from ingest.java import empty_rows
 from ingest.kafka.ranges import TopicRanges
-from ingest.run.batch import PreparedBatch
 from ingest.run.context import Run
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.start import last_of
 from ingest.tables import TableConfig
 

@@ -114,6 +114,22 @@ def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Wri
     return tuple(schemas)
 
 
+def in_met_order(
+    registry: Registry, table: TableConfig, values: Sequence[WriterSchema], met_ids: Sequence[SchemaId]
+) -> tuple[WriterSchema, ...]:
+    """Return the schemas of a topic, after those that a table of several topics has met, in that order.
+
+    Columns fit each other as over versions, and a version's alias may name a column of another topic.
+    """
+    if not table.source or table.format != "avro":
+        return tuple(values)
+    own = {schema.schema_id: schema for schema in values}
+    others = fetch_by_id(registry, (schema_id for schema_id in met_ids if schema_id not in own))
+    known = {schema.schema_id: schema for schema in others} | own
+    met = dict.fromkeys(schema_id for schema_id in met_ids if schema_id in known)
+    return tuple(known[schema_id] for schema_id in met | dict.fromkeys(known))
+
+
 def fetch_by_frame_id(
     registry: Registry, frame_ids: Iterable[FrameId], fetched: Sequence[WriterSchema]
 ) -> PayloadSchemas:

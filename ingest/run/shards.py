@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.event import COORDINATES, DELETED
+from ingest.compile.event import COORDINATES, CURRENT, DELETED
 from ingest.errors import DecodeError, SchemaError
 from ingest.names import first_few
-from ingest.run.batch import PreparedBatch
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.tables import SOURCE
 from ingest.typemap.sql import ident
 
@@ -30,7 +30,7 @@ def check_topic_key(batch: PreparedBatch, table_key: Sequence[str]) -> None:
 
 
 def _named(key: Sequence[str]) -> str:
-    return first_few([name for name in key if name != SOURCE])
+    return first_few([name for name in key if name not in (SOURCE, *COORDINATES)])
 
 
 def refuse_shared_keys(rows: DataFrame, stored: DataFrame | None, batch: PreparedBatch) -> None:
@@ -39,7 +39,7 @@ def refuse_shared_keys(rows: DataFrame, stored: DataFrame | None, batch: Prepare
     In a plan, the rows that other topics would have written before count as stored.
     """
     table = batch.compiled.table
-    keys = [name for name in batch.key_names if name != SOURCE]
+    keys = [name for name, _ in batch.compiled.key_columns if name != SOURCE]
     names = [str(ident(name)) for name in keys]
     present = _after(stored, batch.state.ahead.rows if batch.state.ahead else (), batch)
     theirs = present.where(F.col(SOURCE) != table.topic)
@@ -58,14 +58,16 @@ def refuse_shared_keys(rows: DataFrame, stored: DataFrame | None, batch: Prepare
 
 
 def _living(rows: DataFrame) -> DataFrame:
-    """Return rows to write without those that delete."""
+    """Return rows to write without those that delete, and without versions of the past."""
+    if CURRENT in rows.columns:
+        return rows.where(CURRENT)
     return rows.where(f"not {DELETED}" if DELETED in rows.columns else "_cdc_op != 'd'")
 
 
 def _after(stored: DataFrame | None, ahead: Sequence[DataFrame], batch: PreparedBatch) -> DataFrame:
     """Return keys and coordinates of the live rows after some batches."""
-    names = [*(str(ident(name)) for name in batch.key_names), *COORDINATES]
     keys = batch.key_names
+    names = [str(ident(name)) for name in dict.fromkeys((*keys, *COORDINATES))]
     present = None if stored is None else stored.select(*names)
     for rows in ahead:
         new = _living(rows).select(*names)

@@ -17,10 +17,10 @@ from ingest.hudi.metaclient import complete_rewrite, is_rewritten
 from ingest.hudi.options import options_digest
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
-from ingest.run.batch import PreparedBatch
 from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
 from ingest.run.context import Run
 from ingest.run.lag import Measures
+from ingest.run.prepared_batch import PreparedBatch
 from ingest.run.rejects import write_rejects
 from ingest.run.report import TableOutcome
 from ingest.run.start import Start, find_start

@@ -12,7 +12,7 @@ from ingest.tables import TableConfig
 
 @attrs.frozen
 class Ahead:
-    """What the plans of other topics would have written into the table; `creates` where it is new."""
+    """The rows of other topics that are to be written before; `creates` where the table is new."""
 
     key_names: tuple[str, ...]
     rows: tuple[DataFrame, ...] = attrs.field(default=(), eq=False)
@@ -26,7 +26,7 @@ class TableState:
     columns: Present
     met_ids: tuple[SchemaId, ...] = ()
     ahead: Ahead | None = None
-    """The plans of other topics, which a run commits before."""
+    """What a plan, or a rebuild, has of other topics, but did not write."""
 
     @property
     def exists(self) -> bool:

@@ -48,6 +48,8 @@ class RunTask:
         start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         if not start.ranges.is_empty:
             run.waiting[_key(table)] = start.ranges.span
+            if run.settings.run.share_reads:
+                run.reads.expect(table, start.ranges)
             return None
         run.steps.add(table.name, "plan", started)
         seconds = time.monotonic() - started
@@ -66,6 +68,7 @@ class RunTask:
         self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
     ) -> TableOutcome:
         """Add the measures, and log the outcome."""
+        run.reads.done(table)
         if isinstance(result, IngestError):
             result = failed(table.name, table.topic, result, seconds)
         ends = self.watermarks.found.get(table.topic)

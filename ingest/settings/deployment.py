@@ -180,6 +180,14 @@ class RunSettings:
     parallel_tables: int = attrs.field(
         default=4, validator=AtLeast(1), metadata={"help": "Number of tables processed in parallel."}
     )
+    share_reads: bool = attrs.field(
+        default=False,
+        metadata={
+            "help": "Read a topic from Kafka once for all tables of a run that read the same offsets of it, "
+            "such as current rows and [history](../history.md). Spark keeps the messages, in memory or on "
+            "disk, until the last of these tables is done. Up to 10,000 messages are read for each table."
+        },
+    )
     lock_wait_s: float = attrs.field(
         default=5.0,
         validator=AtLeast(0),

@@ -65,8 +65,6 @@ def check_shards(table: "TableConfig") -> None:
     if table.topics and table.schema_changes:
         problem = "names one topic, and the table has several connectors"
         raise WrongValueError("schema_changes", problem, "Remove it")
-    if table.topics and table.target.mode == "history":
-        raise WrongValueError("target.mode", "a history has one topic", 'Remove it, or give one "topic"')
 
 
 def view_of(table: "TableConfig", topic: Topic) -> "TableConfig":

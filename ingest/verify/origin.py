@@ -11,6 +11,7 @@ import attrs
 import fastavro
 from pyspark.sql import SparkSession
 
+from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable
 from ingest.decode.framing import has_framings, unframe
 from ingest.decode.wire import HEADER_BYTES
@@ -21,6 +22,7 @@ from ingest.kafka.read import read
 from ingest.kafka.sample import sample
 from ingest.names import Partition
 from ingest.settings import KafkaSettings, SourceSettings
+from ingest.tables import TableConfig, source_fields
 
 _SAMPLES: Final = 20
 _UNNAMED: Final = frozenset({"mysql", "oracle", "mongodb"})
@@ -48,21 +50,32 @@ class Origin:
 
 
 def find_origin(
-    spark: SparkSession, kafka: KafkaSettings, compiled: CompiledTable, marks: Mapping[Partition, Watermark]
+    spark: SparkSession,
+    kafka: KafkaSettings,
+    compiled: CompiledTable,
+    marks: Mapping[Partition, Watermark],
+    of_topic: Payload | None = None,
 ) -> Origin:
-    """Read the origin from the newest events of a topic.  Raises `UsageError` where they name none."""
+    """Read the origin from the newest events of a topic.  Raises `UsageError` where they name none.
+
+    `of_topic` reads the source blocks of all events in a topic of several tables.
+    """
     table = compiled.table
     spans = {partition: (max(mark.begin, mark.end - _SAMPLES), mark.end) for partition, mark in marks.items()}
     if has_framings(table):
         values = _unframed_values(spark, kafka, compiled, spans)
     else:
         values = [record.value for record in sample(kafka, table.topic, spans, per_end=_SAMPLES)]
+    own = source_fields(table) if table.source_table else {}
     for value in reversed(values):
-        for block in _source_blocks(compiled, value):
-            named = block.get("table") or block.get("collection")
+        for block in _source_blocks(table, of_topic or compiled.value, value):
+            text = {key: str(block.get(key) or "") for key in ("name", "db", "schema", "table", "collection")}
+            if own and text["name"] != own["name"]:
+                continue
+            text |= own  # another table of the same connector: its database is that of this one
+            named = text["table"] or text["collection"]
             if named:
-                text = {key: str(block.get(key) or "") for key in ("name", "db", "schema")}
-                return Origin(table.dialect, text["name"], text["db"], text["schema"], str(named))
+                return Origin(table.dialect, text["name"], text["db"], text["schema"], named)
     problem = f"table {table.name}: the newest events of topic {table.topic} do not name their source table"
     raise UsageError(
         problem, "Verify needs Debezium's whole envelope, and an event that is still in the topic"
@@ -86,12 +99,12 @@ def _unframed_values(
     return [row.value for row in unframe(messages, compiled).select("value").collect()]
 
 
-def _source_blocks(compiled: CompiledTable, value: bytes | None) -> Iterator[Mapping[str, Any]]:
+def _source_blocks(table: TableConfig, payload: Payload, value: bytes | None) -> Iterator[Mapping[str, Any]]:
     """Yield the `source` block of an event, if it has one."""
     if not value:
         return
     try:
-        event = _decode(compiled, value)
+        event = _decode(table, payload, value)
     except (ValueError, EOFError, IndexError, LookupError):
         return
     match event:
@@ -101,11 +114,11 @@ def _source_blocks(compiled: CompiledTable, value: bytes | None) -> Iterator[Map
             return
 
 
-def _decode(compiled: CompiledTable, value: bytes) -> Any:
-    if compiled.table.format != "avro":
+def _decode(table: TableConfig, payload: Payload, value: bytes) -> Any:
+    if table.format != "avro":
         return json.loads(value)
     (schema_id,) = struct.unpack(">I", value[1:HEADER_BYTES])
-    wire = next((w.wire for w in compiled.value.writers if w.schema_id == schema_id and w.wire), "")
+    wire = next((w.wire for w in payload.writers if w.schema_id == schema_id and w.wire), "")
     if not wire:
         return None
     schema = fastavro.parse_schema(json.loads(wire))

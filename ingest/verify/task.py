@@ -1,7 +1,7 @@
 """Verifies tables, one after the other: finds the source of each, compares, and keeps errors apart."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
@@ -10,19 +10,19 @@ import attrs
 
 from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
+from ingest.decode.owner import source_payload
 from ingest.errors import IngestError, UnexpectedError, UsageError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.storage import UnclearFilesError
-from ingest.kafka.breaks import Watermark
 from ingest.log import logger
-from ingest.names import Partition
 from ingest.run.context import Run
+from ingest.run.own_messages import met_schemas
 from ingest.run.report import TableOutcome
-from ingest.run.schemas import compile_written, fetch_written
-from ingest.run.topics import refuse_several, watermarks_of
+from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
+from ingest.run.table_state import known_ids
+from ingest.run.topics import watermarks_of
 from ingest.settings import SourceSettings
 from ingest.tables import TableConfig
-from ingest.typemap.sparktype import SparkType
 from ingest.typemap.sql import sql
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
@@ -164,12 +164,19 @@ def _compare(
     request: Request,
     answer: TableVerification,
 ) -> TableVerification:
-    refuse_several(table, "ingest verify")
-    marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
-    compiled = _compile(run, table, marks, request)
-    origin = find_origin(run.spark, run.settings.kafka, compiled, marks)
     stored = LakeRows(run.lake.table(table), table)
-    with _open(run, compiled, origin, stored.stored.columns(), request) as source:
+    marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
+    spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    schemas = fetch_written(run.settings, run.registry, table, spans, spans)
+    of_topic = None
+    if table.source_table:
+        of_topic, last = source_payload(schemas[1]), stored.stored.checkpoint()
+        if last is None:
+            raise _without_commit(table.name)
+        schemas = met_schemas(run.registry, schemas[1], known_ids(last))
+    compiled = _compile(table, schemas, request)
+    origin = find_origin(run.spark, run.settings.kafka, compiled, marks, of_topic)
+    with _open(run, compiled, origin, stored, request) as source:
         layout = source.layout
         sql_rows = source.rows if isinstance(source.rows, SqlRows) else None
         cut = Cut(stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s)
@@ -197,24 +204,25 @@ def _open(
     run: Run,
     compiled: CompiledTable,
     origin: Origin,
-    stored: Mapping[str, SparkType] | None,
+    stored: LakeRows,
     request: Request,
 ) -> AbstractContextManager[Opened]:
-    """Open the source of a table, with the columns to compare."""
+    """Open the source of a table, with the columns to compare.  Raises `UsageError` for a new table."""
     sources, table = run.settings.sources, compiled.table.name
     name = choose_source(origin, sources, table)
     settings = request.bound(sources[name])
-    if stored is None:
-        raise UsageError(f"table {table} does not have a commit yet", "Run it once first")
+    columns = stored.stored.columns()
+    if columns is None:
+        raise _without_commit(table)
     if compiled.dialect.is_document:
-        layout = document_layout(compiled, stored, request.mode, request.columns)
+        layout = document_layout(compiled, columns, request.mode, request.columns)
         narrowed = request.narrow(layout)
         return open_documents(run.spark, name, settings, compiled=compiled, origin=origin, layout=narrowed)
     source = Source(run.spark, name, settings, DATABASES[settings.database])
 
     def make(source_table: SourceTable) -> Layout:
         layout = make_layout(
-            compiled, stored, source.database, source_table, mode=request.mode, only=request.columns
+            compiled, columns, source.database, source_table, mode=request.mode, only=request.columns
         )
         narrowed = request.narrow(layout)
         return attrs.evolve(narrowed, source_where=compiled.table.rows.source_where or "")
@@ -222,12 +230,13 @@ def _open(
     return open_table(source, origin, make)
 
 
-def _compile(
-    run: Run, table: TableConfig, marks: Mapping[Partition, Watermark], request: Request
-) -> CompiledTable:
+def _without_commit(table: str) -> UsageError:
+    return UsageError(f"table {table} does not have a commit yet", "Run it once first")
+
+
+def _compile(table: TableConfig, schemas: PayloadSchemas, request: Request) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
-    spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    compiled = compile_written(table, *fetch_written(run.settings, run.registry, table, spans, spans))
+    compiled = compile_written(table, *schemas)
     if compiled.model == History() and request.delete_extra:
         problem = f"table {table.name}: is a history, and deletes end versions at a time of the source"
         raise UsageError(problem, "Leave --delete-extra out")

@@ -118,9 +118,14 @@ def test_histories_equal_a_replay(
 
 def differences(deployment: Deployment, table: str) -> list[str]:
     """Compare the versions of each row with those of the replay."""
-    source = read_expected(deployment.recording, table)
-    expected = replayed(deployment.recording, table, source)
-    found = stored(deployment.frame(table), source.keys, source.kinds)
+    return differing_versions(deployment.recording, table, deployment.frame(table))
+
+
+def differing_versions(recording: Recording, table: str, frame: DataFrame) -> list[str]:
+    """Compare the versions of rows with those of the replay."""
+    source = read_expected(recording, table)
+    expected = replayed(recording, table, source)
+    found = stored(frame, source.keys, source.kinds)
     return [
         f"{key}: expected {expected.get(key)}, found {found.get(key)}"
         for key in expected.keys() | found.keys()

@@ -93,6 +93,89 @@ def test_a_tombstone_without_its_delete_ends_the_version(ingest_deployment: Depl
     assert [row[1] for row in versions(ingest_deployment, "tomb")] == [0, 7, 8, 0]
 
 
+def test_a_delete_that_comes_after_its_tombstone_takes_its_place(ingest_deployment: Deployment) -> None:
+    """The table is the one of a single run, also where the row began before and goes on after it."""
+    topic = table_of(ingest_deployment, "late")
+    topic.send(event(topic, "c", 1, at=10), event(topic, "c", 2, at=11))
+    topic.send(event(topic, "u", 1, 1, at=20), event(topic, "d", 1, at=30), topic.tombstone({"id": 1}))
+    topic.send(event(topic, "c", 1, 5, at=40), topic.tombstone({"id": 2}))
+    with ingest_deployment.session as session:
+        run(ingest_deployment, max_offsets=2)
+        session.move_offsets("late", "0=4")
+        run(ingest_deployment)
+        early = versions(ingest_deployment, "late")
+        assert [row[:2] for row in early] == [(1, 0), (1, 5), (2, 0)]
+        assert early[0][3] > 40
+        session.move_offsets("late", "earliest")
+    run(ingest_deployment)
+    found = versions(ingest_deployment, "late")
+    assert found[:3] == [(1, 0, 10, 20), (1, 1, 20, 30), (1, 5, 40, None)]
+    assert found[3] == early[2]
+    ends = ingest_deployment.frame("late").where("_cdc_op = 'd'").orderBy("id")
+    assert [tuple(row) for row in ends.select("id", "_cdc_offset", "_cdc_partial").collect()] == [
+        (1, 3, None),
+        (2, 6, "tombstone"),
+    ]
+
+
+def shards_of(deployment: Deployment, name: str) -> tuple[Topic, Topic]:
+    """Make two topics, and the table file of their history."""
+    topics = [f"{name}{number}.inv.rows" for number in (1, 2)]
+    first, second = (deployment.topic(topic, COLUMNS, connector="postgres") for topic in topics)
+    with deployment.session as session:
+        session.onboard([f"{name}*.inv.*"], name=name, merge=True)
+    edit(deployment, name, mode='"history"')
+    return first, second
+
+
+def test_a_history_of_two_shards_keeps_them_apart(ingest_deployment: Deployment) -> None:
+    """Equal keys, a truncate of one shard, changes that come late, and a replay of each topic."""
+    first, second = shards_of(ingest_deployment, "halves")
+    first.send(event(first, "c", 1, at=10), event(first, "u", 1, 1, at=20), truncate(first, at=30))
+    second.send(event(second, "c", 1, 5, at=5), event(second, "u", 1, 6, at=25, big=MISSING))
+    (plan,) = ingest_deployment.plan()
+    assert [topic.verdict for topic in plan.topics] == ["commit", "commit"]
+    run(ingest_deployment)
+    first.send(event(first, "c", 2, 2, at=15))
+    second.send(event(second, "c", 2, 7, at=12), event(second, "u", 1, 9, at=7), event(second, "d", 2, at=40))
+    run(ingest_deployment, max_offsets=1)
+    run(ingest_deployment)
+
+    shard = "int(substring(_cdc_source, 7, 1))"
+    expected = [
+        (1, 1, 0, "x", 10, 20), (1, 1, 1, "x", 20, 30), (2, 1, 2, "x", 15, 30),
+        (1, 2, 5, "x", 5, 7), (1, 2, 9, "x", 7, 25), (1, 2, 6, "x", 25, None), (2, 2, 7, "x", 12, 40),
+    ]  # fmt: skip
+    found = versions(ingest_deployment, "halves", shard, "v", "big")
+    assert sorted(found) == sorted(expected)
+    for topic in (first, second):
+        with ingest_deployment.session as session:
+            session.move_offsets("halves", "earliest", topic=topic.name)
+    run(ingest_deployment)
+    assert versions(ingest_deployment, "halves", shard, "v", "big") == found
+    with ingest_deployment.session as session:
+        (status,) = session.status(["halves"])
+    assert status.rows == 1
+
+
+def test_unique_keys_of_shards_are_those_of_current_versions(
+    ingest_deployment: Deployment,
+) -> None:
+    """A row that moved from one shard to the other has its versions in both."""
+    first, second = shards_of(ingest_deployment, "moved")
+    edit(ingest_deployment, "moved", keys='"unique"')
+    first.send(event(first, "c", 1, at=10), event(first, "u", 1, 1, at=20))
+    second.send(event(second, "c", 1, 5, at=30))
+    (plan,) = ingest_deployment.plan()
+    (outcome,) = ingest_deployment.run().tables
+    assert [topic.outcome for topic in outcome.topics] == ["committed", "failed"]
+    assert f"is also that of a row from {first.name}-0-1" in str(outcome.error)
+    assert str(outcome.error) == str(plan.error)
+    first.send(event(first, "d", 1, at=25))
+    run(ingest_deployment)
+    assert versions(ingest_deployment, "moved") == [(1, 0, 10, 20), (1, 1, 20, 25), (1, 5, 30, None)]
+
+
 def test_conditions_masks_and_computed_columns_hold_for_every_version(ingest_deployment: Deployment) -> None:
     """A row that leaves the condition ends a version; a value that an update leaves out stays."""
     topic = table_of(ingest_deployment, "chosen")

@@ -1,19 +1,25 @@
 """Recordings as two shards: one table of both equals the source's rows, in any order of arrival."""
 
+import base64
 import gzip
 import json
 import shutil
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame
 
+from ingest.decode.wire import HEADER_BYTES
+from ingest.errors import UsageError
 from ingest.local.load import LoadOptions, load
 from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import MONGODB, MYSQL, ORACLE, POSTGRES, POSTGRES_JSON, SQLSERVER, Recording
 from tests.e2e.referee import differences, read_expected, read_table
+from tests.e2e.test_history import differing_versions
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -42,7 +48,11 @@ class Shards:
 
     @staticmethod
     def _is_in(message: dict[str, str], number: int) -> bool:
-        return message["k"] is None or zlib.crc32(message["k"].encode()) % 2 == number
+        if message["k"] is None:
+            return True
+        key = base64.b64decode(message["k"])
+        value = key[HEADER_BYTES:] if key.startswith(b"\0") else key  # the schema of a key may change
+        return zlib.crc32(value) % 2 == number
 
     def load(self, limit: int | None = None) -> None:
         """Produce the messages that the topics lack."""
@@ -56,31 +66,37 @@ class Shards:
             )
             load(folder, servers.bootstrap_servers, servers.registry_url, options)
 
-    def onboard(self, kind: str) -> None:
+    def onboard(self, kind: str, mode: str = "upsert") -> None:
         """Write a table file for the topics of each table."""
         pattern = f"{self.deployment.prefix}[ab].{self.recording.pattern}"
         with self.deployment.session as session:
             session.onboard([pattern], name="{table}", format=self.recording.format, merge=True)
         for path in self.deployment.tables.glob("*.toml"):
-            path.write_text(path.read_text().replace('type = "cow"', f'type = "{kind}"'))
+            text = path.read_text().replace('type = "cow"', f'type = "{kind}"')
+            path.write_text(text.replace('mode = "upsert"', f'mode = "{mode}"'))
 
     def move_back(self) -> None:
-        """Move the offsets of all topics back."""
+        """Move the offsets of all topics back that have messages."""
         session = self.deployment.session
         for table in self.recording.tables:
             for shard in SHARDS:
                 topic = self.recording.topic(table).replace(
                     self.recording.prefix, f"{self.deployment.prefix}{shard}", 1
                 )
-                session.move_offsets(table, "earliest", topic=topic)
+                with suppress(UsageError):  # half of a short topic may be empty, and was not read
+                    session.move_offsets(table, "earliest", topic=topic)
 
     def differences(self, table: str, *, is_split: bool) -> list[str]:
         """Compare the rows of both shards, or those of each, with the source's."""
         expected = read_expected(self.recording, table)
-        frame = self.deployment.frame(table)
-        parts = [frame] if is_split else [frame.where(f"_cdc_source like '%{s}.%'") for s in self.prefixes()]
+        parts = self.parts(table, is_split=is_split)
         found = [read_table(part, expected.keys, expected.kinds) for part in parts]
         return [line for rows in found for line in differences(expected.rows, rows)]
+
+    def parts(self, table: str, *, is_split: bool) -> list[DataFrame]:
+        """Return the rows of both shards, or those of each."""
+        frame = self.deployment.frame(table)
+        return [frame] if is_split else [frame.where(f"_cdc_source like '%{s}.%'") for s in self.prefixes()]
 
     def prefixes(self) -> list[str]:
         """Return the shards' topic prefixes."""
@@ -108,33 +124,64 @@ def repeated(shards: Shards) -> None:
     shards.deployment.run_until_idle(max_offsets=120)
 
 
+Case = tuple[Recording, Plan, bool, str]
 USUAL = {(SQLSERVER, once, True, "mor")}
+ALL: tuple[Case, ...] = tuple(product(
+    (SQLSERVER, POSTGRES, ORACLE, MYSQL, MONGODB, POSTGRES_JSON),
+    (once, slices, repeated), (True, False), ("cow", "mor"),
+))  # fmt: skip
+
+
+def name_of(case: Case) -> str:
+    """Return the name of a case."""
+    recording, plan, is_split, kind = case
+    return f"{recording.name}-{plan.__name__}-{'split' if is_split else 'same'}-{kind}"
+
+
+def run_case(case: Case, deployment: Deployment, folder: Path, mode: str = "upsert") -> Shards:
+    """Onboard the topics of a recording's shards, and run its tables by the plan of a case."""
+    _, plan, is_split, kind = case
+    shards = Shards(deployment, folder / "parts", is_split=is_split)
+    shards.load(limit=0)
+    shards.load(limit=1)
+    shards.onboard(kind, mode)
+    plan(shards)
+    return shards
+
+
 CASES = [
-    pytest.param(case, id=f"{case[0].name}-{case[1].__name__}-{'split' if case[2] else 'same'}-{case[3]}",
-                 marks=[] if case in USUAL else pytest.mark.pairs)
-    for case in product(
-        (SQLSERVER, POSTGRES, ORACLE, MYSQL, MONGODB, POSTGRES_JSON),
-        (once, slices, repeated), (True, False), ("cow", "mor"),
-    )
-]  # fmt: skip
+    pytest.param(case, id=name_of(case), marks=[] if case in USUAL else pytest.mark.pairs) for case in ALL
+]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_shards_equal_the_source(
-    case: tuple[Recording, Plan, bool, str],
+    case: Case,
     make_deployment: Callable[[Recording], Deployment],
     tmp_path: Path,
 ) -> None:
     """Every cell equals the source's; where both topics have all keys, those of each topic do."""
-    recording, plan, is_split, kind = case
-    deployment = make_deployment(recording)
-    shards = Shards(deployment, tmp_path / "parts", is_split=is_split)
-    shards.load(limit=0)
-    shards.load(limit=1)
-    shards.onboard(kind)
-
-    plan(shards)
-
+    recording, _, is_split, _ = case
+    shards = run_case(case, make_deployment(recording), tmp_path)
     wrong = {table: shards.differences(table, is_split=is_split) for table in recording.tables}
     assert {table: lines for table, lines in wrong.items() if lines} == {}
-    assert {outcome.outcome for outcome in deployment.run().tables} == {"idle"}
+    assert {outcome.outcome for outcome in shards.deployment.run().tables} == {"idle"}
+
+
+@pytest.mark.pairs
+@pytest.mark.parametrize("case", [pytest.param(case, id=name_of(case)) for case in ALL])
+def test_histories_of_shards_equal_a_replay(
+    case: Case, make_deployment: Callable[[Recording], Deployment], tmp_path: Path
+) -> None:
+    """Every version of every row equals the source's, each shard by itself."""
+    recording, _, is_split, _ = case
+    shards = run_case(case, make_deployment(recording), tmp_path, mode="history")
+    wrong = {
+        table: [
+            line
+            for part in shards.parts(table, is_split=is_split)
+            for line in differing_versions(recording, table, part)
+        ]
+        for table in recording.tables
+    }
+    assert {table: lines[:5] for table, lines in wrong.items() if lines} == {}

@@ -16,6 +16,7 @@ from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
 from tests.e2e.tablefiles import add_text, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
+from tests.e2e.test_rebuild import rebuild
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -264,6 +265,53 @@ def test_rejects_and_offsets_are_those_of_a_topic(make_deployment: Make) -> None
         assert [topic.lag for topic in status.topics] == [0, 2]
         assert run(deployment).counts.read == 2
         assert session.rejects("orders").open == 2
+
+
+def test_a_rebuild_reads_all_topics_that_the_table_has_read(make_deployment: Make) -> None:
+    """A mask reaches the rows of each topic, columns of one topic and wider types included."""
+    deployment = make_deployment()
+    wide: Columns = {
+        "id": "int",
+        "note": ["null", "string"],
+        "n": ["null", "long"],
+        "city": ["null", "string"],
+    }
+    first, second, third = make_shards(
+        deployment, {**ORDERS, "n": ["null", "int"]}, wide, {**ORDERS, "n": ["null", "int"]}
+    )
+    first.send(
+        first.create({"id": 1, "note": "4929-0001", "n": 1}), first.create({"id": 2, "note": "x", "n": 2})
+    )
+    first.send(first.delete({"id": 2, "note": "x", "n": 2}))
+    second.send(second.create({"id": 1, "note": "4929-0002", "n": 1 << 40, "city": "Bath-0007"}))
+    run(deployment)
+    third.send(third.create({"id": 1, "note": "4929-0003", "n": 3}))
+    add_text(deployment, "orders", '[columns.note]\nmask = "last4"\n[columns.city]\nmask = "last4"')
+    (plan,) = deployment.plan()
+    assert {topic.rebuild and topic.rebuild.command for topic in plan.topics} == {
+        "ingest rebuild orders --from topic"
+    }
+
+    path = deployment.tables / "orders.toml"
+    text = path.read_text()
+    path.write_text(
+        text.replace(f'topics = ["{deployment.prefix}s*.inv.orders"]', f'topics = ["{third.name}"]')
+    )
+    refused = rebuild(deployment, "orders", "topic").error
+    assert f"it has rows of topics that its file does not name: {first.name}, {second.name}" in str(refused)
+    path.write_text(text)
+    rebuilt = rebuild(deployment, "orders", "topic")
+
+    assert rebuilt.error is None
+    assert run(deployment).outcome == "committed"  # the third topic, from its beginning
+    found = deployment.frame("orders").select("note", "n", "city").collect()
+    assert {tuple(row) for row in found} == {
+        ("****0001", 1, None), ("****0002", 1 << 40, "****0007"), ("****0003", 3, None),
+    }  # fmt: skip
+    with deployment.session as session:
+        (checked,) = session.verify_files(["orders"])
+    assert (checked.outcome, checked.rows) == ("sound", 3)
+    assert run(deployment).outcome == "idle"
 
 
 @pytest.mark.pairs

@@ -14,6 +14,7 @@ from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
 from tests.e2e.routed import make_routed, write_file
+from tests.e2e.test_rebuild import rebuild
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -246,6 +247,32 @@ def test_unreadable_messages_are_rejected_by_each_table(make_deployment: Make) -
     assert "born" not in deployment.frame("orders").columns
 
 
+def test_a_mask_of_one_table_comes_from_the_topic(make_deployment: Make) -> None:
+    """A rebuild reads the topic for this table only; a topic that is compacted since gives no rows."""
+    deployment = make_deployment()
+    shop = make_shop(deployment)
+    orders, people = shop["orders"], shop["people"]
+    orders.send(orders.create({"id": 1, "note": "4929-0001"}), orders.create({"id": 2, "note": "4929-0002"}))
+    people.send(people.create({"id": 1, "note": 10, "born": 1970}), people.delete({"id": 1, "note": 10}))
+    orders.send(orders.delete({"id": 2, "note": "4929-0002"}))
+    run(deployment)
+    path = deployment.tables / "orders.toml"
+    path.write_text(path.read_text() + '[columns.note]\nmask = "last4"\n')
+    (plan,) = deployment.plan(["orders"])
+    assert plan.rebuild is not None
+    assert plan.rebuild.command == "ingest rebuild orders --from topic"
+
+    compact(deployment, orders.name)
+    assert f"topic {orders.name} is compacted" in str(rebuild(deployment, "orders", "topic").error)
+    assert rows(deployment, "orders", "id", "note") == {(1, "4929-0001")}
+    compact(deployment, orders.name, policy="delete")
+    assert rebuild(deployment, "orders", "topic").error is None
+    assert rows(deployment, "orders", "id", "note") == {(1, "****0001")}
+    orders.send(orders.create({"id": 3, "note": "4929-0003"}))
+    run(deployment)
+    assert rows(deployment, "orders", "id", "note") == {(1, "****0001"), (3, "****0003")}
+
+
 def test_a_compacted_topic_is_refused(make_deployment: Make) -> None:
     """Kafka may keep only the tombstone of a delete there, and a tombstone names no table."""
     deployment = make_deployment()
@@ -262,10 +289,10 @@ def test_a_compacted_topic_is_refused(make_deployment: Make) -> None:
     assert (result.state, f"topic {orders.name} is compacted" in result.reason) == ("failed", True)
 
 
-def compact(deployment: Deployment, topic: str) -> None:
+def compact(deployment: Deployment, topic: str, policy: str = "compact,delete") -> None:
     """Set the cleanup policy of a topic."""
     admin = connect(deployment.servers.bootstrap_servers)
-    policy = ConfigEntry("cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[policy])
+    entry = ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
     for future in admin.incremental_alter_configs([resource]).values():
         future.result()

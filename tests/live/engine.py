@@ -77,13 +77,20 @@ def signal_topic(prefix: str) -> str:
 
 @contextmanager
 def stream(
-    database: Database, servers: Addresses, folder: Path, prefix: str = PREFIX, wait_s: float = WAIT_S
+    database: Database,
+    servers: Addresses,
+    folder: Path,
+    prefix: str = PREFIX,
+    *,
+    wait_s: float = WAIT_S,
+    more: str = "",
 ) -> Iterator[Process]:
     """Run the engine, from where the folder's last one was; it cannot outlive this process.
 
+    `more` are properties of its own.
     A caller may kill what it gets: then the next engine sends once more what this one's offsets do not tell.
     """
-    properties = (PROPERTIES + SINK).format(
+    properties = more + (PROPERTIES + SINK).format(
         prefix=prefix, host=LOOPBACK, port=database.port, folder=folder, signals=SIGNALS,
         registry=servers.registry_url, broker=servers.bootstrap_servers, signal_topic=signal_topic(prefix),
     )  # fmt: skip

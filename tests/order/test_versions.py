@@ -8,8 +8,6 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -17,6 +15,7 @@ from ingest.compile.evolve import evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
 from ingest.order.counts import count_batch
+from ingest.order.intervals import REMOVED
 from ingest.order.latest import latest_by_key
 from ingest.order.versions import build_versions, without_marks
 from ingest.tables import Target
@@ -32,7 +31,11 @@ KEYS = {"stream": "int", "id": "int"}
 TOPIC = Topic([{**KEYS, "value": nullable("int"), "text": nullable("string")}], keys=KEYS)
 PLACEHOLDER = "__debezium_unavailable_value"
 ROUNDS = 4
+STREAMS = 60
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.pairs) for seed in range(1, 10))]
 START_MS = 1_700_000_000_000
+MESSAGES_MS = START_MS + 2
+"""The time of the message at offset 0; that of each one after it is later by 1 ms."""
 Row = dict[str, Any]
 
 
@@ -48,21 +51,16 @@ class Event:
     ms: int
 
 
-def _without_text(event: Event) -> Event:
-    return attrs.evolve(event, text=None) if event.op == "u" and event.value else event
+def random_event(choose: random.Random, ops: str) -> Event:
+    """Return a change of one of two rows; an update may lack its text."""
+    op, value = choose.choice(ops), choose.randint(0, 1)
+    text = None if op == "u" and value else choose.choice("ab")
+    return Event(choose.randint(0, 1), op, value, text, lsn=choose.randint(1, 6), ms=choose.randint(0, 3))
 
 
-EVENTS = st.builds(
-    Event,
-    row=st.integers(0, 1),
-    op=st.sampled_from("ccuuurd"),
-    value=st.integers(0, 1),
-    text=st.sampled_from(["a", "b"]),
-    lsn=st.integers(1, 6),
-    ms=st.integers(0, 3),
-).map(_without_text)
-CASES = st.lists(st.lists(EVENTS, min_size=1, max_size=9), min_size=60, max_size=60)
-"""Streams of events: the number in a stream is the offset."""
+def streams(choose: random.Random, ops: str) -> list[list[Event]]:
+    """Return streams of events: the number in a stream is the offset."""
+    return [[random_event(choose, ops) for _ in range(choose.randint(1, 9))] for _ in range(STREAMS)]
 
 
 def slices(count: int, choose: random.Random) -> list[list[list[int]]]:
@@ -81,8 +79,10 @@ def history() -> CompiledTable:
     return compiled(TOPIC.versions, of=attrs.evolve(table(), target=Target(mode="history")), keys=KEYS)
 
 
-def message(stream: int, event: Event) -> tuple[bytes, bytes]:
+def message(stream: int, event: Event) -> tuple[bytes, bytes | None]:
     """Encode an event."""
+    if event.op == "t":
+        return TOPIC.key(stream=stream, id=event.row), None
     text = PLACEHOLDER if event.text is None else event.text
     row = {"stream": stream, "id": event.row, "value": event.value, "text": text}
     at = {"commit_lsn": lsn_text(event.lsn), "ts_ms": START_MS + event.ms}
@@ -102,7 +102,7 @@ class Written:
         """Write a batch of streams, offsets and events, as Hudi does by the record key."""
         offsets = [offset for _, offset, _ in batch]
         messages = frame(self.spark, [message(stream, event) for stream, _, event in batch], offsets)
-        messages = messages.withColumn("timestamp", F.current_timestamp())
+        messages = messages.withColumn("timestamp", F.timestamp_millis(F.col("offset") + MESSAGES_MS))
         changes = latest_by_key(decode_events(messages, history()), history())
         counts = count_batch(changes, history())
         stored = None
@@ -112,19 +112,22 @@ class Written:
         rows = without_marks(build_versions(changes, history(), evolution, counts, stored=stored))
         self.ddl = ", ".join(f"`{name}` {spark_type}" for name, spark_type in rows.dtypes)
         for row in rows.collect():
-            self.rows[row["stream"], row["id"], row["_cdc_offset"]] = row.asDict()
+            key = row["stream"], row["id"], row["_cdc_offset"]
+            if key in self.rows and row["_cdc_position"] < self.rows[key]["_cdc_position"]:
+                continue
+            self.rows[key] = row.asDict()
+            if row["_cdc_op"] == REMOVED:
+                del self.rows[key]
 
 
-@settings(max_examples=1, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(CASES, st.randoms(use_true_random=False))
-def test_any_order_and_slicing_gives_the_versions_of_a_replay(
-    spark: SparkSession, cases: list[list[Event]], choose: random.Random
-) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_any_order_and_slicing_gives_the_versions_of_a_replay(spark: SparkSession, seed: int) -> None:
     """Sixty streams, each at once, in slices, in any order, and with repeated ranges; cell by cell.
 
     Every other round finds the stored changes as a large batch does.
     """
-    plans = [(case, plan) for case in cases for plan in slices(len(case), choose)]
+    choose = random.Random(seed)  # noqa: S311  test data
+    plans = [(case, plan) for case in streams(choose, "ccuuurd") for plan in slices(len(case), choose)]
     written = Written(spark)
     for number in range(ROUNDS):
         batch = [
@@ -145,15 +148,59 @@ def test_any_order_and_slicing_gives_the_versions_of_a_replay(
     assert wrong == []
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tombstones_end_the_same_versions_however_the_runs_are_cut(spark: SparkSession, seed: int) -> None:
+    """At once; cut; and from an offset in the middle, then all of them again.
+
+    A tombstone, "t", may follow a delete, another change, or nothing.
+    """
+    plans, choose = [], random.Random(seed)  # noqa: S311  test data
+    for case in streams(choose, "cuudddttt"):
+        count = len(case)
+        first, second = sorted(choose.randint(0, count) for _ in range(2))
+        every = list(range(count))
+        plans += [
+            (case, [every, [], []]),
+            (case, [every[:first], every[first:second], every[second:]]),
+            (case, [every[:first], every[second:], every]),
+        ]
+    written = Written(spark)
+    for number in range(3):
+        written.write(
+            [(s, offset, case[offset]) for s, (case, plan) in enumerate(plans) for offset in plan[number]]
+        )
+    expected = {}
+    for stream, (case, _) in enumerate(plans):
+        expected |= expected_rows(stream, case)
+    found = {key: _in_millis(row) for key, row in written.rows.items()}
+    differing = set(found.keys() ^ expected.keys())
+    assert [(plans[key[0]], key) for key in sorted(differing)] == []
+    wrong = [(plans[key[0]], key) for key, row in expected.items() if found[key] != {**found[key], **row}]
+    assert wrong == []
+
+
 def expected_rows(stream: int, case: list[Event]) -> dict[tuple[int, int, int], Row]:
     """Return the rows of a stream by the referee."""
     rows = {}
     for number in {event.row for event in case}:
-        changes = [_change(offset, event) for offset, event in enumerate(case) if event.row == number]
-        for version in versions(changes):
+        own = [(offset, event) for offset, event in enumerate(case) if event.row == number]
+        changes = [_change(offset, event) for offset, event in own if event.op != "t"]
+        for version in _with_tombstones(changes, [offset for offset, event in own if event.op == "t"]):
             offset = version.change.order[1]
             rows[stream, number, offset] = _row(version, case[offset])
     return rows
+
+
+def _with_tombstones(changes: list[Change], offsets: list[int]) -> list[Version]:
+    """Return the versions of a row; a tombstone ends one, unless a delete is the last change before it."""
+    ends = []
+    for offset in offsets:
+        before = [change for change in changes if change.order[1] < offset]
+        if before and max(before, key=lambda change: change.order[1]).values is not None:
+            lsn, _ = max(change.order for change in before)
+            ends.append(Change(order=(lsn, offset), time_ms=MESSAGES_MS + offset, values=None))
+    ended = {version.end for version in versions([*changes, *ends]) if not version.is_empty}
+    return versions([*changes, *(end for end in ends if end.order in ended)])
 
 
 def _change(offset: int, event: Event) -> Change:
@@ -163,16 +210,17 @@ def _change(offset: int, event: Event) -> Change:
 
 
 def _row(version: Version, event: Event) -> Row:
-    lacks = sorted(version.change.lacks)
+    lacks, is_tombstone = sorted(version.change.lacks), event.op == "t"
+    partial = f'["{lacks[0]}"]' if lacks else None
     return {
-        "_cdc_op": event.op,
-        "_cdc_source_ts": START_MS + event.ms,
-        "_cdc_schema_id": VALUE_ID,
+        "_cdc_op": "d" if is_tombstone else event.op,
+        "_cdc_source_ts": version.change.time_ms,
+        "_cdc_schema_id": None if is_tombstone else VALUE_ID,
         "_cdc_valid_from": version.valid_from,
         "_cdc_valid_to": version.valid_to,
         "_cdc_end_position": _position(version.end),
         "_cdc_is_current": version.end is None,
-        "_cdc_partial": f'["{lacks[0]}"]' if lacks else None,
+        "_cdc_partial": "tombstone" if is_tombstone else partial,
         **(version.values or {"value": None, "text": None}),
     }
 
