@@ -115,11 +115,11 @@ def _with_rows(before: DataFrame, rows: DataFrame) -> DataFrame:
 
 def _continued(last: LedgerEntry, batch: PreparedBatch) -> LedgerEntry:
     """Add the schemas, truncates and masks of a topic to the account of the topics before."""
-    table, ids = batch.compiled.table, [number for number in batch.counts.schema_ids if number > 0]
+    table = batch.compiled.table
     last = last.seen_by(table.source) if table.source else last
     return attrs.evolve(
         last,
-        known_ids=tuple(dict.fromkeys((*last.known_ids, *batch.compiled.value.in_version_order(ids)))),
+        known_ids=batch.met_after(last.known_ids),
         truncates=batch.counts.truncates,
         tombstone_ends=last.tombstone_ends or batch.has_tombstone_ends,
         masks={**last.masks, **recorded_masks(table, batch.compiled.masks)},

@@ -211,17 +211,16 @@ def _operation(batch: PreparedBatch) -> Operation:
 def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:
     """Return the ledger entry of a commit: the batch's counts, at the offsets of the table's last commit."""
     table, counts = batch.compiled.table, batch.counts
-    ids = tuple(schema_id for schema_id in counts.schema_ids if schema_id > 0)
     newest_ms = (last.max_source_ms if last else None, counts.max_source_ms)
     return LedgerEntry(
         run_id=run.run_id,
         topic=table.topic,
         next_offsets=last.next_offsets if last else {},
         high_offsets=last.high_offsets if last else {},
-        schema_ids=ids,
+        schema_ids=batch.schema_ids,
         counters=counts.counters(),
         max_source_ms=max((ms for ms in newest_ms if ms is not None), default=None),
-        known_ids=tuple(dict.fromkeys((*known_ids(last), *batch.compiled.value.in_version_order(ids)))),
+        known_ids=batch.met_after(known_ids(last)),
         topic_id=last.topic_id if last else "",
         start_offsets=last.next_offsets if last else {},
         truncates=tuple(sorted({*(last.truncates if last else ()), *counts.truncates})),

@@ -1,6 +1,6 @@
 """A batch ready to commit: decoded, reduced, and fitted to its table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 from pyspark.sql import DataFrame
@@ -11,7 +11,7 @@ from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.row_model import History, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import explain
-from ingest.names import Partition
+from ingest.names import Partition, SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.plans import Plans
 from ingest.run.table_state import Ahead, TableState
@@ -57,13 +57,21 @@ class PreparedBatch:
         """The columns of the record key."""
         return list(self.compiled.record_key)
 
+    @property
+    def schema_ids(self) -> tuple[SchemaId, ...]:
+        """The schemas that wrote messages of the batch."""
+        return tuple(schema_id for schema_id in self.counts.schema_ids if schema_id > 0)
+
+    def met_after(self, earlier: Iterable[SchemaId]) -> tuple[SchemaId, ...]:
+        """Return the schemas met so far: earlier ones, then those of the batch by version."""
+        return tuple(dict.fromkeys((*earlier, *self.compiled.value.in_version_order(self.schema_ids))))
+
     def state_after(self, rows: DataFrame) -> TableState:
         """Return the state of the table when the rows of the batch are written, for its other topics."""
         columns = {column.name: column.spark for column in (*self.evolution.keys, *self.evolution.columns)}
-        ids = self.compiled.value.in_version_order(number for number in self.counts.schema_ids if number > 0)
         ahead = self.state.ahead.rows if self.state.ahead else ()
         return TableState(
             {**(self.state.columns or {}), **columns},
-            tuple(dict.fromkeys((*self.state.met_ids, *ids))),
+            self.met_after(self.state.met_ids),
             Ahead(tuple(self.key_names), (*ahead, rows), not self.state.exists),
         )
