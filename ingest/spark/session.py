@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.hudi.catalog import IMPLEMENTATION, LASTING
-from ingest.java import hadoop_of
+from ingest.java import hadoop_of, jvm_of
 from ingest.jdk import check_spark_java
 from ingest.settings.secret import MASKED_NAMES
 from ingest.spark.class_archive import ClassArchive
@@ -34,7 +34,10 @@ from ingest.spark.session_jars import check_session_jars
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
+EXTENSIONS: Final = "spark.sql.extensions"
 EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
+LIGHT_EXTENSION: Final = "io.hudicdc.ingest.HudiExtension"
+"""Hudi's, without its searches of plans that do not concern it: for a local JVM that has our functions."""
 
 MUST_HOLD_SQL: Final[Mapping[str, str]] = {
     # Wall clocks and instants are compared and converted in UTC; the session's zone is never the data's.
@@ -65,7 +68,7 @@ MUST_HOLD: Final[Mapping[str, str]] = {
 """Settings that the user's must not contradict: the tables would be wrong, or could not be written."""
 
 JOINED: Final[Mapping[str, str]] = {
-    "spark.sql.extensions": EXTENSION,
+    EXTENSIONS: EXTENSION,
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
 }
 """Comma-separated settings: ours is added to what the user names."""
@@ -86,6 +89,9 @@ TUNED_SQL: Final[Mapping[str, str]] = {
 DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    # Compiled code serves each later query of the same form.  A table needs about ten classes; the default is
+    # 100, and 20 tables compiled 60 to 70 again in each round.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
     "spark.kafka.consumer.cache.capacity": "128",
@@ -144,6 +150,7 @@ def start_session(
     for key, value in _split_methods(spark).items():
         spark.conf.set(key, value)
     register_functions(spark)
+    prepare_context(spark)
     return spark
 
 
@@ -194,6 +201,15 @@ def _without_interruption() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if interrupts:
         signal.raise_signal(signal.SIGINT)
+
+
+def prepare_context(spark: SparkSession) -> None:
+    """Make the jobs of a context cheaper that no other program shares."""
+    jvm = jvm_of(spark)
+    # Spark takes the size of its cache of code from the session of the thread that first loads this class; a
+    # thread of a run has none, and Spark would take the default.
+    jvm.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator.resetCompileTime()
+    jvm.io.hudicdc.ingest.HadoopOrigins.forget(hadoop_of(spark))
 
 
 def session_of(spark: SparkSession) -> SparkSession:
@@ -247,20 +263,24 @@ def launch_conf(
     Executors of a cluster fetch the jars; those of a local master are the driver, see `class_path`.
     """
     local = master.startswith("local")
+    has_functions = local and any(jar.name.startswith("ingest-functions") for jar in jars)
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
         **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
-        **(OWN_CLASSES if local and any(jar.name.startswith("ingest-functions") for jar in jars) else {}),
+        **(OWN_CLASSES if has_functions else {}),
     }
     to_fetch = [] if local else [str(jar.resolve()) for jar in jars]
     own_jars = _joined(conf.get("spark.jars", ""), *to_fetch)
+    settings = session_conf(conf)
+    extensions = settings[EXTENSIONS]
     fixed = {
         "spark.master": master,
         **({"spark.jars": own_jars} if own_jars else {}),
         DRIVER_OPTIONS: driver_options(conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short and local),
         EXECUTOR_OPTIONS: executor_options(conf.get(EXECUTOR_OPTIONS, "")),
+        EXTENSIONS: extensions.replace(EXTENSION, LIGHT_EXTENSION) if has_functions else extensions,
     }
-    return {**defaults, **session_conf(conf), **fixed}
+    return {**defaults, **settings, **fixed}
 
 
 def _threads(master: str) -> int:
@@ -283,13 +303,13 @@ def _joined(*values: str) -> str:
 
 def _check(spark: SparkSession) -> None:
     """Refuse a session that Hudi could not write with: its static settings can no longer be changed."""
-    required = {"spark.serializer": SERIALIZER, "spark.sql.extensions": EXTENSION}
-    for key, value in required.items():
+    required = {"spark.serializer": (SERIALIZER,), EXTENSIONS: (EXTENSION, LIGHT_EXTENSION)}
+    for key, accepted in required.items():
         current = spark.conf.get(key, "") or ""
-        if value not in current.split(","):
+        if not set(accepted) & set(current.split(",")):
             raise SettingsError(
                 "Spark session",
                 key,
-                f"found '{current}', and Hudi needs '{value}'",
+                f"found '{current}', and Hudi needs '{accepted[0]}'",
                 "Set it before the session starts",
             )
