@@ -90,7 +90,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     # Compiled code serves each later query of the same form.  A table needs about ten classes; the default is
-    # 100, and 20 tables compiled 60 to 70 again in each round.
+    # 100, and 20 tables compiled 50 to 70 again in each round.
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).

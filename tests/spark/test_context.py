@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
 from ingest.java import hadoop_of, jvm_of
-from ingest.spark.session import EXTENSION, EXTENSIONS, LIGHT_EXTENSION, launch_conf
+from ingest.spark.session import EXTENSIONS, LIGHT_EXTENSION
 
 pytestmark = pytest.mark.spark
 
@@ -44,27 +43,13 @@ def test_hadoops_configuration_has_its_entries_without_their_origins(outer_spark
     assert ours.getPropertySources("io.file.buffer.size") is None
 
 
-def test_only_a_local_jvm_with_our_functions_has_the_light_extension() -> None:
-    """Elsewhere the class may be missing; the user's extensions stay in their order."""
-    jars = [Path("lib/ingest-functions.jar")]
-
-    assert launch_conf("local", {EXTENSIONS: "a.B"}, jars)[EXTENSIONS] == f"a.B,{LIGHT_EXTENSION}"
-    assert (
-        launch_conf("local", {EXTENSIONS: f"{EXTENSION},a.B"}, jars)[EXTENSIONS] == f"{LIGHT_EXTENSION},a.B"
-    )
-    assert launch_conf("local", {}, [])[EXTENSIONS] == EXTENSION
-    assert launch_conf("spark://host:7077", {}, jars)[EXTENSIONS] == EXTENSION
-    assert any("ingest-functions" in jar.name for jar in spark_jars())
-
-
-def test_hudis_rules_meet_the_plans_that_they_concern(outer_spark: SparkSession, tmp_path: Path) -> None:
-    """A read skips partitions and nested fields, a statement becomes Hudi's."""
+def test_hudis_rules_meet_the_plans_that_read_a_table(outer_spark: SparkSession, tmp_path: Path) -> None:
+    """One of them projects the read of a partitioned table; ScanRuleTest.java has the other plans."""
     assert outer_spark.conf.get(EXTENSIONS) == LIGHT_EXTENSION
-    rows = outer_spark.sql(
-        "SELECT id, named_struct('a', 'x', 'b', 1) AS v, p FROM VALUES (1, 'm'), (2, 'n') t(id, p)"
-    )
     (
-        rows.write.format("hudi")
+        outer_spark.range(2)
+        .selectExpr("id", "'n' AS p")
+        .write.format("hudi")
         .option("hoodie.table.name", "light")
         .option("hoodie.datasource.write.recordkey.field", "id")
         .option("hoodie.datasource.write.partitionpath.field", "p")
@@ -72,15 +57,8 @@ def test_hudis_rules_meet_the_plans_that_they_concern(outer_spark: SparkSession,
         .option("hoodie.table.timeline.timezone", "UTC")  # this JVM writes other tables in UTC
         .save(str(tmp_path))
     )
-    outer_spark.sql(f"CREATE TABLE light USING hudi LOCATION '{tmp_path}'")
-    try:
-        read = outer_spark.sql("SELECT id, v.a FROM light WHERE p = 'n'")
-        assert [tuple(row) for row in read.collect()] == [(2, "x")]
-        plan = read._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001  pyspark only prints it
-        assert "ReadSchema: struct<id:int,v:struct<a:string>>" in plan
-        assert "PartitionFilters: [isnotnull(p" in plan
+    read = outer_spark.read.format("hudi").load(str(tmp_path)).where("id > 0").select("id")
 
-        merge = "MERGE INTO light USING light s ON light.id = s.id WHEN MATCHED THEN DELETE"
-        assert "MergeIntoHoodieTableCommand" in outer_spark.sql(f"EXPLAIN {merge}").first()[0]
-    finally:
-        outer_spark.sql("DROP TABLE light")
+    analyzed = read._jdf.queryExecution().analyzed().toString()  # noqa: SLF001  pyspark only prints it
+    assert "+- Project [_hoodie_commit_time" in analyzed
+    assert [row.id for row in read.collect()] == [1]

@@ -9,9 +9,19 @@ import pytest
 from pyspark import InheritableThread
 from pyspark.sql import Row, SparkSession
 
+from ingest.artifacts import spark_jars
 from ingest.errors import SettingsError
 from ingest.spark.functions import FUNCTIONS
-from ingest.spark.session import class_path, launch_conf, session_conf, session_of, submitted
+from ingest.spark.session import (
+    EXTENSION,
+    EXTENSIONS,
+    LIGHT_EXTENSION,
+    class_path,
+    launch_conf,
+    session_conf,
+    session_of,
+    submitted,
+)
 from ingest.typemap.sql import ident, literal
 
 
@@ -53,6 +63,18 @@ def test_a_local_master_has_as_many_shuffle_partitions_as_threads() -> None:
     assert launch_conf("local[3]", {key: "8"}, [])[key] == "8"
     assert key not in launch_conf("spark://host:7077", {}, [])
     assert "spark.driver.host" not in launch_conf("spark://host:7077", {}, [])
+
+
+def test_only_a_local_jvm_with_our_functions_has_the_light_extension() -> None:
+    """Elsewhere the class may be missing; the user's extensions stay in their order."""
+    jars = spark_jars()
+
+    assert launch_conf("local", {EXTENSIONS: "a.B"}, jars)[EXTENSIONS] == f"a.B,{LIGHT_EXTENSION}"
+    assert (
+        launch_conf("local", {EXTENSIONS: f"{EXTENSION},a.B"}, jars)[EXTENSIONS] == f"{LIGHT_EXTENSION},a.B"
+    )
+    assert launch_conf("local", {}, [])[EXTENSIONS] == EXTENSION
+    assert launch_conf("spark://host:7077", {}, jars)[EXTENSIONS] == EXTENSION
 
 
 def test_jars_are_added_by_absolute_path_to_the_users(tmp_path: Path) -> None:
