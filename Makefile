@@ -7,6 +7,8 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hudi-cdc-ingest
 BIN := .venv/bin
 MVN := mvn -q -B -f jars/pom.xml
 MVN_JVM := mvn -q -B -f jvm/pom.xml
+# Where it is set, each of the suite's processes compiles all its modules: Airflow's take seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 ##@ Set-up
 .PHONY: help setup jars functions jvm-check lock pins clean

@@ -107,6 +107,7 @@ def _run(checks: dict[str, Check], note: Note) -> Checkup:
 def _machine_checks(settings: Settings) -> dict[str, Check]:
     return {
         "ingest": machine.check_versions,
+        "bytecode": machine.check_bytecode,
         "java": machine.check_java,
         "jars": lambda: machine.check_jars(settings),
         "memory": lambda: machine.check_memory(settings),

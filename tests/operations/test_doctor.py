@@ -1,6 +1,7 @@
 """`ingest doctor` finds what would stop a run, with its remedy, and starts nothing."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -158,6 +159,23 @@ def test_the_examination_loads_no_spark(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False 1", done.stdout + done.stderr
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
     assert " findings: " in done.stdout
+
+
+def test_packages_without_bytecode_are_a_warning(tmp_path: Path) -> None:
+    """As uv installs them, where Python cannot write it or must not; where it can, there is none."""
+    path = deployment(tmp_path)
+    command = [sys.executable, "-m", "ingest", "doctor", "--json", "--settings", str(path)]
+    own = {"PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def state() -> tuple[str, bool]:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **own})
+        checks = json.loads(done.stdout)["checks"]
+        (check,) = (check for check in checks if check["check"] == "bytecode")
+        return check["state"], "python -m compileall -q " in check["todo"]
+
+    assert state() == ("warning", True)
+    own["PYTHONDONTWRITEBYTECODE"] = ""
+    assert state() == ("ok", False)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import sysconfig
 from collections.abc import Collection, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -48,6 +49,20 @@ def check_versions() -> Iterator[Finding]:
         yield Finding("pyspark", "problem", f"{pyspark}; the jars are for Spark {SPARK}", install)
     else:
         yield Finding("pyspark", "ok", pyspark)
+
+
+def check_bytecode() -> Iterator[Finding]:
+    """Report modules of packages that Python compiles at each start, because it keeps no bytecode of them."""
+    packages = sysconfig.get_path("purelib")
+    names = [name for name in sys.modules if name.partition(".")[0] not in sys.stdlib_module_names]
+    specs = [getattr(sys.modules[name], "__spec__", None) for name in names]
+    files = [file for spec in specs if (file := getattr(spec, "cached", None))]
+    kept = [Path(file).exists() for file in files]
+    if kept.count(False) > len(kept) // 2:
+        text = f"Python compiles {kept.count(False)} of {len(kept)} modules at each start"
+        yield Finding("bytecode", "warning", text, f"Run `python -m compileall -q {packages}`")
+    else:
+        yield Finding("bytecode", "ok", f"of the packages in {packages}")
 
 
 def check_java() -> Iterator[Finding]:
