@@ -23,6 +23,7 @@ from ingest.errors import (
     SchemaError,
     WriteError,
 )
+from ingest.kafka import read
 from ingest.local.servers import down, status, up
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -190,8 +191,11 @@ def test_an_impossible_lake_path_is_permanent(
     assert report.exit_code == 1
 
 
-def test_a_broker_killed_during_the_read_is_temporary(tmp_path: Path, outer_spark: SparkSession) -> None:
+def test_a_broker_killed_during_the_read_is_temporary(
+    tmp_path: Path, outer_spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing is committed, and the same run succeeds once the broker is back."""
+    monkeypatch.setattr(read, "POLL_TIMEOUT_MS", 10_000)  # instead of a minute
     data = tmp_path / "servers"
     servers = up(data)
     deployment = Deployment(tmp_path, servers, outer_spark, "dying")
