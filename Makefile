@@ -69,7 +69,7 @@ jars/lib/ingest-functions.jar: jvm/pom.xml $(shell find jvm/src/main -name '*.ja
 
 # Warnings are errors; spotless compares the sources with palantir-java-format.
 jvm-check: jvm/target/.checked ## compile jvm/, check its format, run its tests, if it has changed
-jvm/target/.checked: jvm/pom.xml $(shell find jvm/src -name '*.java')
+jvm/target/.checked: jvm/pom.xml $(shell find jvm/src)
 	@$(MVN_JVM) -o spotless:check verify >/dev/null 2>&1 || $(MVN_JVM) spotless:check verify
 	@touch $@
 

@@ -171,7 +171,7 @@ def test_packages_without_bytecode_are_a_warning(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **own})
         checks = json.loads(done.stdout)["checks"]
         (check,) = (check for check in checks if check["check"] == "bytecode")
-        return check["state"], "python -m compileall -q " in check["todo"]
+        return check["state"], f"{sys.executable} -m compileall -q " in check["todo"]
 
     assert state() == ("warning", True)
     own["PYTHONDONTWRITEBYTECODE"] = ""

@@ -60,7 +60,7 @@ def check_bytecode() -> Iterator[Finding]:
     kept = [Path(file).exists() for file in files]
     if kept.count(False) > len(kept) // 2:
         text = f"Python compiles {kept.count(False)} of {len(kept)} modules at each start"
-        yield Finding("bytecode", "warning", text, f"Run `python -m compileall -q {packages}`")
+        yield Finding("bytecode", "warning", text, f"Run `{sys.executable} -m compileall -q {packages}`")
     else:
         yield Finding("bytecode", "ok", f"of the packages in {packages}")
 
