@@ -7,20 +7,139 @@ Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hud
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 
 if TYPE_CHECKING:
+    from ingest.adopt.plan import Takeover
+    from ingest.adopt.request import AdoptRequest, LoadRequest
+    from ingest.compile.describe import Description
+    from ingest.onboard.outcome import Onboarded
+    from ingest.operations.checks.finding import Finding
+    from ingest.operations.doctor import Checkup
+    from ingest.operations.history import Commit, TableHistory, TableState
+    from ingest.operations.maintain import Maintained, Maintenance
+    from ingest.operations.offsets import OffsetMove
+    from ingest.operations.overview import LakeOverview, TableOverview
+    from ingest.operations.rebuild import Rebuilt
+    from ingest.operations.rejects import Reject, Rejects
+    from ingest.operations.replay import Replayed
+    from ingest.operations.signal import Signal, SignalRequest
+    from ingest.operations.status import TableStatus
+    from ingest.operations.table_plan import TablePlan
+    from ingest.operations.verify_files import FilesCheck
+    from ingest.operations.versions import Comparison, CompatibilityReport, PlannedChange, SubjectVersion
+    from ingest.order.batch_counts import BatchCounts
+    from ingest.registry import Registered
+    from ingest.run.context import Progress
+    from ingest.run.lag import Measures
+    from ingest.run.report import RunReport, TableOutcome
     from ingest.session import Session
+    from ingest.settings import Settings
+    from ingest.stop import Stop
+    from ingest.tables import TableConfig
+    from ingest.verify.result import TableVerification, Verification
+    from ingest.verify.task import VerifyRequest
 
-__all__ = ["IngestError", "PermanentError", "RetryableError", "Session", "UserError", "__version__"]
+__all__ = [
+    "AdoptRequest",
+    "BatchCounts",
+    "Checkup",
+    "Commit",
+    "Comparison",
+    "CompatibilityReport",
+    "Description",
+    "FilesCheck",
+    "Finding",
+    "IngestError",
+    "LakeOverview",
+    "LoadRequest",
+    "Maintained",
+    "Maintenance",
+    "Measures",
+    "OffsetMove",
+    "Onboarded",
+    "PermanentError",
+    "PlannedChange",
+    "Progress",
+    "Rebuilt",
+    "Registered",
+    "Reject",
+    "Rejects",
+    "Replayed",
+    "RetryableError",
+    "RunReport",
+    "Session",
+    "Settings",
+    "Signal",
+    "SignalRequest",
+    "Stop",
+    "SubjectVersion",
+    "TableConfig",
+    "TableHistory",
+    "TableOutcome",
+    "TableOverview",
+    "TablePlan",
+    "TableState",
+    "TableStatus",
+    "TableVerification",
+    "Takeover",
+    "UserError",
+    "Verification",
+    "VerifyRequest",
+    "__version__",
+]
+
+_HOMES: Final = {
+    "AdoptRequest": "ingest.adopt.request",
+    "BatchCounts": "ingest.order.batch_counts",
+    "Checkup": "ingest.operations.doctor",
+    "Commit": "ingest.operations.history",
+    "Comparison": "ingest.operations.versions",
+    "CompatibilityReport": "ingest.operations.versions",
+    "Description": "ingest.compile.describe",
+    "FilesCheck": "ingest.operations.verify_files",
+    "Finding": "ingest.operations.checks.finding",
+    "LakeOverview": "ingest.operations.overview",
+    "LoadRequest": "ingest.adopt.request",
+    "Maintained": "ingest.operations.maintain",
+    "Maintenance": "ingest.operations.maintain",
+    "Measures": "ingest.run.lag",
+    "OffsetMove": "ingest.operations.offsets",
+    "Onboarded": "ingest.onboard.outcome",
+    "PlannedChange": "ingest.operations.versions",
+    "Progress": "ingest.run.context",
+    "Rebuilt": "ingest.operations.rebuild",
+    "Registered": "ingest.registry",
+    "Reject": "ingest.operations.rejects",
+    "Rejects": "ingest.operations.rejects",
+    "Replayed": "ingest.operations.replay",
+    "RunReport": "ingest.run.report",
+    "Session": "ingest.session",
+    "Settings": "ingest.settings",
+    "Signal": "ingest.operations.signal",
+    "SignalRequest": "ingest.operations.signal",
+    "Stop": "ingest.stop",
+    "SubjectVersion": "ingest.operations.versions",
+    "TableConfig": "ingest.tables",
+    "TableHistory": "ingest.operations.history",
+    "TableOutcome": "ingest.run.report",
+    "TableOverview": "ingest.operations.overview",
+    "TablePlan": "ingest.operations.table_plan",
+    "TableState": "ingest.operations.history",
+    "TableStatus": "ingest.operations.status",
+    "TableVerification": "ingest.verify.result",
+    "Takeover": "ingest.adopt.plan",
+    "Verification": "ingest.verify.result",
+    "VerifyRequest": "ingest.verify.task",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `ingest --help` needs neither the session nor the package's metadata."""
-    if name == "Session":
-        return import_module("ingest.session").Session
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     if name == "__version__":
         return import_module("importlib.metadata").version("hudi-cdc-ingest")
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ingest.run.report import RunReport
     from ingest.verify import task as verifying
     from ingest.verify.result import Verification
-    from ingest.verify.task import Request
+    from ingest.verify.task import VerifyRequest
 else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
     lake = LazyModule("ingest.hudi.lake")
     offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
@@ -216,14 +216,18 @@ class Session(NewTables):
         return histories.read_history(self._run(progress), table, since, archived=archived)
 
     def verify(
-        self, names: Sequence[str] = (), request: "Request | None" = None, *, progress: "Progress" = silent
+        self,
+        names: Sequence[str] = (),
+        request: "VerifyRequest | None" = None,
+        *,
+        progress: "Progress" = silent,
     ) -> "Verification":
         """Compare tables, all or the named ones, with their sources (see `ingest.verify`)."""
         return verifying.verify_tables(
             self._run(progress),
             self.tables(names),
             lambda name: self.run([name]).tables[0],
-            request or verifying.Request(),
+            request or verifying.VerifyRequest(),
         )
 
     def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":

@@ -1,17 +1,17 @@
 """Take over the table of another job, and load a second one from an export; both go on from the topic."""
 
-from ingest.adopt.request import AdoptRequest, LoadRequest
-from ingest.testing import assert_table, nullable
+from ingest import AdoptRequest, LoadRequest
+from ingest.testing import Deployment, Row, assert_table, nullable
 
 COLUMNS = {"id": "int", "status": nullable("string")}
 
 
-def order(number, status="new"):
+def order(number: int, status: str = "new") -> Row:
     """Return an order as the source has it."""
     return {"id": number, "status": status}
 
 
-def test_adopt_and_load(ingest_deployment):
+def test_adopt_and_load(ingest_deployment: Deployment) -> None:
     """The rows of both stay, and the changes after them are applied."""
     spark, lake = ingest_deployment.spark, ingest_deployment.root / "lake"
     orders = ingest_deployment.topic("server1.testDB.dbo.orders", COLUMNS)

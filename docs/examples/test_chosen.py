@@ -2,7 +2,7 @@
 
 import hmac
 
-from ingest.testing import assert_table, nullable
+from ingest.testing import Deployment, Row, assert_table, nullable
 
 COLUMNS = {
     "id": "int",
@@ -24,19 +24,19 @@ mask = "last4"
 """
 
 
-def order(number, country, status="new"):
+def order(number: int, country: str, status: str = "new") -> Row:
     """Return an order as the source has it."""
     person = {"email": f"p{number}@shop.example", "card": f"4929123456780{number:03}"}
     return {"id": number, "country": country, "status": status, **person}
 
 
-def stored(number, status):
+def stored(number: int, status: str) -> Row:
     """Return the same order as the table has it."""
     email = hmac.digest(SALT.encode(), f"p{number}@shop.example".encode(), "sha256").hex()
     return {"id": number, "country": "NO", "status": status, "email": email, "card": f"****0{number:03}"}
 
 
-def test_chosen_rows_and_columns(ingest_deployment):
+def test_chosen_rows_and_columns(ingest_deployment: Deployment) -> None:
     """Orders enter and leave the table by the condition; nothing of them is stored in clear."""
     orders = ingest_deployment.topic("server1.testDB.dbo.orders", COLUMNS)
     ingest_deployment.onboard(name="{table}")

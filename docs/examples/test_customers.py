@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from ingest.testing import assert_table, decimal, nullable
+from ingest.testing import Deployment, assert_table, decimal, nullable
 
 VERSION_1 = {
     "id": "int",
@@ -21,7 +21,7 @@ CYD = {"id": 3, "name": "Cyd", "points": 30, "credit": Decimal("0.01")}
 DAN = {"id": 4, "name": "Dan", "points": 5_000_000_000, "credit": None, "phone": "555"}
 
 
-def test_new_version_adds_phone_and_widens_points(ingest_deployment):
+def test_new_version_adds_phone_and_widens_points(ingest_deployment: Deployment) -> None:
     """A new version adds and widens columns while a producer still writes the old one."""
     customers = ingest_deployment.topic("server1.testDB.dbo.customers", VERSION_1)
     ingest_deployment.onboard(name="{table}")  # or copy your own table files to ingest_deployment.tables

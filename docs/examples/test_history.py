@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ingest.testing import nullable
+from ingest.testing import Deployment, nullable
 
 COLUMNS = {"id": "int", "city": nullable("string")}
 AS_OF = """
@@ -12,12 +12,12 @@ order by id
 """
 
 
-def day(number):
+def day(number: int) -> dict[str, int]:
     """Return noon of a day in March, as the source's clock gives it."""
     return {"ts_ms": int(datetime(2026, 3, number, 12, tzinfo=UTC).timestamp() * 1000)}
 
 
-def test_customers_as_of_any_day(ingest_deployment):
+def test_customers_as_of_any_day(ingest_deployment: Deployment) -> None:
     """A customer moves, another leaves; a repeated event and a replay change nothing."""
     customers = ingest_deployment.topic("server1.testDB.dbo.customers", COLUMNS)
     ingest_deployment.onboard(name="{table}")
@@ -34,7 +34,7 @@ def test_customers_as_of_any_day(ingest_deployment):
     frame = ingest_deployment.frame("customers")
     frame.createOrReplaceTempView("customers")
 
-    def as_of(number):
+    def as_of(number: int) -> list[tuple[object, ...]]:
         rows = frame.sparkSession.sql(AS_OF.format(time=f"2026-03-{number:02} 18:00:00Z")).collect()
         return [tuple(row) for row in rows]
 

@@ -2,12 +2,12 @@
 
 import json
 
-from ingest.testing import nullable, timestamp
+from ingest.testing import Deployment, nullable, timestamp
 
 COLUMNS = {"id": "int", "customer": nullable("string"), "placed": nullable(timestamp("ms"))}
 
 
-def test_events_name_topic_table_and_columns(ingest_deployment):
+def test_events_name_topic_table_and_columns(ingest_deployment: Deployment) -> None:
     """START and COMPLETE of one run; each column names its field in the topic."""
     settings = ingest_deployment.root / "ingest.toml"
     settings.write_text(f'{settings.read_text()}[lineage]\nfile = "events.jsonl"\nnamespace = "shop"\n')

@@ -1,12 +1,12 @@
 """Give a table more buckets, and its times another type, without losing a row or an offset."""
 
-from ingest.testing import assert_table, nullable, time
+from ingest.testing import Deployment, assert_table, nullable, time
 
 COLUMNS = {"id": "int", "shift": nullable("string"), "begins": nullable(time("us"))}
 SIX_US = 6 * 3_600 * 1_000_000  # microseconds since midnight
 
 
-def set_in_file(deployment, old, new):
+def set_in_file(deployment: Deployment, old: str, new: str) -> None:
     """Edit the table file, as in an editor."""
     path = deployment.tables / "shifts.toml"
     text = path.read_text()
@@ -14,7 +14,7 @@ def set_in_file(deployment, old, new):
     path.write_text(text.replace(old, new))
 
 
-def test_rebuild_keeps_rows_and_offsets(ingest_deployment):
+def test_rebuild_keeps_rows_and_offsets(ingest_deployment: Deployment) -> None:
     """Buckets change from the table itself; the type of times needs the values of the topic."""
     shifts = ingest_deployment.topic("server1.testDB.dbo.shifts", COLUMNS)
     ingest_deployment.onboard(name="{table}")

@@ -1,11 +1,11 @@
 """Read the orders of two shards into one table; a third shard appears later."""
 
-from ingest.testing import assert_table, nullable
+from ingest.testing import Deployment, assert_table, nullable
 
 COLUMNS = {"id": "int", "status": nullable("string")}
 
 
-def test_shards_become_one_table(ingest_deployment):
+def test_shards_become_one_table(ingest_deployment: Deployment) -> None:
     """Both shards have an order 1: the column _cdc_source keeps them apart."""
     one = ingest_deployment.topic("shard1.inv.orders", COLUMNS)
     two = ingest_deployment.topic("shard2.inv.orders", COLUMNS)

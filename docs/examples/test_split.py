@@ -1,12 +1,12 @@
 """Read two tables out of one topic: a router has merged theirs."""
 
-from ingest.testing import assert_table, nullable
+from ingest.testing import Deployment, assert_table, nullable
 
 ORDERS = {"id": "int", "status": nullable("string")}
 PEOPLE = {"id": "int", "born": nullable("int")}
 
 
-def test_one_topic_becomes_two_tables(ingest_deployment):
+def test_one_topic_becomes_two_tables(ingest_deployment: Deployment) -> None:
     """Both tables have a row 1, and neither sees the columns of the other."""
     orders = ingest_deployment.topic("server1.inv.orders", ORDERS, connector="postgres")
     people = ingest_deployment.topic("server1.inv.people", PEOPLE, connector="postgres")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ingest.verify import task as verifying
     from ingest.verify.repair import Repair
     from ingest.verify.result import RowDifference, TableVerification, Verification
-    from ingest.verify.task import Request
+    from ingest.verify.task import VerifyRequest
 else:
     verifying = LazyModule("ingest.verify.task")
 
@@ -199,9 +199,9 @@ def verify(
     return result.exit_code
 
 
-def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "Request":
+def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "VerifyRequest":
     columns = [name.strip() for name in (extent.columns or "").split(",")]
-    return verifying.Request(
+    return verifying.VerifyRequest(
         mode=modes.mode(),
         columns=tuple(filter(None, columns)),
         where=extent.where or "",

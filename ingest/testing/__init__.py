@@ -3,6 +3,9 @@
 The plugin provides `ingest_servers`, `ingest_spark`, `ingest_spark_conf` and `ingest_deployment`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ingest.testing.columns import (
     Columns,
     date,
@@ -23,10 +26,14 @@ from ingest.testing.envelopes import envelope_schema, key_schema
 from ingest.testing.topic import Message, Messages, Row, Topic
 from ingest.testing.wire import framed, unscaled
 
+if TYPE_CHECKING:
+    from ingest.testing.deployment import Deployment
+
 __all__ = [
     "CONNECTORS",
     "Columns",
     "Connector",
+    "Deployment",
     "Message",
     "Messages",
     "Row",
@@ -48,3 +55,10 @@ __all__ = [
     "variable_decimal",
     "zoned_timestamp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: pytest loads this package wherever `ingest` is installed."""
+    if name == "Deployment":
+        return import_module("ingest.testing.deployment").Deployment
+    raise AttributeError(f"module 'ingest.testing' has no attribute '{name}'")

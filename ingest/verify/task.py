@@ -47,7 +47,7 @@ _MESSAGE_BYTES: Final = 250
 
 
 @attrs.frozen(kw_only=True)
-class Request:
+class VerifyRequest:
     """The comparison to make, and the repair of its rows."""
 
     mode: Mode = "checksums"
@@ -86,7 +86,7 @@ class Request:
 
 
 def verify_tables(
-    run: Run, tables: Sequence[TableConfig], bring: Callable[[str], TableOutcome], request: Request
+    run: Run, tables: Sequence[TableConfig], bring: Callable[[str], TableOutcome], request: VerifyRequest
 ) -> Verification:
     """Compare tables with their sources; an error in one does not stop the others."""
     started = datetime.now(UTC)
@@ -104,7 +104,7 @@ def _estimate_work(run: Run, table: TableConfig) -> int:
 
 
 def _verify(
-    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: Request
+    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: VerifyRequest
 ) -> TableVerification:
     """Compare a table, or each of its topics, and remember the answer."""
     if table.topics:
@@ -120,7 +120,7 @@ def _verify_topics(
     run: Run,
     table: TableConfig,
     bring: Callable[[str], TableOutcome],
-    request: Request,
+    request: VerifyRequest,
     answer: TableVerification,
 ) -> TableVerification:
     """Compare the rows of each topic with its source; an error of one does not stop the others."""
@@ -130,7 +130,7 @@ def _verify_topics(
 
 
 def _verify_topic(
-    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: Request
+    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: VerifyRequest
 ) -> TableVerification:
     """Compare the rows of one topic: all rows, unless the table is a view of several."""
 
@@ -142,7 +142,7 @@ def _verify_topic(
 
 
 def _guarded(
-    table: TableConfig, request: Request, compare: Callable[[TableVerification], TableVerification]
+    table: TableConfig, request: VerifyRequest, compare: Callable[[TableVerification], TableVerification]
 ) -> TableVerification:
     """Return the answer of a comparison; an error of it is in the answer."""
     started = time.monotonic()
@@ -161,7 +161,7 @@ def _compare(
     run: Run,
     table: TableConfig,
     bring: Callable[[], TableOutcome],
-    request: Request,
+    request: VerifyRequest,
     answer: TableVerification,
 ) -> TableVerification:
     stored = LakeRows(run.lake.table(table), table)
@@ -205,7 +205,7 @@ def _open(
     compiled: CompiledTable,
     origin: Origin,
     stored: LakeRows,
-    request: Request,
+    request: VerifyRequest,
 ) -> AbstractContextManager[Opened]:
     """Open the source of a table, with the columns to compare.  Raises `UsageError` for a new table."""
     sources, table = run.settings.sources, compiled.table.name
@@ -234,7 +234,7 @@ def _without_commit(table: str) -> UsageError:
     return UsageError(f"table {table} does not have a commit yet", "Run it once first")
 
 
-def _compile(table: TableConfig, schemas: PayloadSchemas, request: Request) -> CompiledTable:
+def _compile(table: TableConfig, schemas: PayloadSchemas, request: VerifyRequest) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
     compiled = compile_written(table, *schemas)
     if compiled.model == History() and request.delete_extra:
@@ -252,7 +252,7 @@ def _compile(table: TableConfig, schemas: PayloadSchemas, request: Request) -> C
     return compiled
 
 
-def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: Request) -> Progress:
+def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
     """Return the progress of a comparison, known by its source and its query; one without chunks has none."""
     key = ""
     if sql_rows is not None:

@@ -17,7 +17,7 @@ from ingest.local.servers import Addresses
 from ingest.run.context import Progress
 from ingest.session import silent
 from ingest.verify.result import TableVerification
-from ingest.verify.task import Request
+from ingest.verify.task import VerifyRequest
 from tests.e2e.deployment import Deployment
 from tests.e2e.referee import Expected, differences, read_table
 from tests.live.engine import read_values
@@ -45,13 +45,15 @@ class LiveTables:
     def verify(self, table: str, progress: Progress = silent, **request: Any) -> TableVerification:
         """Verify one table."""
         with self.deployment.session as session:
-            (answer,) = session.verify([table], Request(**request), progress=progress).tables
+            (answer,) = session.verify([table], VerifyRequest(**request), progress=progress).tables
         return answer
 
     def verify_all(self, *tables: str, **request: Any) -> dict[str, TableVerification]:
         """Verify tables, all by default."""
         with self.deployment.session as session:
-            return {answer.table: answer for answer in session.verify(tables, Request(**request)).tables}
+            return {
+                answer.table: answer for answer in session.verify(tables, VerifyRequest(**request)).tables
+            }
 
     def compare(self, tables: Iterable[str], read_source: Callable[[str], Expected]) -> Ending:
         """Compare tables, as far as they are onboarded, by the referee, and all by `ingest verify`."""
