@@ -95,16 +95,18 @@ class Deployment:
         """Read the file of one table."""
         return self._with_masks(read_one(self.settings.tables_dir, name))
 
-    def valid_tables(self) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
-        """Read all table files; return those that are valid, and the others with their errors."""
-        tables, broken = read_valid(self.settings.tables_dir)
+    def valid_tables(
+        self, names: Sequence[str] = ()
+    ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+        """Read the table files as `tables` does; return the tables, and the errors of the broken files."""
+        tables, broken = read_valid(self.settings.tables_dir, names)
         return tuple(map(self._with_masks, tables)), broken
 
     def find_table(self, name: str) -> TableConfig | None:
         """Return the table of that name, if there is one."""
         if not self.settings.tables_dir.is_dir():
             return None
-        return next((table for table in self.tables() if table.name == name), None)
+        return next((table for table in self.valid_tables()[0] if table.name == name), None)
 
     def _with_masks(self, table: TableConfig) -> TableConfig:
         return attrs.evolve(table, masking=self.settings.masking.of_tables())

@@ -118,9 +118,10 @@ class Session(NewTables):
         progress: "Progress" = silent,
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
-        tables, run = self.tables(names), self._run(progress, max_offsets)
+        (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets)
         plans = planning.plan_tables(run, tables, lambda: self._driver.process)
-        return planning.with_missing_files(plans, lambda: self.valid_tables()[0])
+        plans = planning.with_missing_files(plans, lambda: self.valid_tables()[0])
+        return (*plans, *map(planning.of_broken_file, broken))
 
     def run(
         self,
@@ -135,8 +136,10 @@ class Session(NewTables):
         In the main thread a SIGTERM or SIGINT ends the run in order and is raised again afterwards; with a
         `stop` it shows only there and in the report.
         """
-        tables, run = self.tables(names), self._run(progress, max_offsets, stop)
-        report = task.run_tables(run, tables, lambda: self._driver.process, raises_signal=stop is None)
+        (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
+        report = task.run_tables(
+            run, tables, lambda: self._driver.process, broken, raises_signal=stop is None
+        )
         if any(table.instant for table in report.tables):
             self._driver.leave_class_archive()
         return reports.with_missing_files(report, lambda: self.valid_tables()[0])
@@ -169,9 +172,9 @@ class Session(NewTables):
 
         Signals work as in `run`.
         """
-        tables, run = self.tables(names), self._run(progress, stop=stop)
+        (tables, broken), run = self.valid_tables(names), self._run(progress, stop=stop)
         return maintaining.maintain_tables(
-            run, tables, lambda: self._driver.process, dry_run=dry_run, raises_signal=stop is None
+            run, tables, lambda: self._driver.process, broken, dry_run=dry_run, raises_signal=stop is None
         )
 
     def rebuild(
@@ -197,8 +200,9 @@ class Session(NewTables):
         self, names: Sequence[str] = (), *, progress: "Progress" = silent
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag; a table's error is in its own status."""
-        tables, run = self.tables(names), self._run(progress)
-        return statuses.read_statuses(run, tables, lambda: self._driver.process)
+        (tables, broken), run = self.valid_tables(names), self._run(progress)
+        found = statuses.read_statuses(run, tables, lambda: self._driver.process)
+        return (*found, *(statuses.of_broken_file(self.settings.lake, error) for error in broken))
 
     def commits(
         self,
@@ -223,11 +227,13 @@ class Session(NewTables):
         progress: "Progress" = silent,
     ) -> "Verification":
         """Compare tables, all or the named ones, with their sources (see `ingest.verify`)."""
+        tables, broken = self.valid_tables(names)
         return verifying.verify_tables(
             self._run(progress),
-            self.tables(names),
+            tables,
             lambda name: self.run([name]).tables[0],
             request or verifying.VerifyRequest(),
+            broken,
         )
 
     def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
@@ -250,7 +256,7 @@ class Session(NewTables):
         read, and a broken table file, are shown as such.  `max_lag` is the limit of the state `behind`.
         """
         bound = None if max_lag is None else parse_bound(max_lag)
-        tables, broken = (self.tables(names), ()) if names else self.valid_tables()
+        tables, broken = self.valid_tables(names)
         lake = overviews.read_overview(
             self._run(progress), tables, broken, lambda: self._driver.process, with_spark=with_spark
         )
@@ -268,9 +274,10 @@ class Session(NewTables):
 
         Asks neither broker nor registry; a table's error is in its own result.
         """
-        tables, checks = self.tables(names), file_checks.VerifyFilesTask(reads_keys)
+        (tables, broken), checks = self.valid_tables(names), file_checks.VerifyFilesTask(reads_keys)
         run = self._run(progress)
-        return task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
+        found = task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
+        return (*found, *(file_checks.of_broken_file(self.settings.lake, error) for error in broken))
 
     def move_offsets(self, name: str, to: str, *, topic: str | None = None) -> "TableStatus":
         """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""

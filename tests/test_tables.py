@@ -25,6 +25,7 @@ from ingest.tables import (
     read,
     read_all,
     read_one,
+    read_valid,
     render,
     source_fields,
     table_name,
@@ -336,6 +337,25 @@ def test_a_broken_file_stops_only_the_tables_that_it_could_hold(folder: Path) ->
         UsageError, match=r"table 'items' does not exist in .*, unless a broken file holds it.*orders\.toml"
     ):
         read_all(folder, ["items"])
+
+
+def test_the_valid_tables_are_read_beside_the_errors_of_the_others(folder: Path) -> None:
+    """Neither file of a table with two files is read."""
+    (folder / "crm_a.toml").write_text("half a fi")
+    (folder / "orders.toml").write_text(SMALL.replace('"customers"', '"orders"'))
+    (folder / "other.toml").write_text(SMALL)
+
+    def answer(*names: str) -> tuple[list[str], list[str]]:
+        tables, broken = read_valid(folder, names)
+        return [table.name for table in tables], [error.table for error in broken]
+
+    assert answer() == (["orders"], ["crm_a", "other"])
+    assert answer("orders", "crm_*") == (["orders"], ["crm_a"])
+    assert answer("crm_a") == ([], ["crm_a"])
+    assert answer("o*") == (["orders"], [])
+    assert answer("customers") == ([], ["other"])
+    with pytest.raises(UsageError, match="'items' does not exist"):
+        read_valid(folder, ["orders", "items"])
 
 
 def test_a_glob_names_all_tables_that_match(folder: Path) -> None:

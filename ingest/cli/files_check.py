@@ -7,7 +7,7 @@ import attrs
 from cyclopts import Group, Parameter
 
 from ingest.cli.display import show_progress
-from ingest.cli.output import print_error, print_json, print_table
+from ingest.cli.output import print_error, print_json, print_problems, print_table
 from ingest.errors import UsageError
 from ingest.lazy import LazyModule
 
@@ -83,4 +83,4 @@ def _print_findings(result: "FilesCheck") -> None:
     if rest > 0:
         print_error(f"table {result.table}: {rest:,} further findings, in the output of --json")
     if result.error:
-        print_error(str(result.error))
+        print_problems(result.error)

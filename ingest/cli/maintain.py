@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_json, print_problems, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import StoppedError
@@ -60,7 +60,7 @@ def _print(result: "Maintenance", *, json: bool) -> int:
         _show(result)
     errors = [table.error for table in result.tables if table.error]
     for error in errors:
-        print_error(str(error))
+        print_problems(error)
     if any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors):
         return INTERRUPTED
     return result.exit_code

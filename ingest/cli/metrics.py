@@ -97,6 +97,6 @@ def publish_failure(target: str, session: Session, names: Sequence[str]) -> Iter
 def _tables(session: Session, names: Sequence[str]) -> Sequence[TableConfig]:
     """Read the tables of a run that failed, perhaps because their files cannot be read."""
     try:
-        return session.tables(names)
+        return session.valid_tables(names)[0]
     except IngestError:
         return ()

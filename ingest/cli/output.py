@@ -130,11 +130,17 @@ def print_error(text: str) -> None:
     sys.stderr.write(f"ingest: {plain_text(' '.join(text.split()))}\n")
 
 
+def print_problems(error: IngestError) -> None:
+    """Print each problem of an error on a line of standard error."""
+    for problem in error.problems():
+        print_error(str(problem))
+
+
 def show_error(error: IngestError | None) -> int:
     """Print the error of a command, if any; return the exit code."""
     if error is None:
         return 0
-    print_error(str(error))
+    print_problems(error)
     is_interrupted = isinstance(error, StoppedError) and error.signal == "SIGINT"
     return INTERRUPTED if is_interrupted else error.exit_code
 

@@ -14,7 +14,15 @@ from ingest.cli.display import show_progress
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
 from ingest.cli.notify import notify_or_warn
 from ingest.cli.options import Deployment
-from ingest.cli.output import announce_stop, claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.output import (
+    announce_stop,
+    claim_stdout,
+    print_error,
+    print_json,
+    print_problems,
+    print_table,
+    print_text,
+)
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import StoppedError
@@ -117,7 +125,7 @@ def _print_problems(outcome: "TableOutcome") -> None:
     if outcome.topics:
         return
     if outcome.error:
-        print_error(str(outcome.error))
+        print_problems(outcome.error)
     elif outcome.counts.rejected:
         print_error(
             f"warning: {outcome.table}: {outcome.counts.rejected:,} messages could not be applied and were "

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
+from ingest.cli.output import claim_stdout, print_error, print_json, print_problems, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
 from ingest.operations.health import Bound, health, parse_bound
@@ -61,7 +61,7 @@ def status(
         _show_warnings(results)
     for status in results:
         if status.error:
-            print_error(str(status.error))
+            print_problems(status.error)
         elif bound is not None and (problem := bound.problem(status)):
             print_error(f"table {status.table}: {problem}")
     if any(health(status, bound) == "behind" for status in results):

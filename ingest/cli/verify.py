@@ -13,7 +13,14 @@ from ingest.cli.files_check import ByFiles, verify_by_files
 from ingest.cli.metrics import check_target, publish_verification_or_warn, verification_target
 from ingest.cli.notify import notify_verification_or_warn
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
+from ingest.cli.output import (
+    claim_stdout,
+    print_json,
+    print_page,
+    print_problems,
+    print_table,
+    print_text,
+)
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import UsageError
@@ -187,7 +194,7 @@ def verify(
         result = session.verify(tables, request, progress=progress)
         write_report(report, result.to_json(), session)
         publish_verification_or_warn(target, result)
-        notify_verification_or_warn(session.settings, result, session.tables(tables))
+        notify_verification_or_warn(session.settings, result, session.valid_tables(tables)[0])
     if json:
         print_json(result.to_json())
     else:
@@ -195,7 +202,7 @@ def verify(
     for table in result.tables:
         for answer in table.topics or (table,):
             if answer.error:
-                print_error(str(answer.error))
+                print_problems(answer.error)
     return result.exit_code
 
 

@@ -1,6 +1,7 @@
 """Errors of a command line, a settings file, a table file or a folder."""
 
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 import attrs
@@ -69,6 +70,11 @@ class TableFileError(_FileError):
 
     def __str__(self) -> str:
         return self._at(self.path)
+
+    @property
+    def table(self) -> str:
+        """The table that the file is for, by its file name."""
+        return PurePath(self.path).stem
 
 
 def joined(errors: Iterable[F]) -> F:

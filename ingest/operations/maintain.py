@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ingest.errors import IngestError, RetryableError
+from ingest.errors import IngestError, RetryableError, TableFileError
 from ingest.hudi.local_files import local_folder
 from ingest.lazy import LazyModule
 from ingest.log import logger
@@ -122,11 +122,13 @@ def maintain_tables(
     run: Run,
     tables: Sequence[TableConfig],
     jvm: Callable[[], Jvm],
+    broken: Sequence[TableFileError] = (),
     *,
     dry_run: bool,
     raises_signal: bool = True,
 ) -> Maintenance:
-    """Maintain every table; an error of one stops no other."""
+    """Maintain every table; an error of one, or a `broken` table file, stops no other."""
     started, task = datetime.now(UTC), MaintainTask(dry_run)
     results = work_on_lake(run, tables, jvm, task, asks_registry=False, raises_signal=raises_signal)
-    return Maintenance(run.run_id, started, datetime.now(UTC), results, dry_run)
+    of_files = (Maintained(error.table, error=error) for error in broken)
+    return Maintenance(run.run_id, started, datetime.now(UTC), (*results, *of_files), dry_run)

@@ -18,11 +18,12 @@ from ingest.errors import (
     SchemaError,
     SchemaNotFoundError,
     TableChangedError,
+    TableFileError,
     UnmappedTypeError,
 )
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
-from ingest.names import Partition, SchemaId
+from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
 from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
@@ -292,6 +293,11 @@ class PlanTask:
 def plan_tables(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
     return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(PlanTask(marks)))
+
+
+def of_broken_file(error: TableFileError) -> TablePlan:
+    """Return the plan of a table whose file cannot be read."""
+    return TablePlan(error.table, Topic(""), "fail", error=error)
 
 
 def with_missing_files(

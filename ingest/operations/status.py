@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ingest.errors import IngestError, LakeError, OffsetError
+from ingest.errors import IngestError, LakeError, OffsetError, TableFileError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
@@ -20,6 +20,7 @@ from ingest.run.report import by_text
 from ingest.run.start import StoredTable, last_of, pending
 from ingest.run.task import work_on_tables
 from ingest.run.topics import TopicsTask
+from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
@@ -141,6 +142,11 @@ class StatusTask:
 def read_statuses(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
     return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(StatusTask(marks)))
+
+
+def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:
+    """Return the status of a table whose file cannot be read."""
+    return TableStatus(error.table, Topic(""), lake.table_path(error.table), error=error)
 
 
 def combined(statuses: Sequence[TableStatus]) -> TableStatus:

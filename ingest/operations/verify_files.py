@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from ingest.errors import IngestError, LakeError, RetryableError
+from ingest.errors import IngestError, LakeError, RetryableError, TableFileError
 from ingest.hudi.damage import RESTORE, CommittedFiles
 from ingest.hudi.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.ledger import LedgerEntry
 from ingest.lazy import LazyModule
 from ingest.run.context import Run
+from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
@@ -116,6 +117,11 @@ class VerifyFilesTask:
         if isinstance(result, IngestError):
             return FilesCheck(table.name, run.settings.lake.table_path(table.name), error=result)
         return result
+
+
+def of_broken_file(lake: LakeSettings, error: TableFileError) -> FilesCheck:
+    """Return the result for a table whose file cannot be read."""
+    return FilesCheck(error.table, lake.table_path(error.table), error=error)
 
 
 def _with_rejects(

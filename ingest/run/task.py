@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from ingest.errors import IngestError, StoppedError
+from ingest.errors import IngestError, StoppedError, TableFileError
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
+from ingest.names import Topic
 from ingest.run.by_files import work_by_files
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.group import show_offsets
@@ -149,9 +150,17 @@ def _open(run: Run, *, asks_registry: bool) -> None:
 
 
 def run_tables(
-    run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm], *, raises_signal: bool = True
+    run: Run,
+    tables: Sequence[TableConfig],
+    jvm: Callable[[], Jvm],
+    broken: Sequence[TableFileError] = (),
+    *,
+    raises_signal: bool = True,
 ) -> RunReport:
-    """Bring every table up to the ends that its topic has now (see `work_on_tables`)."""
+    """Bring every table up to the ends that its topic has now (see `work_on_tables`).
+
+    A table whose file is `broken` has failed, and stops no other.
+    """
     started = datetime.now(UTC)
     if run.settings.lineage.is_on:
         run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
@@ -160,6 +169,9 @@ def run_tables(
     )
     if run.settings.kafka.group:
         show_offsets(run, outcomes)
-    report = RunReport(run.run_id, started, datetime.now(UTC), outcomes, run.steps.of_run())
+    of_files = tuple(failed(error.table, Topic(""), error, 0.0) for error in broken)
+    for outcome in of_files:
+        log_table(run.run_id, outcome)
+    report = RunReport(run.run_id, started, datetime.now(UTC), (*outcomes, *of_files), run.steps.of_run())
     log_run(report)
     return report

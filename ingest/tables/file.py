@@ -69,15 +69,10 @@ def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]
     A name may be a glob, such as `crm_*`.  With `names`, a broken file stops only the tables that it could
     hold.  Raises TableFileError with the problems of all these files, UsageError for a name without a table.
     """
-    content = _read_files(_list_files(folder), names)
-    problems = [error for name, error in content.broken.items() if content.lacks(name, names)]
-    problems += content.doubles
+    tables, problems = read_valid(folder, names)
     if problems:
         raise joined(problems)
-    for name in names:
-        if not any(fnmatchcase(table, name) for table in content.tables):
-            raise _no_table(folder, name, content)
-    return tuple(table for name, table in content.tables.items() if not names or _matches(name, names))
+    return tables
 
 
 def read_one(folder: Path, name: str) -> TableConfig:
@@ -93,10 +88,23 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def read_valid(folder: Path) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
-    """Read all table files of a folder; return the tables, and the errors of the broken files."""
-    content = _read_files(_list_files(folder), ())
-    return tuple(content.tables.values()), (*content.broken.values(), *content.doubles)
+def read_valid(
+    folder: Path, names: Sequence[str] = ()
+) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+    """Read all table files of a folder, or those of the named tables, as `read_all` does.
+
+    Returns the tables, and the errors of the broken files that could hold one of them.  Raises UsageError
+    for a name without a table or a broken file.
+    """
+    content = _read_files(_list_files(folder))
+    broken = {name: error for name, error in content.broken.items() if content.lacks(name, names)}
+    for name in names:
+        if not any(fnmatchcase(table, name) for table in (*content.tables, *broken)):
+            raise _no_table(folder, name, content)
+    chosen = {name: table for name, table in content.tables.items() if not names or _matches(name, names)}
+    tables = (table for name, table in chosen.items() if name not in content.doubles)
+    doubles = (error for name, error in content.doubles.items() if name in chosen)
+    return tuple(tables), (*broken.values(), *doubles)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -110,18 +118,18 @@ def _list_files(folder: Path) -> list[Path]:
 
 @attrs.frozen
 class _Content:
-    """The tables of a folder by name, the errors of broken files by stem, and of second files of a table."""
+    """The tables of a folder by name, the errors of broken files by stem, and of tables with two files."""
 
     tables: dict[str, TableConfig] = attrs.field(factory=dict)
     broken: dict[str, TableFileError] = attrs.field(factory=dict)
-    doubles: list[TableFileError] = attrs.field(factory=list)
+    doubles: dict[str, TableFileError] = attrs.field(factory=dict)
 
     def lacks(self, stem: str, names: Sequence[str]) -> bool:
         """Whether a broken file may hold a table that is asked for."""
         return not names or (_matches(stem, names) and stem not in self.tables)
 
 
-def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
+def _read_files(paths: Iterable[Path]) -> _Content:
     content = _Content()
     files: dict[str, Path] = {}
     for path in paths:
@@ -130,10 +138,10 @@ def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
         except TableFileError as error:
             content.broken[path.stem] = error
             continue
-        if table.name in content.tables and (not names or _matches(table.name, names)):
+        if table.name in content.tables:
             problem = f"'{table.name}' is also the table of {files[table.name].name}"
             todo = "Two files must not write one table"
-            content.doubles.append(TableFileError(str(path), "table", problem, todo))
+            content.doubles[table.name] = TableFileError(str(path), "table", problem, todo)
         content.tables[table.name], files[table.name] = table, path
     return content
 

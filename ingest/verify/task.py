@@ -11,7 +11,7 @@ import attrs
 from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.decode.owner import source_payload
-from ingest.errors import IngestError, UnexpectedError, UsageError
+from ingest.errors import IngestError, TableFileError, UnexpectedError, UsageError
 from ingest.hudi.java_errors import root_cause
 from ingest.hudi.storage import UnclearFilesError
 from ingest.log import logger
@@ -86,13 +86,18 @@ class VerifyRequest:
 
 
 def verify_tables(
-    run: Run, tables: Sequence[TableConfig], bring: Callable[[str], TableOutcome], request: VerifyRequest
+    run: Run,
+    tables: Sequence[TableConfig],
+    bring: Callable[[str], TableOutcome],
+    request: VerifyRequest,
+    broken: Sequence[TableFileError] = (),
 ) -> Verification:
-    """Compare tables with their sources; an error in one does not stop the others."""
+    """Compare tables with their sources; an error or a `broken` file of one stops no other."""
     started = datetime.now(UTC)
     run.waiting.update({table.name: _estimate_work(run, table) for table in tables})
     answers = tuple(_verify(run, table, bring, request) for table in tables)
-    return Verification(started, datetime.now(UTC), answers)
+    of_files = (TableVerification(error.table, mode=request.mode, error=error) for error in broken)
+    return Verification(started, datetime.now(UTC), (*answers, *of_files))
 
 
 def _estimate_work(run: Run, table: TableConfig) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,29 +45,58 @@ def test_a_bad_folder_and_a_missing_topic_leave_the_other_tables_their_status(
     assert isinstance(stray.error, TopicNotFoundError)
 
 
+def test_a_typo_in_one_table_file_stops_only_its_table(make_deployment: Callable[[], Deployment]) -> None:
+    """The others run, and are shown; the exit code tells of the file at the end."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.good": COLUMNS})
+    deployment.onboard()
+    topics["good"].send(Change("c", {"id": 1, "v": "a"}, at=1))
+    (deployment.tables / "typo.toml").write_text("table = 1\ncolour = 1\n")
+
+    report = deployment.run()
+    good, typo = deployment.session.status()
+
+    assert [(table.table, table.outcome) for table in report.tables] == [
+        ("good", "committed"), ("typo", "failed"),
+    ]  # fmt: skip
+    assert (report.outcome, report.exit_code) == ("failed", 2)
+    assert (good.table, good.rows, good.error) == ("good", 1, None)
+    assert "typo.toml:2: colour: unknown key" in str(typo.error)
+
+
 def test_a_broken_table_file_is_an_error_before_spark_starts(
     make_deployment: Callable[[], Deployment],
 ) -> None:
-    """A session that would have to start Spark reports the file, for every command that reads tables."""
+    """A session that would have to start Spark reports the file, for every command that reads tables.
+
+    Commands of several tables report it as the result of its table, others raise it.
+    """
     deployment = make_deployment()
     deployment.tables.mkdir()
     (deployment.tables / "t.toml").write_text("table = 1\n")
 
-    steps: list[str] = []
+    commands_of_several: dict[str, Callable[[Session], Sequence[object]]] = {
+        "status": lambda session: session.status(),
+        "plan": lambda session: session.plan(),
+        "run": lambda session: session.run().tables,
+        "maintain": lambda session: session.maintain().tables,
+        "verify": lambda session: session.verify().tables,
+        "verify_files": lambda session: session.verify_files(),
+    }
     with Session.open(
         deployment.root / "ingest.toml", overrides={"spark.master": "no-such-master"}
     ) as session:
+        for several in commands_of_several.values():
+            (result,) = several(session)
+            assert (result.table, result.error.exit_code) == ("t", 2)  # type: ignore[attr-defined]
+            assert "t.toml" in str(result.error)  # type: ignore[attr-defined]
         for command in (
-            lambda: session.status(progress=lambda _, step: steps.append(step)),
-            session.plan,
-            session.run,
             lambda: session.rejects("t"),
             lambda: session.history("t"),
             lambda: session.move_offsets("t", "earliest"),
         ):
             with pytest.raises(TableFileError, match=r"t\.toml"):
                 command()
-    assert steps == []
 
 
 DAMAGES: Final[dict[str, Callable[[Path], None]]] = {
