@@ -24,11 +24,15 @@ _NO_SIGNS: Final = str.maketrans("", "", "*?[]")
 _CONVERTER: Final = make_converter()
 
 
-def read(path: Path) -> TableConfig:
-    """Read one table file; raises `TableFileError`, with all problems of the file."""
+def read(path: Path, names: Sequence[str] = ()) -> TableConfig:
+    """Read one table file; raises `TableFileError`, with all problems of the file.
+
+    With `names`, warns of old keys only in the files of these tables: a run of others does not show them.
+    """
     try:
         content = document.read_toml(path, MAX_BYTES, MAX_DEPTH)
-        rename_old_keys(content, str(path))
+        warns = not names or _matches(str(content.get("table")), names)
+        rename_old_keys(content, str(path), warns=warns)
         content |= _flat_options(content)
         if "topics" in content:
             content.setdefault("topic", "")
@@ -126,7 +130,7 @@ def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
     files: dict[str, Path] = {}
     for path in paths:
         try:
-            table = read(path)
+            table = read(path, names)
         except TableFileError as error:
             content.broken[path.stem] = error
             continue
