@@ -13,6 +13,8 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import FilteringBoundLogger, Processor
 
+PROGRESS: Final = "ingest.progress"
+"""The logger of lines that show a command at work."""
 _CHATTY: Final = ("httpx", "httpx2", "httpcore", "httpcore2", "authlib", "py4j")
 """Loggers that report every request, token or gateway call at INFO."""
 
@@ -41,6 +43,14 @@ def logger(name: str) -> FilteringBoundLogger:
         )
     bound: FilteringBoundLogger = structlog.get_logger(name)
     return bound
+
+
+def log_progress(event: str, **values: Any) -> None:
+    """Log a line of level info that shows a command at work; at every level of the log but `error`."""
+    bound = structlog.wrap_logger(
+        logging.getLogger(PROGRESS), wrapper_class=structlog.make_filtering_bound_logger("info")
+    )
+    bound.info(event, **values)
 
 
 def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: TextIO | None = None) -> None:
@@ -81,6 +91,7 @@ def _install(handler: logging.Handler, level: str) -> None:
         root.removeHandler(old)
     root.addHandler(handler)
     logging.getLogger("ingest").setLevel(level.upper())
+    logging.getLogger(PROGRESS).setLevel("INFO" if level == "warning" else level.upper())
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
 

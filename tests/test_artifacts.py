@@ -133,7 +133,7 @@ def test_an_installed_wheel_needs_neither_a_compiler_nor_maven(tmp_path: Path) -
 
     assert f"package: {site}" in process.stdout, process.stderr
     assert "key: 1" in process.stdout
-    assert f"ingest: fetching 6 jars, 86.6 MB, from {mirror.url} into {tmp_path}" in process.stderr
+    assert f"ingest: note: fetching 6 jars, 86.6 MB, from {mirror.url} into {tmp_path}" in process.stderr
 
 
 def _artifacts(folder: Path, root: Path | None = None) -> Artifacts:

@@ -30,6 +30,6 @@ def test_the_announcement_says_what_this_signal_and_the_next_do(
     """One line, with the grace time of the settings."""
     announce_stop(name, 20.0)
     assert capfd.readouterr().err == (
-        f"ingest: {name}: tables in their commit finish it, within 20 s; all others stop at their last "
+        f"ingest: note: {name}: tables in their commit finish it, within 20 s; all others stop at their last "
         f"commit; {again} ends at once\n"
     )

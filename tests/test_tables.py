@@ -487,6 +487,18 @@ def test_an_old_key_is_read_with_a_warning(
     assert old == read_text(folder, f'{SMALL}[{section}]\nout_of_range = "null"\n')
 
 
+def test_an_old_key_warns_only_those_who_ask_for_its_table(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each task of a scheduler runs one table, and would show the warnings of all others."""
+    (folder / "customers.toml").write_text(f'{SMALL}[types]\nbeyond = "null"\n')
+    (folder / "b.toml").write_text(re.sub("table = .*", 'table = "b"', SMALL))
+    read_all(folder, ["b"])
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+    read_all(folder, ["c*"])
+    assert "now named" in caplog.text
+
+
 @pytest.mark.parametrize("section", ["types", "columns.amount"])
 def test_an_old_key_next_to_its_new_name_is_refused(folder: Path, section: str) -> None:
     """Two values for one rule: neither is guessed."""

@@ -153,7 +153,7 @@ def _log(tables: Sequence[Work]) -> None:
     if not tables:
         return
     hint = {"hint": HINT} if max(work.seconds for work in tables) >= HINT_AFTER_S else {}
-    log.logger(__name__).warning("at work", tables=[_line(work) for work in tables], **hint)
+    log.log_progress("at work", tables=[_line(work) for work in tables], **hint)
 
 
 def _line(work: Work) -> str:

@@ -98,9 +98,9 @@ def announce_stop(signal_name: str, grace_s: float) -> None:
         f"last commit; {again} ends at once"
     )
     if sys.stderr.isatty():
-        print_error(text)
+        print_error(f"note: {text}")
     else:
-        os.write(2, f"ingest: {text}\n".encode())
+        os.write(2, f"ingest: note: {text}\n".encode())
 
 
 # --- JSON, paragraphs, errors ------------------------------------------------------------------

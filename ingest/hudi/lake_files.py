@@ -3,6 +3,8 @@
 import attrs
 
 from ingest.hudi.hadoop_settings import HadoopSettings
+from ingest.hudi.local_files import local_folder
+from ingest.hudi.lock_holder import LOCK_FILE, read_holder
 from ingest.hudi.reject_files import count_open_rows
 from ingest.hudi.table_files import TableFiles
 from ingest.settings import LakeSettings
@@ -24,6 +26,13 @@ class LakeFiles:
         """Return the table at a path; None where no folder exists."""
         files = TableFiles(path, self.hadoop)
         return files if files.exists() else None
+
+    def lock_holder(self, table: TableConfig) -> str | None:
+        """Return the note of another writer of a table; None where no local file shows one."""
+        if self.settings.lock == "none":
+            return None
+        folder = local_folder(self.settings.lock_path(table.name), self.hadoop.default_fs)
+        return None if folder is None else read_holder(folder.root / LOCK_FILE)
 
     def rejects(self, table: TableConfig) -> TableFiles:
         """Return the table of its rejects."""

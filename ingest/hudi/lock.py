@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeUnreachableError, SettingsError, TableLockedError, WriteError
 from ingest.hudi.java_errors import root_cause
+from ingest.hudi.lock_holder import describe_holder
 from ingest.hudi.lock_providers import LockProvider, OsLock, ProviderLock, StorageLock
 from ingest.hudi.s3_lock import S3Lock, UnconditionalStoreError
 from ingest.java import hadoop_of, jvm_of
@@ -158,15 +159,6 @@ def _note(run_id: str) -> str:
     since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     holder = {"run_id": run_id, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
     return json.dumps(holder)
-
-
-def describe_holder(note: str) -> str:
-    """Describe the holder of a lock, for an error."""
-    try:
-        values = json.loads(note)
-        return f"run {values['run_id']}, process {values['pid']} on {values['host']}, since {values['since']}"
-    except (ValueError, KeyError, TypeError):
-        return "a run that has not written its name yet"
 
 
 def _no_lock(scheme: str, problem: str) -> SettingsError:

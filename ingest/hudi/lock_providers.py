@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from ingest.hudi.java_errors import class_names
+from ingest.hudi.lock_holder import LOCK_FILE
 from ingest.hudi.text_file import TextFile
 
 EXPIRY_MIN: Final = 2
@@ -45,7 +46,7 @@ class OsLock:
 
     def __init__(self, jvm: Any, folder: str) -> None:
         self._jvm = jvm
-        self._path = Path(folder) / "lock"
+        self._path = Path(folder) / LOCK_FILE
         self._file: Any = None
         self._lock: Any = None
 

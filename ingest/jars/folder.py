@@ -115,5 +115,5 @@ def _storage_error(jar: PinnedJar, folder: Path, error: OSError) -> JarError:
 
 def _announce(text: str) -> None:
     """Write a line on standard error: a start that takes minutes must say why."""
-    sys.stderr.write(f"ingest: {text}\n")
+    sys.stderr.write(f"ingest: note: {text}\n")
     sys.stderr.flush()

@@ -84,7 +84,11 @@ class MaintainTask:
 
     def work_by_files(self, run: Run, table: TableConfig) -> Maintained | None:
         """Return the result for a table without commits."""
-        return Maintained(table.name) if run.files.table(table).checkpoint() is None else None
+        if run.files.table(table).checkpoint() is None:
+            return Maintained(table.name)
+        if not self.is_dry:
+            run.note_holder(table)
+        return None
 
     def work(self, run: Run, table: TableConfig) -> Maintained:
         """Maintain one table as its only writer, or plan it as a reader."""

@@ -9,7 +9,8 @@ from typing import Final, Generic, TypeVar
 
 import attrs
 
-from ingest.errors import IngestError
+from ingest.errors import IngestError, TableLockedError
+from ingest.hudi.lock_holder import describe_holder
 from ingest.log import logger
 from ingest.run.context import Run, TableTask
 from ingest.tables import TableConfig
@@ -47,6 +48,31 @@ def work_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -
         latest = time.monotonic() - patience_s
         active = [other for other in active if other is not attempt and other.started > latest]
     return results
+
+
+def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
+    """Return the results of tables that other writers hold: Spark does not start only to wait for them.
+
+    Waits `lock_wait_s` at most; tables that are free then are read once more.  Returns nothing where a table
+    needs Spark anyway: the others wait there, next to its work.
+    """
+    if not tables or any(table.name not in run.holders for table in tables):
+        return {}
+    started = time.monotonic()
+    for table in tables:
+        run.progress(table.name, "waiting for another writer")
+    while busy := [table for table in tables if run.note_holder(table)]:
+        if run.stop.signal:
+            return {}
+        if time.monotonic() - started >= run.settings.run.lock_wait_s:
+            break
+        time.sleep(_TICK_S)
+    seconds = time.monotonic() - started
+    errors = [TableLockedError(table.name, describe_holder(run.holders[table.name])) for table in busy]
+    results = {
+        table.name: task.finish(run, table, error, seconds) for table, error in zip(busy, errors, strict=True)
+    }
+    return results | work_by_files(run, task, [table for table in tables if table not in busy])
 
 
 def _start(run: Run, task: TableTask[T], table: TableConfig, done: "SimpleQueue[_Attempt[T]]") -> _Attempt[T]:

@@ -74,6 +74,8 @@ class Run:
     """The events for lineage tools, if the settings name a receiver."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
+    holders: dict[str, str] = attrs.field(factory=dict, init=False)
+    """The notes of other writers, by the tables that this run is to write, before Spark starts."""
     reads: SharedReads = attrs.field(factory=SharedReads)
 
     @cached_property
@@ -96,6 +98,15 @@ class Run:
         """Enter a table's next step, unless the table has to stop: then raise the reason."""
         self.stop.enter(table.name, step)
         self.progress(table.name, step)
+
+    def note_holder(self, table: TableConfig) -> bool:
+        """Note the other writer of a table that is to be written, if there is one."""
+        holder = self.files.lock_holder(table)
+        if holder is None:
+            self.holders.pop(table.name, None)
+            return False
+        self.holders[table.name] = holder
+        return True
 
     def locked(self, table: TableConfig) -> "AbstractContextManager[LockHandle]":
         """Hold the table's lock."""

@@ -12,7 +12,7 @@ from ingest.errors import IngestError, StoppedError, TableFileError
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
 from ingest.names import Topic
-from ingest.run.by_files import work_by_files
+from ingest.run.by_files import await_writers, work_by_files
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.group import show_offsets
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
@@ -49,6 +49,7 @@ class RunTask:
         start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         if not start.ranges.is_empty:
             run.waiting[_key(table)] = start.ranges.span
+            run.note_holder(table)
             if run.settings.run.share_reads:
                 run.reads.expect(table, start.ranges)
             return None
@@ -123,6 +124,7 @@ def work_on_lake(
     """Work on every table as `work_on_tables` does, by a task that needs no ends of topics."""
     with run.steps.during("", "plan"), listening(run.stop):
         results = work_by_files(run, task, tables)
+        results |= await_writers(run, task, [table for table in tables if table.name not in results])
     remaining = [table for table in tables if table.name not in results]
     if run.stop.signal:
         results |= {

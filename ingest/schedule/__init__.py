@@ -11,7 +11,7 @@ connection.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ingest.schedule.assets import lake_alias, table_asset
+    from ingest.schedule.assets import has_changed, lake_alias, table_asset
     from ingest.schedule.dag import ingest_dag
     from ingest.schedule.group import ingest_task_group
     from ingest.schedule.maintain import IngestMaintainOperator
@@ -25,6 +25,7 @@ __all__ = [
     "IngestOperator",
     "IngestSparkSubmitOperator",
     "IngestVerifyOperator",
+    "has_changed",
     "ingest_dag",
     "ingest_task_group",
     "lake_alias",
@@ -37,6 +38,7 @@ _MODULES = {
     "IngestOperator": "operator",
     "IngestSparkSubmitOperator": "submit",
     "IngestVerifyOperator": "verify",
+    "has_changed": "assets",
     "ingest_dag": "dag",
     "ingest_task_group": "group",
     "lake_alias": "assets",

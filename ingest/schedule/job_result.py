@@ -1,12 +1,12 @@
 """The result of a job, for Airflow and for the person on call."""
 
 import signal
-from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 import attrs
 
 from ingest.errors import PermanentError, RetryableError, UserError
+from ingest.schedule.output import error_in
 from ingest.schedule.report import AnyReport, ReportError
 
 CANNOT_START: Final = (126, 127)
@@ -57,7 +57,7 @@ def _done(ended: Ended) -> JobResult:
             "Is it the `ingest` (or, with application=, the spark-submit) of the Spark environment?"
         )
         return JobResult("failed", text)
-    return JobResult("done", f"{_count(ended.report)} in run {ended.report.run_id}")
+    return JobResult("done", f"{count_outcomes(ended.report)} in run {ended.report.run_id}")
 
 
 def _is_final(ended: Ended) -> bool:
@@ -100,10 +100,11 @@ def _share(ended: Ended) -> str:
     """Return the outcomes of the tables if there are several."""
     if isinstance(ended.report, ReportError) or len(ended.report.tables) <= 1:
         return ""
-    return f": {_count(ended.report)}"
+    return f": {count_outcomes(ended.report)}"
 
 
-def _count(report: AnyReport) -> str:
+def count_outcomes(report: AnyReport) -> str:
+    """Return the number of tables by outcome, as text."""
     outcomes = [table.outcome for table in report.tables]
     present = [
         name for name in ("committed", "maintained", "idle", "failed", "temporary") if name in outcomes
@@ -121,14 +122,7 @@ def _reasons(ended: Ended) -> str:
         )
         if errors:
             return "\n".join(errors)
-    return "\n".join(_errors(ended.output) or ended.output)
-
-
-def _errors(output: Iterable[str]) -> Sequence[str]:
-    lines = (
-        line for line in output if line.startswith("ingest: ") and not line.startswith("ingest: warning")
-    )
-    return [line.removeprefix("ingest: ") for line in lines]
+    return "\n".join(filter(None, map(error_in, ended.output))) or "\n".join(ended.output)
 
 
 def _signal_name(code: int) -> str:

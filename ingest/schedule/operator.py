@@ -1,6 +1,5 @@
 """IngestOperator: run `ingest run` in the environment that has Spark."""
 
-import json
 import logging
 import re
 import shutil
@@ -14,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from airflow.sdk import BaseOperator
+from airflow.sdk.definitions.mappedoperator import MappedOperator
 from airflow.sdk.log import mask_secret
 
 from ingest.schedule.assets import outlets_of
@@ -21,13 +21,13 @@ from ingest.schedule.command import RunCommand, check_arguments, names_secret, s
 from ingest.schedule.deliver import deliver, push_report
 from ingest.schedule.job import Job, job_environment
 from ingest.schedule.job_result import Ended
+from ingest.schedule.output import log_record
 from ingest.schedule.pages import TableTask
 from ingest.schedule.report import AnyReport, Json, Report, ReportError, read_report
-from ingest.schedule.states import AirflowFailException
+from ingest.schedule.states import AirflowFailException, AirflowSkipException
 
 LAST_LINES: Final = 20
 """Last output lines to quote for a job without a report."""
-LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 
 
 class IngestOperator(TableTask, BaseOperator):
@@ -39,6 +39,8 @@ class IngestOperator(TableTask, BaseOperator):
     :param executable: the Spark environment's `ingest`, or with `application` its `spark-submit`; a path, or
         a name on the job's PATH.
     :param tables: table names; empty: all tables of the folder.
+    :param only: tables of a run of only some: the task runs those of its tables that are among them, and is
+        skipped if there are none; empty: all its tables.
     :param application: path of `ingest/__main__.py` in the Spark environment, for spark-submit.
     :param submit_args: arguments of spark-submit, such as ["--master", "yarn"].
     :param settings: settings file (`--settings`).
@@ -55,8 +57,8 @@ class IngestOperator(TableTask, BaseOperator):
     """
 
     template_fields: Sequence[str] = (
-        *("executable", "tables", "application", "submit_args", "settings", "tables_dir", "max_offsets"),
-        *("run_args", "env", "cwd", "report"),
+        *("executable", "tables", "only", "application", "submit_args", "settings", "tables_dir"),
+        *("max_offsets", "run_args", "env", "cwd", "report"),
     )
     template_fields_renderers = {"env": "json"}  # noqa: RUF012  as Airflow has it
     ui_color = "#d5e8f0"
@@ -67,6 +69,7 @@ class IngestOperator(TableTask, BaseOperator):
         *,
         executable: str,
         tables: str | Sequence[str] = (),
+        only: str | Sequence[str] = (),
         application: str | None = None,
         submit_args: Sequence[str] = (),
         settings: str | None = None,
@@ -86,6 +89,7 @@ class IngestOperator(TableTask, BaseOperator):
         super().__init__(**kwargs)
         self.executable = executable
         self.tables = tables
+        self.only = only
         self.application = application
         self.submit_args = submit_args
         self.settings = settings
@@ -103,13 +107,43 @@ class IngestOperator(TableTask, BaseOperator):
 
     def execute(self, context: Any) -> Json:
         """Run the job to its end and return the run report."""
+        self.limit_tables()
+        return deliver(self.run_job(context), self.lake, self.outlets, context)
+
+    def limit_tables(self) -> None:
+        """Limit this try to the tables in `only`.
+
+        Raises `AirflowSkipException` if there are none, `AirflowFailException` for a table that no task has.
+        """
+        if not (only := table_names(self.only)):
+            return
+        if strangers := self._strangers(only):
+            names = ", ".join(strangers)
+            raise AirflowFailException(f"this run is of {names}, which no task of the DAG runs")
+        own = table_names(self.tables)
+        self.tables = tuple(name for name in own if name in only) if own else only
+        if not self.tables:
+            raise AirflowSkipException(f"this run is only of {', '.join(only)}")
+
+    def _strangers(self, names: Sequence[str]) -> list[str]:
+        """Return the names of tables that no task of the DAG runs, as far as tasks name their tables."""
+        tasks = self.dag.tasks if self.has_dag() else []  # type: ignore[no-untyped-call]  # Airflow's
+        if any(isinstance(task, MappedOperator) for task in tasks):
+            return []
+        by_task = [table_names(task.tables) for task in tasks if isinstance(task, IngestOperator)]
+        tables = {name for of_task in by_task for name in of_task}
+        is_complete = tables and all(by_task) and not any("{{" in name for name in tables)
+        return [name for name in names if name not in tables] if is_complete else []
+
+    def run_job(self, context: Any) -> Ended:
+        """Run the job to its end, and push its report."""
         self._mask_secrets()
         with TemporaryDirectory(prefix="ingest-") as scratch:
             report = Path(self.report or Path(scratch, "report.json"))
             report.unlink(missing_ok=True)  # of an earlier try
             ended = self._run(report, self.cwd or scratch, context)
         self.ended = ended.report if isinstance(ended.report, Report) else None
-        return deliver(ended, self.lake, self.outlets, context)
+        return ended
 
     def on_kill(self) -> None:
         """Ask the job to end, and return immediately: a clean stop may outlast this process."""
@@ -157,11 +191,15 @@ class IngestOperator(TableTask, BaseOperator):
         return Ended(code, line[0], content, tuple(last), self._stopped, is_own=_is_own(program))
 
     def _listen(self, job: Job, last: deque[str]) -> None:
-        """Log the job's output lines, each at its level, until the job ends."""
+        """Log the job's output lines, each at its level, until the job ends.
+
+        An error of a job that Airflow stops is a warning: it stops as it should.
+        """
         for line in job.lines():
             if line:
                 last.append(line)
-                self.log.log(log_level(line), "%s", line)
+                level, text = log_record(line)
+                self.log.log(min(level, logging.WARNING) if self._stopped else level, "%s", text)
 
     def _mask_secrets(self) -> None:
         """Let Airflow mask the values of secret-looking variables in logs and pages."""
@@ -174,18 +212,6 @@ def table_names(tables: str | Sequence[str]) -> tuple[str, ...]:
     """Return table names from a list, or from a string with one or several."""
     parts = re.findall(r"\{\{.*?\}\}|[^,\s]+", tables) if isinstance(tables, str) else tables
     return tuple(map(str, parts))
-
-
-def log_level(line: str) -> int:
-    """Return the log level of an output line: ingest's own lines carry one."""
-    if line.startswith("ingest: "):
-        return logging.WARNING if line.startswith("ingest: warning") else logging.ERROR
-    if not line.startswith("{"):
-        return logging.INFO
-    try:
-        return LEVELS.get(str(json.loads(line).get("level")), logging.INFO)
-    except ValueError:
-        return logging.INFO
 
 
 def _find(program: str, path: str) -> str:

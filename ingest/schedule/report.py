@@ -34,15 +34,21 @@ AnyReport = Report | MaintenanceReport
 R = TypeVar("R", bound=AnyReport)
 
 
+def read_content(content: Any, kind: type[R]) -> R:
+    """Read a report of a kind from JSON.  Raises `ReportError`."""
+    try:
+        return attrs.evolve(report.structure(content, kind), content=content)
+    except (ValueError, TypeError, cattrs.BaseValidationError):
+        raise ReportError("is not a run report") from None
+
+
 def read_report(path: Path, kind: type[R]) -> R:
     """Read a report of a kind.  Raises `ReportError`."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        result = report.structure(content, kind)
+        return read_content(json.loads(path.read_text(encoding="utf-8")), kind)
     except FileNotFoundError:
         raise ReportError("it wrote no run report") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ReportError(f"its run report {path} cannot be read: {error}") from None
-    except (ValueError, TypeError, cattrs.BaseValidationError):
+    except ValueError:
         raise ReportError(f"{path} does not hold a run report") from None
-    return attrs.evolve(result, content=content)

@@ -36,6 +36,7 @@ class IngestVerifyOperator(IngestOperator):
 
     def execute(self, context: Any) -> Json:
         """Verify the tables and return the answer."""
+        self.limit_tables()
         self._mask_secrets()
         with TemporaryDirectory(prefix="ingest-") as scratch:
             path = Path(self.report or Path(scratch, "verify.json"))

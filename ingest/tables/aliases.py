@@ -17,8 +17,9 @@ ALIASES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 """The present name of each renamed key, by its section and its old name."""
 
 
-def rename_old_keys(document: dict[str, Any], path: str) -> None:
+def rename_old_keys(document: dict[str, Any], path: str, *, warns: bool = True) -> None:
     """Rename old keys in place, with a warning each; raises WrongValueError where both names are given."""
+    level = logging.WARNING if warns else logging.DEBUG
     for (section, old), new in ALIASES.items():
         for steps, values in _sections(document, section):
             if old not in values:
@@ -26,9 +27,8 @@ def rename_old_keys(document: dict[str, Any], path: str) -> None:
             key = dotted(*steps, old)
             if new in values:
                 raise WrongValueError(key, f"is the old name of '{new}', which is given too", "Remove it")
-            logging.getLogger(__name__).warning(
-                "%s: %s is now named '%s'; the old name will be refused in a later version", path, key, new
-            )
+            text = "%s: %s is now named '%s'; the old name will be refused in a later version"
+            logging.getLogger(__name__).log(level, text, path, key, new)
             values[new] = values.pop(old)
 
 

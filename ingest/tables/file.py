@@ -24,11 +24,15 @@ _NO_SIGNS: Final = str.maketrans("", "", "*?[]")
 _CONVERTER: Final = make_converter()
 
 
-def read(path: Path) -> TableConfig:
-    """Read one table file; raises `TableFileError`, with all problems of the file."""
+def read(path: Path, names: Sequence[str] = ()) -> TableConfig:
+    """Read one table file; raises `TableFileError`, with all problems of the file.
+
+    With `names`, warns of old keys only in the files of these tables: a run of others does not show them.
+    """
     try:
         content = document.read_toml(path, MAX_BYTES, MAX_DEPTH)
-        rename_old_keys(content, str(path))
+        warns = not names or _matches(str(content.get("table")), names)
+        rename_old_keys(content, str(path), warns=warns)
         content |= _flat_options(content)
         if "topics" in content:
             content.setdefault("topic", "")
@@ -96,7 +100,7 @@ def read_valid(
     Returns the tables, and the errors of the broken files that could hold one of them.  Raises UsageError
     for a name without a table or a broken file.
     """
-    content = _read_files(_list_files(folder))
+    content = _read_files(_list_files(folder), names)
     broken = {name: error for name, error in content.broken.items() if content.lacks(name, names)}
     for name in names:
         if not any(fnmatchcase(table, name) for table in (*content.tables, *broken)):
@@ -129,12 +133,12 @@ class _Content:
         return not names or (_matches(stem, names) and stem not in self.tables)
 
 
-def _read_files(paths: Iterable[Path]) -> _Content:
+def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
     content = _Content()
     files: dict[str, Path] = {}
     for path in paths:
         try:
-            table = read(path)
+            table = read(path, names)
         except TableFileError as error:
             content.broken[path.stem] = error
             continue

@@ -19,11 +19,15 @@ READING = Stage(7, 4, 1, 120_000)
 
 
 def lines_logged(
-    steps: Steps, interval_s: float, until_s: float, stages: Mapping[str, Sequence[Stage]] | None = None
+    steps: Steps,
+    interval_s: float,
+    until_s: float,
+    stages: Mapping[str, Sequence[Stage]] | None = None,
+    level: str = "warning",
 ) -> list[dict[str, object]]:
     """Let the heartbeat log for some time; return its lines."""
     stream = io.StringIO()
-    configure(stream=stream)
+    configure(level, stream=stream)
     with heartbeat(steps, interval_s, lambda: stages or {}):
         time.sleep(until_s)
     return [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -53,7 +57,7 @@ def test_every_interval_names_each_table_with_its_step_and_time() -> None:
     lines = lines_logged(steps, 0.05, 0.3, {"lines": (Stage(3, 8, 5, 0),)})
 
     assert len(lines) >= 2
-    assert lines[0]["event"] == "at work"
+    assert (lines[0]["event"], lines[0]["level"]) == ("at work", "info")
     assert lines[0]["tables"] == [
         "orders reading 61,200 offsets, for 0 s", "lines writing 7 rows (5 of 8 tasks), for 0 s",
     ]  # fmt: skip
@@ -67,11 +71,12 @@ def test_a_step_that_reads_survives_pickle() -> None:
 
 
 def test_nothing_is_logged_without_tables_at_work_or_without_an_interval() -> None:
-    """0 turns the lines off."""
+    """0 turns the lines off, and so does a log of errors."""
     assert lines_logged(Steps(), 0.02, 0.1) == []
     steps = Steps()
     steps.begin("orders", "writing 7 rows")
     assert lines_logged(steps, 0, 0.1) == []
+    assert lines_logged(steps, 0.02, 0.1, level="error") == []
 
 
 def test_a_table_that_reads_shows_messages_share_time_and_time_left() -> None:

@@ -1,10 +1,12 @@
 """Tables without new messages are run, planned and shown without a JVM, with the same answers as by Spark."""
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,30 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     assert waiting.returncode != 0
     assert "Java" in waiting.stderr
     assert ingest_without_java(deployment.root, "status", "--max-lag", "0").returncode == 1
+
+    with locked_by_another(deployment.root / "lake", "idle"):
+        for verb in ("run", "maintain"):
+            busy = ingest_without_java(deployment.root, verb, "idle", "--report", "busy.json")
+            assert busy.returncode == 75, busy.stderr
+            (table,) = json.loads((deployment.root / "busy.json").read_text())["tables"]
+            assert (table["outcome"], table["error"]) == ("temporary", LOCKED)
+
+
+LOCKED = (
+    "table idle: locked by another writer: run other, process 7 on elsewhere, since 2026-01-01T00:00:00Z. "
+    "Try again when it is done."
+)
+
+
+@contextmanager
+def locked_by_another(lake: Path, table: str) -> Iterator[None]:
+    """Hold a table's lock in this process, as the JVM of another run does."""
+    with (lake / "_locks" / table / "lock").open("r+") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        file.write('{"run_id": "other", "host": "elsewhere", "pid": 7, "since": "2026-01-01T00:00:00Z"}')
+        file.flush()
+        yield
+        file.truncate(0)
 
 
 @pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])

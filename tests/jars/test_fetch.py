@@ -79,7 +79,7 @@ def test_missing_jars_are_fetched_once_with_a_line_that_says_so(
     folder.complete(mirror.url)
     assert contents(folder) == COMPLETE
     text = capsys.readouterr().err
-    assert text == f"ingest: fetching 2 jars, 4.0 MB, from {mirror.url} into {folder.path}\n"
+    assert text == f"ingest: note: fetching 2 jars, 4.0 MB, from {mirror.url} into {folder.path}\n"
     folder.complete("https://nobody.invalid")
     assert capsys.readouterr().err == ""
     assert len(mirror.requests) == 2

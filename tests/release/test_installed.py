@@ -89,9 +89,8 @@ def test_a_wheel_and_a_java_runtime_run_the_tour(installed: Installed, servers: 
         assert {jar["state"] for jar in installed.json("jars", "list")} == {"missing"}
         installed("onboard", "sqs*")
         first = installed("run", "--report", "first.json")
-    assert (
-        f"ingest: fetching 6 jars, 86.6 MB, from {mirror.url} into {installed.folder}/cache" in first.stderr
-    )
+    cache = f"{installed.folder}/cache"
+    assert f"ingest: note: fetching 6 jars, 86.6 MB, from {mirror.url} into {cache}" in first.stderr
     report = json.loads((installed.folder / "first.json").read_text())
     assert {table["outcome"] for table in report["tables"]} == {"committed"}
     assert len(report["tables"]) == 4

@@ -48,10 +48,16 @@ def context() -> dict[str, Any]:
     from airflow.sdk.execution_time.context import OutletEventAccessors  # noqa: PLC0415  not in .venv
 
     class TaskInstance:
-        """Stores the XComs that are pushed."""
+        """Stores the XComs that are pushed; `pulled` holds those of other tasks, by task and key."""
 
         def __init__(self) -> None:
+            self.try_number = 1
             self.pushed: dict[str, Any] = {}
+            self.pulled: dict[tuple[str, str], Any] = {}
+
+        def xcom_pull(self, task_ids: str, key: str) -> Any:
+            """Return the value of another task."""
+            return self.pulled.get((task_ids, key))
 
         def xcom_push(self, key: str, value: Any) -> None:
             """Store a value."""

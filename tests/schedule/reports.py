@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 RUN_ID = "0c1b"
+COMMITTED_AT = "2026-11-21T12:00:01Z"
 
 
 def table(
@@ -26,6 +27,7 @@ def table(
         "schema_changes": [],
         "max_source_ts": None,
         "seconds": 1.5,
+        "metrics": {"last_commit_at": COMMITTED_AT},
         "error": error,
     }
 

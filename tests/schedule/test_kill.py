@@ -31,6 +31,8 @@ def end(*_):
     time.sleep(0.3)
     pathlib.Path(sys.argv[sys.argv.index("--report") + 1]).write_text(json.dumps({STOPPED!r}))
     (here / "ended").touch()
+    print("ingest: note: SIGTERM: tables in their commit finish it")
+    print("ingest: table t: stopped by SIGTERM before its commit. Run again to continue.", flush=True)
     sys.exit(75)
 signal.signal(signal.SIGTERM, end)
 while not (here / "grandchild").exists() or not (here / "grandchild").read_text():
@@ -81,8 +83,13 @@ def kill_when_ready(task: IngestOperator, executable: str) -> threading.Thread:
     return thread
 
 
-def test_killing_a_task_ends_its_job_cleanly_and_completely(program: Make, context: dict[str, Any]) -> None:
-    """The report of the clean shutdown exists; a grandchild that ignores SIGTERM is gone too."""
+def test_killing_a_task_ends_its_job_cleanly_and_completely(
+    program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report of the clean shutdown exists; a grandchild that ignores SIGTERM is gone too.
+
+    The log of a job that stops as it should has no error.
+    """
     executable = program(ORDERLY)
     task = IngestOperator(task_id="run", executable=executable, tables="t", kill_after_s=1.5)
     thread = kill_when_ready(task, executable)
@@ -95,6 +102,8 @@ def test_killing_a_task_ends_its_job_cleanly_and_completely(program: Make, conte
     assert "stopped by SIGTERM before its commit" in str(raised.value)
     assert context["ti"].pushed == {"report": STOPPED}
     assert living(executable) == []
+    lines = [line for line in capsys.readouterr().out.splitlines() if "ingest: " in line]
+    assert [line.partition("[")[2].split()[0] for line in lines] == ["info", "warning"]
 
 
 def test_a_job_that_ignores_sigterm_is_killed(program: Make, context: dict[str, Any]) -> None:

@@ -14,9 +14,9 @@ from airflow.sdk import DAG, Asset, AssetAlias
 from ingest.errors import UsageError
 from ingest.schedule import IngestMaintainOperator, IngestOperator, table_asset
 from ingest.schedule.command import shown
-from ingest.schedule.operator import log_level
+from ingest.schedule.output import log_record
 from ingest.schedule.states import AirflowException, AirflowFailException
-from tests.schedule.reports import RUN_ID, report, script, table
+from tests.schedule.reports import COMMITTED_AT, RUN_ID, report, script, table
 from tests.schedule.versions import redact
 
 Make = Callable[..., str]
@@ -48,7 +48,8 @@ def test_a_successful_run_returns_its_report_and_emits_an_event(
     assert task.outlets == [Asset(uri="hudi://lake/t")]
     extra = context["outlet_events"][table_asset("t")].extra
     counts = {"read": 5, "upserted": 3, "deleted": 1, "superseded": 1, "rejected": 0}
-    assert extra == {"run_id": RUN_ID, "outcome": "committed", "instant": "20261121120000000", **counts}
+    times = {"instant": "20261121120000000", "last_commit_at": COMMITTED_AT}
+    assert extra == {"run_id": RUN_ID, "outcome": "committed", **times, **counts}
 
 
 def test_maintenance_returns_its_report_and_emits_no_event(program: Make, context: dict[str, Any]) -> None:
@@ -77,6 +78,7 @@ def test_maintenance_of_a_locked_table_is_retried(program: Make, context: dict[s
 
 FAILED = table("t", "failed", "srv.db.t-0-7: cannot be read.")
 WAITS = table("t", "temporary", LOCKED)
+AT_WORK = {"tables": ["t reading 5 offsets, for 31 s"], "event": "at work", "level": "info", "logger": "l"}
 
 
 @pytest.mark.parametrize(
@@ -267,17 +269,41 @@ def test_arguments_are_templates(program: Make, context: dict[str, Any]) -> None
 def test_the_jobs_output_is_logged_at_its_level(
     program: Make, context: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Line by line; a very long line in parts."""
-    says = 'plain\n{"event": "x", "level": "warning"}\ningest: warning: w\ningest: bad\n' + "y" * 50_000
+    """Line by line, and a log line as text; a very long line in parts."""
+    lines = [
+        "plain",
+        json.dumps(AT_WORK),
+        "ingest: note: n",
+        "ingest: warning: w",
+        "ingest: bad",
+        "y" * 50_000,
+    ]
+    says = "\n".join(lines)
     operator(program(script(0, report(table("t")), says))).execute(context)
 
     lines = [line.partition("[")[2] for line in capsys.readouterr().out.splitlines()]
     levels = {line.partition("]")[2][1:15].strip(): line.split()[0] for line in lines}
-    assert (levels["plain"], levels['{"event": "x",']) == ("info", "warning")
+    assert (levels["plain"], levels["at work: table"], levels["ingest: note:"]) == ("info", "info", "info")
     assert (levels["ingest: warnin"], levels["ingest: bad"]) == ("warning", "error")
     assert sum(line.count("y" * 100) for line in lines) * 100 > 49_000
     assert len([line for line in lines if "yyy" in line]) == 4
-    assert log_level("{no json") == logging.INFO
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "text"),
+    [
+        ("{no json", "INFO", "{no json"),
+        ('["event"]', "INFO", '["event"]'),
+        ('{"a": 1}', "INFO", '{"a": 1}'),
+        ('{"event": "jvm.restarted", "level": "warning"}', "WARNING", "jvm.restarted"),
+        ('{"event": "x", "level": "odd", "n": 1}', "INFO", "x: n=1"),
+        ('{"event": "x", "level": "error", "exception": "Traceback"}', "ERROR", "x\nTraceback"),
+        ("ingest: note: fetching", "INFO", "ingest: note: fetching"),
+    ],
+)
+def test_a_line_of_the_log_becomes_text(line: str, level: str, text: str) -> None:
+    """Without the braces of JSON, and with the traceback on lines of its own."""
+    assert log_record(line) == (logging.getLevelNamesMapping()[level], text)
 
 
 def test_the_logged_command_holds_no_secret(

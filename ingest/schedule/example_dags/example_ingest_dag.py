@@ -1,4 +1,4 @@
-"""Run a folder of table files, one mapped task per table, and a DAG that waits for one of the tables.
+"""Run a folder of table files, a task per table, and a DAG that waits for new commits of one of them.
 
 The deployment comes from the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
 INGEST_TABLES; write the paths themselves in DAGs of your own.
@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, get_current_context, task
 
-from ingest.schedule import ingest_dag, table_asset
+from ingest.schedule import has_changed, ingest_dag, table_asset
 
 TABLES = os.environ.get("INGEST_TABLES", "/etc/ingest/tables")
+CUSTOMERS = table_asset("customers")
 
 dag = ingest_dag(
     "example_ingest_dag",
@@ -26,18 +27,24 @@ dag = ingest_dag(
     start_date=datetime(2026, 1, 1),  # noqa: DTZ001  Airflow takes it as UTC
     tags=["ingest", "example"],
     default_args={"owner": "lake", "retries": 1, "retry_delay": timedelta(seconds=10)},
+    table_args={"customer*": {"priority_weight": 10}},  # by name or glob; pool, retries, … as well
 )
 
 with DAG(
     "example_after_customers",
-    schedule=[table_asset("customers")],
+    schedule=[CUSTOMERS],
     tags=["ingest", "example"],
 ) as after_customers:
+
+    @task.short_circuit(inlets=[CUSTOMERS])
+    def is_changed() -> bool:
+        """Return whether the table has a new commit: an idle run emits an event, too."""
+        return has_changed(CUSTOMERS)
 
     @task
     def count_changes() -> int:
         """Return the number of rows changed by the runs that started this DAG."""
-        events = get_current_context()["triggering_asset_events"][table_asset("customers")]
+        events = get_current_context()["triggering_asset_events"][CUSTOMERS]
         return sum(event.extra["upserted"] + event.extra["deleted"] for event in events)
 
-    count_changes()
+    is_changed() >> count_changes()
