@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.policy import Refused
 from ingest.compile.row_image import decoded_value
-from ingest.compile.row_model import Coordinates, MessageKey, RowKey
+from ingest.compile.row_model import Coordinates, Document, MessageKey, RowKey
 from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
 from ingest.decode.framing import frame_checks
@@ -46,6 +46,7 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
         *_key_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
+        *_document_checks(compiled),
         *_derived_checks(compiled),
         *_time_checks(compiled),
         *_position_checks(compiled),
@@ -156,6 +157,25 @@ def _source(compiled: CompiledTable, value: Sql) -> str:
 
 def _no_value(version: ColumnVersion) -> str:
     return f"column {version.column} is not a valid {version.mapped.spark}"
+
+
+def _document_checks(compiled: CompiledTable) -> list[Check]:
+    """Return the check of each text of a document event that must be a JSON object."""
+    if compiled.image != Document():
+        return []
+    update = compiled.form.at("updateDescription")
+    texts = {
+        "after": compiled.form.at(compiled.form.row_field),
+        "updateDescription.updatedFields": update.field("updatedFields"),
+    }
+    return [
+        Check(
+            sql("{text} is not null and not ingest_is_json_object({text})", text=text),
+            "conversion",
+            literal(f"value: {name} is not a JSON object"),
+        )
+        for name, text in texts.items()
+    ]
 
 
 def _derived_checks(compiled: CompiledTable) -> list[Check]:

@@ -40,7 +40,7 @@ def text_sql(column: str) -> Sql:
         name=literal('"payload"'),
     )
     return sql(
-        "if({usual}, {text}, coalesce(concat("
+        "if({usual} or not ingest_is_json({text}), {text}, coalesce(concat("
         "{before_schema}, get_json_object({text}, '$.schema'), {before_payload}, {payload}, {end}), {text}))",
         usual=_is_usual(text),
         text=text,
@@ -168,7 +168,8 @@ def _bare(text: Sql) -> Sql:
     A row may begin with a column called schema: then it has no payload.
     """
     return sql(
-        "if(startswith({text}, {before}), coalesce(ingest_json_member({text}, 'payload'), {text}), {text})",
+        "if(startswith({text}, {before}) and ingest_is_json({text}), "
+        "coalesce(ingest_json_member({text}, 'payload'), {text}), {text})",
         text=text,
         before=literal(_BEFORE_SCHEMA),
     )
@@ -204,7 +205,7 @@ def framing_checks(payload: Payload, column: str) -> list[Check]:
             implied=True,
         ),
         Check(
-            sql("get_json_object(cast({c} as string), '$') is null", **parts),
+            sql("not ingest_is_json(cast({c} as string))", **parts),
             "unreadable",
             sql("concat({name}, ': not JSON')", **parts),
             implied=True,

@@ -1,10 +1,10 @@
 """JSON payloads, parsed to exactly the value that Avro's decoder gives for the same reader.
 
 JsonConverter writes bytes and decimals as base64, dates and times as counts, NaN and the infinities as text
-(kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values; a frame around the
-payload shows what it cannot report: trailing text, and text that is not UTF-8:
+(kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values, of texts that
+`ingest_is_json` has found to be JSON; a frame around the payload shows what it cannot report:
 
-    {"v":[<payload>],"faithful":true,"infinite":false}
+    {"v":[<payload>],"infinite":false}
 
 `from_json` matches names exactly; only access by name ignores case, so that fields whose names differ only in
 case are parsed under other names.
@@ -30,12 +30,6 @@ _OPTIONS: Final = join(
         }.items()
         for text in option
     ),
-)
-
-# An escaped half of a surrogate pair without its other half: UTF-8 cannot have it, Java would write `?`.
-_LONE_SURROGATE: Final = (
-    r"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])"
-    r"|(?<!\\u[dD][89abAB].{2}\\u[dD])[c-fC-F])"
 )
 
 
@@ -85,8 +79,7 @@ def parse_sql(
         raw=from_json if parsed == distinct else sql("cast({c} as {type})", c=from_json, type=distinct),
         value=conversion.convert(record),
         whole=sql(
-            "coalesce({raw}.bad is null and {raw}.faithful and size({raw}.v) = 1 and {record} is not null "
-            "and not ({fault}), false)",
+            "coalesce({raw}.bad is null and {record} is not null and not ({fault}), false)",
             raw=raw_sql,
             record=record,
             fault=fault or sql("false"),
@@ -104,31 +97,19 @@ def _from_json(text: Sql, parsed: Sql) -> Sql:
 
 
 def _framed_type(payload: Sql) -> Sql:
-    return sql("struct<v: array<{type}>, faithful: boolean, infinite: boolean, bad: string>", type=payload)
+    return sql("struct<v: array<{type}>, infinite: boolean, bad: string>", type=payload)
 
 
 def _framed(text: Sql) -> Sql:
-    """Return a payload's text in its frame; the lambda evaluates the text once."""
-    lone = sql(
-        "({high} or {low}) and t rlike {pattern}",
-        high=_contains(r"\ud"),
-        low=_contains(r"\uD"),
-        pattern=literal(_LONE_SURROGATE),
-    )
+    """Return a payload's text in its frame, null for one that is not JSON: it could end the frame by itself.
+
+    The lambda evaluates the text once.
+    """
     frame = sql(
-        "concat({before}, t, {faithful}, string({utf8} and not ({lone})), {infinite}, "
-        "string({has_infinity}), {end})",
+        "if(ingest_is_json(t), "
+        "concat({before}, t, {infinite}, string(contains(t, 'Infinity')), {end}), null)",
         before=literal('{"v":['),
-        faithful=literal('],"faithful":'),
-        # `decode` replaces invalid bytes: only valid text equals its own round trip.
-        utf8=sql("t = decode(cast(t as binary), 'UTF-8')"),
-        lone=lone,
-        infinite=literal(',"infinite":'),
-        has_infinity=_contains("Infinity"),
+        infinite=literal('],"infinite":'),
         end=literal("}"),
     )
     return sql("get(transform(array({text}), t -> {frame}), 0)", text=text, frame=frame)
-
-
-def _contains(text: str) -> Sql:
-    return sql("contains(t, {text})", text=literal(text))

@@ -237,6 +237,20 @@ def test_mongodbs_ids_of_every_kind_are_keys(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("text", ["nope", "", "[1]", '"x"', '{"a":1} x', '{"a":1},{"a":2}', "{'a':1}"])
+def test_mongodbs_document_must_be_a_json_object(spark: SparkSession, text: str) -> None:
+    """As a whole, and as the changes of one."""
+    key = json.dumps(sample("mongodb-key"))
+    whole = sample("mongodb-create")
+    whole["payload"]["after"] = text
+    update = message("mongodb-update", MONGODB)
+    del update["payload"]["after"]
+    update["payload"]["updateDescription"]["updatedFields"] = text
+    events = decoded(spark, MONGODB, [(key, json.dumps(whole)), (key, json.dumps(update))])
+    assert [event["rejected"] for event in events] == [True, True]
+
+
+@pytest.mark.spark
 def test_mongodbs_update_without_the_document_holds_its_changes(spark: SparkSession) -> None:
     """The update sample as capture mode change_streams sends it: `after` and `before` are not there."""
     key = json.dumps(sample("mongodb-key"))

@@ -29,6 +29,14 @@ public final class Expressions {
                 DataTypes.LongType,
                 DataTypes.IntegerType);
         register(session, "ingest_number", CanonicalText.class, "number", DataTypes.StringType, DataTypes.StringType);
+        register(session, "ingest_is_json", JsonText.class, "isValid", DataTypes.BooleanType, DataTypes.StringType);
+        register(
+                session,
+                "ingest_is_json_object",
+                JsonText.class,
+                "isObject",
+                DataTypes.BooleanType,
+                DataTypes.StringType);
         SaltedHash.register(session);
         registerCanonicalForms(session);
     }
