@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ingest.compile.describe import Description
+    from ingest.errors import IngestError
     from ingest.hudi import lake
     from ingest.operations import doctor as doctors
     from ingest.operations import history as histories
     from ingest.operations import maintain as maintaining
-    from ingest.operations import offsets, versions
+    from ingest.operations import offsets, unfinished, versions
     from ingest.operations import overview as overviews
     from ingest.operations import plan as planning
     from ingest.operations import rebuild as rebuilding
@@ -51,8 +53,9 @@ if TYPE_CHECKING:
     from ingest.run import follow as following
     from ingest.run import report as reports
     from ingest.run import task
-    from ingest.run.context import Progress
+    from ingest.run.context import Progress, Run
     from ingest.run.report import RunReport
+    from ingest.tables import TableConfig
     from ingest.verify import task as verifying
     from ingest.verify.result import Verification
     from ingest.verify.task import VerifyRequest
@@ -65,6 +68,7 @@ else:  # pyspark is an extra, and a session over registry and table files needs 
     planning, dead_letters = LazyModule("ingest.operations.plan"), LazyModule("ingest.operations.rejects")
     maintaining = LazyModule("ingest.operations.maintain")
     rebuilding = LazyModule("ingest.operations.rebuild")
+    unfinished = LazyModule("ingest.operations.unfinished")
     replaying, signals = LazyModule("ingest.operations.replay"), LazyModule("ingest.operations.signal")
     task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor")
     following, reports = LazyModule("ingest.run.follow"), LazyModule("ingest.run.report")
@@ -137,12 +141,19 @@ class Session(NewTables):
         `stop` it shows only there and in the report.
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
+        unfinished.finish_killed(run, tables, partial(self._finish_rebuild, run))
         report = task.run_tables(
             run, tables, lambda: self._driver.process, broken, raises_signal=stop is None
         )
         if any(table.instant for table in report.tables):
             self._driver.leave_class_archive()
         return reports.with_missing_files(report, lambda: self.valid_tables()[0])
+
+    def _finish_rebuild(self, run: "Run", table: "TableConfig", source: "Source") -> "IngestError | None":
+        """Rebuild a table before its run; return the error."""
+        return rebuilding.rebuild_table(
+            run, table, lambda: self._driver.process, source, dry_run=False, raises_signal=False
+        ).error
 
     def follow(
         self,

@@ -110,7 +110,7 @@ class _Export:
 
     def _pair(self, column: TargetColumn) -> ComparedColumn | str:
         compiled, database = self.subject.plain, self.source.database
-        pair = pair_column(compiled, column.name, column.spark, database, self.table)
+        pair = pair_column(compiled, column.name, {column.name: column.spark}, database, self.table)
         if isinstance(pair, ComparedColumn) and not _can_read(pair.form):
             return f"{pair.source_type} has no text that becomes a {column.spark} again"
         return pair

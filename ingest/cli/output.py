@@ -87,7 +87,7 @@ def _print(text: str) -> None:
 
 
 def announce_stop(signal_name: str, grace_s: float) -> None:
-    """Say what a first signal does, and what a second one will do; called in a signal handler.
+    """Announce the effects of a first signal and of a second one; called in a signal handler.
 
     On a terminal rich, whose locks a thread may take twice, moves the line above its own.  Elsewhere the text
     goes past Python's buffer, which a handler must not enter while the thread is in it.

@@ -9,6 +9,7 @@ from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_text, show_error
 from ingest.cli.page import CommandPage, Json
+from ingest.errors import UsageError
 from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ app = CommandPage(name="rebuild", help_format="markdown")
 
 @app.default
 def rebuild(
-    table: Annotated[str, table_parameter("The table.")],
-    /,
-    *,
+    *tables: Annotated[str, table_parameter("Tables to rebuild, by name or glob.")],
+    all_: Annotated[
+        bool, Parameter(name="--all", negative="", help="Rebuild every table whose file has changed.")
+    ] = False,
     from_: Annotated[
         Literal["table", "topic"],
         Parameter(
@@ -38,25 +40,37 @@ def rebuild(
 
     Buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of times and
     documents. Readers see the old table until the commit, and the offsets stay: the next run continues.
-    Takes the table's lock. If it is killed, the table is the old or the new one, and the same command
-    finishes its work.
+    Takes the table's lock. If it is killed, the table is the old or the new one, and the next run or the
+    same command finishes its work. Several tables are rebuilt one after the other.
 
-    Exit code 0: done or nothing to do; 1: the table cannot be rebuilt so; 75: try again.
+    Exit code 0: done or nothing to do; 1: a table cannot be rebuilt so; 75: try again. `--json` prints the
+    result of one table, or a list for several.
 
     Example: `ingest rebuild server1_dbo_customers --dry-run`
     """
+    if bool(tables) == all_:
+        raise UsageError("rebuild needs tables, or --all", "Name them, such as `ingest rebuild orders`")
     claim_stdout()
     with (
         terminable(),
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
     ):
-        result = session.rebuild(table, from_, dry_run=dry_run, progress=progress, stop=Stop())
+        stop = Stop()
+        results = []
+        for table in session.tables(tables):
+            results.append(session.rebuild(table.name, from_, dry_run=dry_run, progress=progress, stop=stop))
+            if stop.signal:
+                break
     if json:
-        print_json(result.to_json())
-    else:
-        _show(result)
-    return show_error(result.error)
+        shown = [result.to_json() for result in results]
+        print_json(shown[0] if len(tables) == len(shown) == 1 else shown)
+    codes = []
+    for result in results:
+        if not json:
+            _show(result)
+        codes.append(show_error(result.error))
+    return min(filter(None, codes), default=0)
 
 
 def _show(result: "Rebuilt") -> None:

@@ -244,7 +244,12 @@ def show(result: "Verification") -> None:
     print_text()
     outcomes = Counter(table.outcome for table in result.tables)
     seconds = (result.finished_at - result.started_at).total_seconds()
-    print_text(f"{', '.join(f'{n:,} {outcome}' for outcome, n in outcomes.items())} in {seconds:.1f} s")
+    skipped = [f"{table.table}.{name}" for table in result.tables for name in table.uncompared]
+    text = ", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items())
+    columns = (
+        f", without {len(skipped):,} columns that are not compared ({first_few(skipped)})" if skipped else ""
+    )
+    print_text(f"{text}{columns} in {seconds:.1f} s")
 
 
 def _row(table: "TableVerification") -> tuple[object, ...]:

@@ -66,6 +66,30 @@ def is_clash_column(compiled: CompiledTable, name: str, order: Sequence[SchemaId
     return min(clashing, default=len(order)) < min(_rank(version, order) for version in own[name])
 
 
+def home_of_newest(compiled: CompiledTable, name: str, present: Mapping[str, SparkType]) -> str:
+    """Return the stored column that has the values of a column's newest version: its own, or a clash's."""
+    own = compiled.value.columns()
+    newest = own[name][-1]
+    homes = (name, *(column for column in present if _base(column) == name and column not in own))
+    units = {name: own[name][0].mapped.units}
+    return next(
+        (
+            home
+            for home in homes
+            if home in present
+            and widest(present[home], newest.mapped.spark) == present[home]
+            and not newest.mapped.clash(units.get(home) or _units_of(compiled, home))
+        ),
+        name,
+    )
+
+
+def base_of(compiled: CompiledTable, name: str) -> str:
+    """Return the column that a stored column was made for: itself, or the one with which it clashes."""
+    own, base = compiled.value.columns(), _base(name)
+    return base if name not in own and base in own else name
+
+
 def _base(name: str) -> str:
     match = _CLASH_NAME.fullmatch(name)
     return match["base"] if match else ""

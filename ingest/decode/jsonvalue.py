@@ -2,7 +2,7 @@
 
 JsonConverter writes bytes and decimals as base64, dates and times as counts, NaN and the infinities as text
 (kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values, of texts that
-`ingest_is_json` has found to be JSON; a frame around the payload shows what it cannot report:
+`ingest_is_json` has found to be JSON; a frame around the payload adds a flag:
 
     {"v":[<payload>],"infinite":false}
 

@@ -61,6 +61,11 @@ class FixedChanges:
     is_whole: bool = True
 
     @property
+    def is_half_done(self) -> bool:
+        """Whether the newest commit has the parts of the file, and only the properties differ."""
+        return self.is_whole and bool(self.properties) and not self.recorded
+
+    @property
     def all(self) -> tuple[FixedChange, ...]:
         """Return every change once, by key."""
         by_key = {change.key: change for change in (*self.properties, *self.recorded)}

@@ -3,7 +3,7 @@
 import attrs
 
 from ingest.hudi.hadoop_settings import HadoopSettings
-from ingest.hudi.local_files import local_folder
+from ingest.hudi.local_files import LocalFolder, local_folder
 from ingest.hudi.lock_holder import LOCK_FILE, read_holder
 from ingest.hudi.reject_files import count_open_rows
 from ingest.hudi.table_files import TableFiles
@@ -31,8 +31,15 @@ class LakeFiles:
         """Return the note of another writer of a table; None where no local file shows one."""
         if self.settings.lock == "none":
             return None
-        folder = local_folder(self.settings.lock_path(table.name), self.hadoop.default_fs)
+        folder = self._lock_folder(table)
         return None if folder is None else read_holder(folder.root / LOCK_FILE)
+
+    def shows_locks(self, table: TableConfig) -> bool:
+        """Whether `lock_holder` sees the writers of a table: without locks there are none to see."""
+        return self.settings.lock == "none" or self._lock_folder(table) is not None
+
+    def _lock_folder(self, table: TableConfig) -> LocalFolder | None:
+        return local_folder(self.settings.lock_path(table.name), self.hadoop.default_fs)
 
     def rejects(self, table: TableConfig) -> TableFiles:
         """Return the table of its rejects."""

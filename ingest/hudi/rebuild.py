@@ -135,6 +135,18 @@ def complete(stored: HudiTable, table: TableConfig, key_columns: Sequence[str]) 
     set_table_properties(stored, _properties(hudi_options(table, key_columns, "overwrite")))
 
 
+def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
+    """Set the properties that a killed rebuild left behind; nothing where the table file does not agree.
+
+    The newest commit is by the parts of the table file, or the file was set back to those.  Call only as the
+    table's writer.
+    """
+    stored.refresh()
+    last = stored.checkpoint()
+    if last is not None and stored.fixed_changes(table).is_half_done:
+        complete(stored, table, last.table_file["key.columns"].split(","))
+
+
 def set_table_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:
     """Set properties of a table, if they differ; readers find the old ones or the new ones."""
     if stored.client is not None:

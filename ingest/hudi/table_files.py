@@ -82,6 +82,10 @@ class TableFiles:
         """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
         fixed.check(table, self.fixed_changes(table).all)
 
+    def is_half_rebuilt(self, table: TableConfig) -> bool:
+        """Whether a rebuild by the table file was killed behind its commit."""
+        return self.fixed_changes(table).is_half_done
+
     def fixed_changes(self, table: TableConfig) -> FixedChanges:
         """Compare the parts of a table file that are fixed with this table."""
         checkpoint = self.checkpoint()

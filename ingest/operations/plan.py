@@ -296,7 +296,7 @@ def plan_tables(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm])
 
 
 def of_broken_file(error: TableFileError) -> TablePlan:
-    """Return the plan of a table whose file cannot be read."""
+    """Return the plan of a table with a broken file."""
     return TablePlan(error.table, Topic(""), "fail", error=error)
 
 

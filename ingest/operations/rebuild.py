@@ -21,6 +21,7 @@ from ingest.operations.rebuild_plan import (
     plan_rebuild,
     whole_ranges,
 )
+from ingest.operations.unfinished import noted
 from ingest.run.compacted_topics import refuse_compacted
 from ingest.run.context import Jvm, Run
 from ingest.run.own_messages import met_schemas
@@ -110,7 +111,8 @@ class RebuildTask:
             subject = _open(run, table, self.watermarks)
             if subject is None:
                 return Rebuilt(table.name, "idle", self.source)
-            return self._rebuild(run, subject, lock)
+            with noted(run, table, self.source):
+                return self._rebuild(run, subject, lock)
 
     def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
         """Make a result of an error, too."""

@@ -145,7 +145,7 @@ def read_statuses(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:
-    """Return the status of a table whose file cannot be read."""
+    """Return the status of a table with a broken file."""
     return TableStatus(error.table, Topic(""), lake.table_path(error.table), error=error)
 
 

@@ -120,7 +120,7 @@ class VerifyFilesTask:
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> FilesCheck:
-    """Return the result for a table whose file cannot be read."""
+    """Return the result for a table with a broken file."""
     return FilesCheck(error.table, lake.table_path(error.table), error=error)
 
 

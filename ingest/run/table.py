@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 import attrs
 
-from ingest.errors import LakeUnreachableError
+from ingest.errors import LakeUnreachableError, TableChangedError
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.lock import LockHandle
 from ingest.hudi.metaclient import complete_rewrite, is_rewritten
 from ingest.hudi.options import options_digest
+from ingest.hudi.rebuild import finish_rebuild
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition
 from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
@@ -56,7 +57,12 @@ def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
 
 
 def _run_once(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    start = _find_start(run, table, watermarks)
+    try:
+        start = _find_start(run, table, watermarks)
+    except TableChangedError:
+        with run.locked(table):  # a rebuild may be at work
+            finish_rebuild(run.lake.table(table), table)
+        start = _find_start(run, table, watermarks)
     if not start.ranges.is_empty:
         with run.locked(table) as lock:
             run.lake.table(table).refresh()  # another run may have committed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from ingest.errors import IngestError, StoppedError, TableFileError
+from ingest.errors import IngestError, StoppedError, TableChangedError, TableFileError
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
 from ingest.names import Topic
@@ -46,7 +46,12 @@ class RunTask:
         open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
         self.aftermaths[_key(table)] = Aftermath(last_of(stored, table), open_rejects)
         marks = self.watermarks.of(table.topic)
-        start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
+        try:
+            start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
+        except TableChangedError:
+            if run.note_holder(table) or not run.files.shows_locks(table) or stored.is_half_rebuilt(table):
+                return None  # the lock, or Hudi's classes, decide
+            raise
         if not start.ranges.is_empty:
             run.waiting[_key(table)] = start.ranges.span
             run.note_holder(table)

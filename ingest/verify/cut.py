@@ -13,6 +13,7 @@ from ingest.run.report import TableOutcome
 from ingest.settings import KafkaSettings
 from ingest.verify.delivery import LogReader, await_delivery
 from ingest.verify.lake import LakeRows
+from ingest.verify.turn import Turn
 
 _POLL_S: Final = 0.5
 Following = Literal["run", "wait", "as-is"]
@@ -40,6 +41,7 @@ class Cut:
     """Runs the table once; returns the outcome of the topic."""
     lake_wait_s: float
     """Seconds to wait for another's run."""
+    turn: Turn
 
     def check_primary(self) -> str:
         """Refuse a replica, whose rows may be older than the table's; return a note for a table as it is.
@@ -73,7 +75,8 @@ class Cut:
                 break
             if time.monotonic() > limit:
                 return f"the table did not read its topic within {self.lake_wait_s:g} s"
-            time.sleep(_POLL_S)
+            with self.turn.passed_on():
+                time.sleep(_POLL_S)
         return ""
 
     def passed(self) -> Passed:
@@ -81,7 +84,8 @@ class Cut:
         if self.following == "as-is":
             return Passed(None)
         position = self.position()
-        delivery = await_delivery(self.reader, position)
+        with self.turn.passed_on():
+            delivery = await_delivery(self.reader, position)
         problem = delivery.problem or self.follow()
         return Passed(position, problem, "" if problem else delivery.note)
 

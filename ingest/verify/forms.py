@@ -22,7 +22,7 @@ BYTES: Final = "binary"
 MAX_SCALE: Final = 30
 """Digits behind the point up to which Spark's own arithmetic writes a small decimal."""
 
-_NOT_RAW: Final = frozenset({"uuid", "bits", "point", "array", "document", "document_key"})
+_NOT_RAW: Final = frozenset({"number", "uuid", "bits", "point", "array", "document", "document_key"})
 """Forms whose SQL a row's checksum needs; it writes the values of the other ones by itself."""
 _BITS64 = sql("ingest_double_bits({c})")
 _SMALL = sql("abs({c}) < 0.000001BD")  # Spark writes these with an exponent (BigDecimal.toString)
@@ -40,7 +40,7 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
             "cast({c} as string))",
             small=_SMALL,
         ),
-        "number": sql("{c}"),
+        "number": sql("if(instr({c}, '.') > 0, trim(trailing '.' from trim(trailing '0' from {c})), {c})"),
         "text": sql("{c}"),
         "json": sql("{c}"),
         "uuid": sql("lower({c})"),

@@ -62,7 +62,13 @@ MYSQL = Database(
                 sql("cast(cast({c} as decimal(65,{scale})) as char)"),
             ),
         ),
-        "number": ((r"decimal\(\d+,\d+\)( unsigned)?", sql("cast({c} as char)")),),
+        "number": (
+            (r"decimal\(\d+,0\)( unsigned)?", sql("cast({c} as char)")),
+            (
+                r"decimal\(\d+,\d+\)( unsigned)?",
+                sql("trim(trailing '.' from trim(trailing '0' from cast({c} as char)))"),
+            ),
+        ),
         "bits": ((r"bit\(([2-9]|[1-5]\d|6[0-4])\)", sql("cast(cast({c} + 0 as signed) as char)")),),
         "text": (
             (r"(var)?char.*|(tiny|medium|long)?text.*|enum.*", _UTF8),

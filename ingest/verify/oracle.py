@@ -3,7 +3,8 @@
 from ingest.typemap.sql import sql
 from ingest.verify.database import Database
 
-_NUMBER = sql("to_char({c}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')")
+# Oracle writes .5, and Debezium 0.5.
+_NUMBER = sql("regexp_replace(to_char({c}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,'''), '^(-?)[.]', '\\10.')")
 
 ORACLE = Database(
     name="oracle",

@@ -125,11 +125,16 @@ def _decode(table: TableConfig, payload: Payload, value: bytes) -> Any:
     return fastavro.schemaless_reader(BytesIO(value[HEADER_BYTES:]), schema, None)
 
 
-def choose_source(origin: Origin, sources: Mapping[str, SourceSettings], table: str) -> str:
-    """Return the name of the source that holds the origin.  Raises `UsageError` for none and for several."""
+def check_any(sources: Mapping[str, SourceSettings], table: str) -> None:
+    """Raise `UsageError` where the settings have no source."""
     if not sources:
         problem = f"table {table}: the settings have no source"
         raise UsageError(problem, "Add [sources.NAME] with url, user, password and driver")
+
+
+def choose_source(origin: Origin, sources: Mapping[str, SourceSettings], table: str) -> str:
+    """Return the name of the source that holds the origin.  Raises `UsageError` for none and for several."""
+    check_any(sources, table)
     names = [name for name, source in sources.items() if _is_origin(origin, source)]
     if len(names) == 1:
         return names[0]

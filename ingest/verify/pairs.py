@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ingest.compile.clashes import base_of, home_of_newest
+from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.table import CompiledTable
 from ingest.config.rules import suggest
 from ingest.errors import SourceRefusedError, UsageError
@@ -30,8 +32,8 @@ def make_layout(
     check_only(only, stored)
     key_names = [name for name, _ in compiled.key_columns if name != SOURCE]
     pairs: dict[str, ComparedColumn | str] = {
-        name: pair_column(compiled, name, spark_type, database, source)
-        for name, spark_type in stored.items()
+        name: pair_column(compiled, name, stored, database, source)
+        for name in stored
         if not name.startswith(_RESERVED)
     }
     keys = tuple(_key(pairs[name], name, compiled.table.name, database) for name in key_names)
@@ -67,30 +69,50 @@ def _only_in_source(
 
 
 def pair_column(
-    compiled: CompiledTable, name: str, stored: SparkType, database: Database, source: SourceTable
+    compiled: CompiledTable,
+    name: str,
+    columns: Mapping[str, SparkType],
+    database: Database,
+    source: SourceTable,
 ) -> ComparedColumn | str:
-    """Return a column of the lake with its column in the source, or the reason why it has none."""
-    versions = [
-        v for v in (*compiled.key.column_versions, *compiled.value.column_versions) if v.column == name
-    ]
-    if not versions:
-        is_computed = name in compiled.table.computed
-        return "is computed by the table file" if is_computed else "no schema of the topic has it"
-    newest = versions[-1]
-    if newest.mapped.mask:
-        return f"holds masked values (mask {newest.mapped.mask})"
+    """Return a column of the lake with its column in the source, or the reason why it has none.
+
+    `columns` are all of the lake.  The newest type of a column may have a column of its own there.
+    """
+    newest = _newest_version(compiled, name, columns)
+    if isinstance(newest, str):
+        return newest
     names = [column for column in source.columns if column == newest.origin] or [
         column for column in source.columns if _event_name(column) == newest.origin
     ]
     if len(names) != 1:
         return "is not a column of the source" if not names else f"may be any of {', '.join(names)}"
     source_type = source.columns[names[0]]
-    form = form_of(newest.mapped, stored)
+    form = form_of(newest.mapped, columns[name])
     if isinstance(form, str):
         return form
     if database.text(form, source_type, sql("c")) is None:
-        return f"{source_type} and {stored} have no common form"
+        return f"{source_type} and {columns[name]} have no common form"
     return ComparedColumn(name, names[0], source_type, form)
+
+
+def _newest_version(
+    compiled: CompiledTable, name: str, columns: Mapping[str, SparkType]
+) -> ColumnVersion | str:
+    """Return the newest version of a stored column, or the reason why its values cannot be compared."""
+    base = base_of(compiled, name)
+    if base in compiled.value.columns():
+        home = home_of_newest(compiled, base, columns)
+        if home != name:
+            return f"holds values of an earlier type; column {home} has the newest"
+    versions = [
+        v for v in (*compiled.key.column_versions, *compiled.value.column_versions) if v.column == base
+    ]
+    if not versions:
+        is_computed = name in compiled.table.computed
+        return "is computed by the table file" if is_computed else "no schema of the topic has it"
+    mask = versions[-1].mapped.mask
+    return f"holds masked values (mask {mask})" if mask else versions[-1]
 
 
 def _key(pair: ComparedColumn | str, name: str, table: str, database: Database) -> ComparedColumn:

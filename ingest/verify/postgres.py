@@ -139,7 +139,11 @@ POSTGRES = Database(
         "number": (
             (
                 "numeric.*",
-                sql("case when {c}::text not in ('NaN', 'Infinity', '-Infinity') then {c}::text end"),
+                sql(
+                    "case when {c}::text in ('NaN', 'Infinity', '-Infinity') then null "
+                    "when strpos({c}::text, '.') > 0 then rtrim(rtrim({c}::text, '0'), '.') "
+                    "else {c}::text end"
+                ),
             ),
         ),
         "text": (

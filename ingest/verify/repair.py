@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import DELETED
-from ingest.errors import UsageError
 from ingest.hudi.options import DELETE, OP
 from ingest.names import Topic
 from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, make_signal, send
@@ -53,22 +52,26 @@ class Repairs:
     repair: Repair | None
     deletes: bool
 
-    def check(self) -> None:
-        """Refuse a repair without a destination.  Raises `UsageError`."""
+    def problem(self) -> str:
+        """Return why a repair cannot be made; empty where it can."""
         if self.repair is None:
-            return
+            return ""
         if self.sql_rows is None:
-            problem = f"table {self.table.name}: --repair does not signal connectors of {self.origin.dialect}"
-            raise UsageError(problem, "Signal a snapshot by hand: see docs/snapshots.md")
+            problem = f"--repair does not signal connectors of {self.origin.dialect}"
+            return f"{problem}. Signal a snapshot by hand: see docs/snapshots.md"
         settings = self.sql_rows.source.settings
         if not (settings.signal_table or settings.signal_topic):
             name = f"sources.{self.sql_rows.source.name}"
             problem = f"--repair cannot signal the connector: {name} does not say where its signals go"
-            raise UsageError(problem, "Set signal_table to its signal.data.collection, or signal_topic")
+            return f"{problem}. Set signal_table to its signal.data.collection, or signal_topic"
+        return ""
 
     def handle(self, rows: DataFrame, answer: TableVerification) -> TableVerification:
         """Make the statements, run them if requested, and delete extra rows if requested."""
-        if self.repair is not None and self.sql_rows is not None:
+        problem = self.problem()
+        if problem:
+            answer = attrs.evolve(answer, note="; ".join(filter(None, (answer.note, problem))))
+        elif self.repair is not None and self.sql_rows is not None:
             wrong = rows.where("kind in ('missing', 'different')")
             leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS + 1).collect()]
             filters = conditions(self.sql_rows.queries, leads[:MOST_KEYS])
@@ -107,7 +110,8 @@ class Repairs:
         end = time.monotonic() + (comparison.cut.lake_wait_s if executed else 0.0)
         result = comparison.compare(blank)
         while _awaits_rows(result, answer) and time.monotonic() < end:
-            time.sleep(_POLL_S)
+            with comparison.cut.turn.passed_on():
+                time.sleep(_POLL_S)
             result = comparison.compare(blank)
         if result.looks > 1:  # its numbers of rows are those before the rows arrived
             result = comparison.compare(blank)

@@ -33,7 +33,7 @@ from ingest.verify.lake import LakeRows
 from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode
 from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
-from ingest.verify.origin import Origin, choose_source, find_origin
+from ingest.verify.origin import Origin, check_any, choose_source, find_origin
 from ingest.verify.pairs import make_layout
 from ingest.verify.progress import Progress, key_of
 from ingest.verify.queries import SourceTable
@@ -41,6 +41,7 @@ from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table
 from ingest.verify.topics import combined, find_views, outcome_of
+from ingest.verify.turn import Turn
 
 _MESSAGE_BYTES: Final = 250
 """Bytes of a table whose comparison is as much work as a message: that of about five rows."""
@@ -85,6 +86,17 @@ class VerifyRequest:
         )))  # fmt: skip
 
 
+@attrs.frozen
+class _Work:
+    """The comparison of several tables, one at a time."""
+
+    run: Run
+    bring: Callable[[str], TableOutcome]
+    """Runs a table once."""
+    request: VerifyRequest
+    turn: Turn = attrs.Factory(Turn)
+
+
 def verify_tables(
     run: Run,
     tables: Sequence[TableConfig],
@@ -95,7 +107,8 @@ def verify_tables(
     """Compare tables with their sources; an error or a `broken` file of one stops no other."""
     started = datetime.now(UTC)
     run.waiting.update({table.name: _estimate_work(run, table) for table in tables})
-    answers = tuple(_verify(run, table, bring, request) for table in tables)
+    work = _Work(run, bring, request)
+    answers = work.turn.work_on(tables, lambda table: _verify(work, table))
     of_files = (TableVerification(error.table, mode=request.mode, error=error) for error in broken)
     return Verification(started, datetime.now(UTC), (*answers, *of_files))
 
@@ -108,42 +121,32 @@ def _estimate_work(run: Run, table: TableConfig) -> int:
         return 0
 
 
-def _verify(
-    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: VerifyRequest
-) -> TableVerification:
+def _verify(work: _Work, table: TableConfig) -> TableVerification:
     """Compare a table, or each of its topics, and remember the answer."""
     if table.topics:
-        answer = _guarded(table, request, lambda blank: _verify_topics(run, table, bring, request, blank))
+        answer = _guarded(table, work.request, lambda blank: _verify_topics(work, table, blank))
     else:
-        answer = _verify_topic(run, table, bring, request)
-    run.progress(table.name, answer.outcome)
-    remember(run.settings.state_dir, answer, request.scope)
+        answer = _verify_topic(work, table)
+    work.run.progress(table.name, answer.outcome)
+    remember(work.run.settings.state_dir, answer, work.request.scope)
     return answer
 
 
-def _verify_topics(
-    run: Run,
-    table: TableConfig,
-    bring: Callable[[str], TableOutcome],
-    request: VerifyRequest,
-    answer: TableVerification,
-) -> TableVerification:
+def _verify_topics(work: _Work, table: TableConfig, answer: TableVerification) -> TableVerification:
     """Compare the rows of each topic with its source; an error of one does not stop the others."""
-    found = find_views(run, table)
-    answers = [_verify_topic(run, view, bring, request) for view in found.views]
+    found = find_views(work.run, table)
+    answers = [_verify_topic(work, view) for view in found.views]
     return combined(answer, answers, found.note)
 
 
-def _verify_topic(
-    run: Run, table: TableConfig, bring: Callable[[str], TableOutcome], request: VerifyRequest
-) -> TableVerification:
+def _verify_topic(work: _Work, table: TableConfig) -> TableVerification:
     """Compare the rows of one topic: all rows, unless the table is a view of several."""
 
     def compare(answer: TableVerification) -> TableVerification:
-        run.enter(table, "looking for its source")
-        return _compare(run, table, lambda: outcome_of(bring(table.name), table), request, answer)
+        work.run.enter(table, "looking for its source")
+        return _compare(work, table, lambda: outcome_of(work.bring(table.name), table), answer)
 
-    return _guarded(table, request, compare)
+    return _guarded(table, work.request, compare)
 
 
 def _guarded(
@@ -163,12 +166,10 @@ def _guarded(
 
 
 def _compare(
-    run: Run,
-    table: TableConfig,
-    bring: Callable[[], TableOutcome],
-    request: VerifyRequest,
-    answer: TableVerification,
+    work: _Work, table: TableConfig, bring: Callable[[], TableOutcome], answer: TableVerification
 ) -> TableVerification:
+    run, request = work.run, work.request
+    check_any(run.settings.sources, table.name)
     stored = LakeRows(run.lake.table(table), table)
     marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
@@ -184,11 +185,12 @@ def _compare(
     with _open(run, compiled, origin, stored, request) as source:
         layout = source.layout
         sql_rows = source.rows if isinstance(source.rows, SqlRows) else None
-        cut = Cut(stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s)
+        cut = Cut(
+            stored, source.log, run.settings.kafka, request.following, bring, request.lake_wait_s, work.turn
+        )
         note = cut.check_primary()
         layout.lake_filter(stored.read())  # raises an error of the condition before anything is read
         repairs = Repairs(run, table, sql_rows, origin, layout, request.repair, request.delete_extra)
-        repairs.check()
         options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
             Looks(layout, source.rows, stored), cut, sql_rows, options, lambda step: run.enter(table, step),

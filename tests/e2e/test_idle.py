@@ -93,6 +93,10 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
         "nowhere:1",
     )
 
+    compared = ingest_without_java(deployment.root, "verify")
+    assert compared.returncode == 2
+    assert "the settings have no source" in compared.stderr
+
     for done in (run, status, plan, offsets, verified):
         assert done.returncode == 0, done.stderr
     report = json.loads((deployment.root / "run.json").read_text())

@@ -1,7 +1,11 @@
 """A rebuilt table has the same rows and offsets, and the next run continues; a kill leaves one of both."""
 
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +18,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ingest import Session
+from ingest.errors import TableLockedError
+from ingest.hudi.ledger import LedgerEntry
 from ingest.operations.rebuild import Rebuilt
 from ingest.testing import nullable
 from ingest.testing import time as time_of_day
@@ -277,3 +283,43 @@ def lake_rows_at(deployment: Deployment) -> list[tuple[Any, ...]]:
     """Read the table of a lake."""
     frame = deployment.spark.read.format("hudi").load(str(deployment.root / "killed"))
     return sorted(tuple(row) for row in frame.select("id", "region", "v", "t").collect())
+
+
+def test_a_run_during_a_rebuild_is_temporary_and_finishes_one_that_was_killed(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """The file has changed already: a run waits for the rebuild, and does it after a kill."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.orders": COLUMNS})
+    deployment.onboard()
+    topics["orders"].send(*FIRST)
+    assert deployment.run().exit_code == 0
+    edit(deployment, "orders", buckets="5")
+    topics["orders"].send(*LATER)
+    note = deployment.root / ".ingest" / "state" / "rebuild" / "orders.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ingest", "rebuild", "orders"], cwd=deployment.root, start_new_session=True
+    )
+    try:
+        while not note.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGSTOP)
+        with Session.open(
+            deployment.root / "ingest.toml", overrides={"run.lock_wait_s": 0}, spark=deployment.spark
+        ) as session:
+            (waiting,) = session.run().tables
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert (waiting.outcome, type(waiting.error)) == ("temporary", TableLockedError)
+    assert deployment.run().exit_code == 0
+    assert not note.exists()
+    assert lake_rows(deployment, "orders") == source_rows([*FIRST, *LATER])
+    assert [entry.kind for entry in commits(deployment, "orders")] == ["run", "rebuild", "run"]
+
+
+def commits(deployment: Deployment, table: str) -> list[LedgerEntry]:
+    """Return the entries of a table's commits, newest first."""
+    with deployment.session as session:
+        return [commit.entry for commit in session.commits(table).commits if commit.entry]

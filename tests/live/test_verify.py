@@ -12,7 +12,10 @@ from tests.live.verified import LOST_BY_DEBEZIUM, Live
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
-LOADED = (*(table for table in TABLES if table != "late"), "texts", "typed", "cased", "steady")
+LOADED = (
+    *(table for table in TABLES if table != "late"),
+    *("texts", "typed", "cased", "steady", "numbers"),
+)
 FAULTS = {
     "i2": "i2 + 1",
     "i4": "null",

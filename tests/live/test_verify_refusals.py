@@ -1,5 +1,6 @@
 """Sources that `ingest verify` cannot use: each is an error that says why, and accuses nothing."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -81,6 +82,23 @@ def test_a_dropped_column_is_named(live: Live) -> None:
     }
     live.plant("dropped", lambda rows: rows.withColumn("w", F.expr("if(id = 2, 3, w)")))
     assert live.verify("dropped").columns == {"w": 1}
+
+
+def test_a_column_that_changed_its_type_is_compared_where_its_values_are(live: Live) -> None:
+    """The table keeps the new type in a column of its own; the old one is named as not compared."""
+    file = live.deployment.tables / "evolved.toml"
+    text = re.sub(r"^column-changed = .*\n", "", file.read_text(), flags=re.MULTILINE)
+    file.write_text(text.replace("[evolution]\n", '[evolution]\ncolumn-changed = "evolve"\n'))
+    live.database.run("alter table inv.evolved alter column a type bytea using convert_to(a, 'UTF8')")
+    live.database.run("update inv.evolved set b = 'c'")
+    live.run("evolved")
+    answer = live.verify("evolved")
+    assert answer.error is None
+    (home,) = [name for name in answer.compared if name.startswith("a_v")]
+    assert (answer.error, answer.outcome) == (None, "equal")
+    assert dict(answer.uncompared) == {"a": f"holds values of an earlier type; column {home} has the newest"}
+    live.plant("evolved", lambda rows: rows.withColumn(home, F.expr(f"if(id = 2, null, {home})")))
+    assert live.verify("evolved").columns == {home: 1}
 
 
 def test_keys_that_a_collation_makes_equal_are_compared_by_their_octets(live: Live) -> None:

@@ -50,8 +50,12 @@ def test_a_repair_through_kafka_writes_nothing_in_the_source(live: Live) -> None
     assert message.startswith(f"{SIGNAL_TOPIC}: {PREFIX} {{")
     assert '\\"id\\" BETWEEN 105 AND 106' in message
     assert (repaired.error, repaired.outcome) == (None, "equal")
+    live.plant("repaired", lambda rows: rows.where("id <> 106"))
     with live.source(signals=""):
-        assert "does not say where its signals go" in str(live.verify("repaired", repair="print").error)
+        shown = live.verify("repaired", repair="print")
+    assert (shown.error, shown.outcome, shown.counts) == (None, "different", {"missing": 1})
+    assert "does not say where its signals go" in shown.note
+    assert live.verify("repaired", repair="execute", lake_wait_s=120.0).outcome == "equal"
 
 
 def test_a_newer_change_wins_against_the_deletion_of_an_extra_row(live: Live) -> None:

@@ -1,5 +1,7 @@
 """`ingest verify` while its source is written to: it ends, and accuses nothing that is only late."""
 
+import time
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -71,6 +73,21 @@ def test_a_connector_that_does_not_deliver_accuses_nothing(live: Live) -> None:
     assert "has not delivered position" in answer.note
     assert (counted.error, counted.outcome, counted.in_flight) == (None, "in-flight", 1)
     assert live.verify("widepk").outcome == "equal"
+
+
+def test_tables_wait_for_the_connector_at_the_same_time(live: Live) -> None:
+    """Two tables with late rows take less time than one after the other."""
+    with live.stopped_connector(), live.source(wait_s=15.0):
+        for name in ("widepk", "scratch"):
+            live.database.run(
+                f"update inv.{name} set v = 'later' where id = (select max(id) from inv.{name})"
+            )
+        began = time.monotonic()
+        answers = live.verify_all("widepk", "scratch")
+        seconds = time.monotonic() - began
+    assert {name: answer.outcome for name, answer in answers.items()} == dict.fromkeys(answers, "in-flight")
+    assert all("has not delivered position" in answer.note for answer in answers.values())
+    assert sum(answer.seconds for answer in answers.values()) > seconds
 
 
 def test_a_position_that_is_only_received_counts_after_a_while(live: Live) -> None:

@@ -76,7 +76,19 @@ def test_structures_say_why_they_are_not_compared() -> None:
         ("mysql", Form("decimal", 3), "decimal(10,3) unsigned", "cast(c as char)"),
         ("mysql", Form("json"), "json", None),
         ("sqlserver", Form("integer"), "bigint", "cast(c as varchar(20))"),
-        ("oracle", Form("number"), "NUMBER", "to_char(c, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"),
+        (
+            "oracle",
+            Form("number"),
+            "NUMBER",
+            r"regexp_replace(to_char(c, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,'''), '^(-?)[.]', '\10.')",
+        ),
+        ("mysql", Form("number"), "decimal(60,0)", "cast(c as char)"),
+        (
+            "mysql",
+            Form("number"),
+            "decimal(60,2)",
+            "trim(trailing '.' from trim(trailing '0' from cast(c as char)))",
+        ),
     ],
 )
 def test_the_source_writes_a_value_by_its_type(
