@@ -182,7 +182,7 @@ def test_a_folder_of_tables_runs_as_a_task_each(airflow: Airflow, output: str) -
     assert f"{airflow.deployment}/tables/torn.toml:1: colour: unknown key" in output
     ran = [table for report in airflow.reports(FOLDER) for table in report["tables"]]
     outcomes = {table["table"]: table["outcome"] for table in ran}
-    assert outcomes == {"customers": "committed", "orders": "idle", "stray": "failed"}
+    assert outcomes == {"customers": "committed", "orders": "idle", "stray": "failed", "torn": "failed"}
     events = airflow.query("select uri, asset_event.extra from asset_event join asset on asset.id = asset_id")
     counts = {
         uri: (extra["outcome"], extra["upserted"]) for uri, text in events if (extra := json.loads(text))

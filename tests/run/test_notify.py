@@ -132,7 +132,7 @@ def test_a_message_that_was_not_delivered_is_sent_by_the_next_run(
 def test_a_run_that_fails_as_a_whole_is_reported(
     hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For each of its tables, or by its error if their files cannot be read; the URL comes from a file."""
+    """For each of its tables, also one with a broken file; the URL comes from a file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hook").write_text(hook.url)
     (tmp_path / "hook").chmod(0o600)
@@ -145,10 +145,11 @@ def test_a_run_that_fails_as_a_whole_is_reported(
     assert call(["run"]) == 2, "there is no broker in the settings"
     assert hook.events() == [("failure", ["orders"])]
     assert (tmp_path / ".ingest" / "state" / "orders.json").is_file()
-    table.write_text("half a fi")
+    table.with_name("torn.toml").write_text("half a fi")
+    table.unlink()
     assert call(["run"]) == 2
-    assert "not TOML" in hook.bodies[0]["error"]
-    assert hook.events() == [("failure", [])]
+    assert "not TOML" in str(hook.bodies[0])
+    assert hook.events() == [("failure", ["torn"])]
     assert hook.url not in capsys.readouterr().err
 
 
