@@ -140,12 +140,33 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
             return f"taken, and the independent decoder says of the key: {error}"
         if wrong := _differences(corpus, "key", keyed.content, keyed.shape, found.k or {}):
             return wrong
+        if wrong := _contradiction(corpus, keyed, event, op):
+            return wrong
     if op == "d":
         return ""
     after, row = event.content.get("after"), found.row or {}
     if corpus.compiled.dialect.is_document:
         return "" if row.get("doc") == after else f"document {row!r}, expected {after!r}"
     return _differences(corpus, "row", after, event.shape.fields["after"], _named(corpus, event, row))
+
+
+def _contradiction(corpus: Corpus, keyed: Side, event: Side, op: str) -> str:
+    """Compare the key with the row, or with the row before a delete, by the independent decoder."""
+    if corpus.compiled.dialect.is_document:
+        document = json.loads(event.content.get("after") or event.content.get("before") or "{}")
+        stored = document.get("_id")
+        agree = stored is None or is_same_key(corpus, keyed.content["id"], json.dumps(stored))
+        return "" if agree else f"taken, with key {keyed.content} and _id {stored}"
+    field = "before" if op == "d" else "after"
+    row, shape = event.content.get(field) or {}, event.shape.fields[field]
+    for name, value in keyed.content.items():
+        if row.get(name) is None:
+            continue
+        in_key = same(wanted(corpus, keyed.shape.fields[name], value))
+        in_row = same(wanted(corpus, shape.fields[name], row[name]))
+        if in_key != in_row:
+            return f"taken, with key {name} {in_key!r} and row {in_row!r}"
+    return ""
 
 
 def _named(corpus: Corpus, event: Side, row: dict[str, Any]) -> dict[str, Any]:

@@ -150,9 +150,9 @@ def mutate(dice: random.Random, corpus: Corpus) -> tuple[str, Message]:
     whole = dice.random()
     if whole < 0.02:
         return "unchanged", (key, value)
-    if whole < 0.04:
-        return "parts of others", (dice.choice(corpus.messages)[0], dice.choice(corpus.messages)[1])
-    if whole < 0.05:
+    if whole < 0.08:
+        return "key of another", (dice.choice(corpus.messages)[0], value)
+    if whole < 0.09:
         return "null or empty", dice.choice(
             [(None, value), (key, None), (b"", value), (key, b""), (None, None)]
         )

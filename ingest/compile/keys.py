@@ -18,6 +18,7 @@ from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.config.rules import suggest
 from ingest.dialects import Dialect
 from ingest.errors import SchemaError
+from ingest.names import SchemaId
 from ingest.tables import SOURCE, TableConfig
 from ingest.typemap.sparktype import Simple, SparkType
 
@@ -40,6 +41,14 @@ def no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
         return SchemaError(keys[-1].label, "$", "is not a record, so it names no key columns", todo)
     problem = "has no key schema, so its rows have no identity"
     return SchemaError(f"topic {table.topic}", "$key", problem, todo)
+
+
+def bare_key(table: TableConfig, envelope: Envelope, names: Sequence[str]) -> tuple[WriterSchema, ...]:
+    """Return the schema of JSON keys that hold none: the row's key columns."""
+    if table.format == "avro":
+        return ()
+    fields = tuple(field for field in envelope.row.fields if field.name in names)
+    return (WriterSchema(SchemaId(-1), "the message key", avro.Record("Key", fields)),) if fields else ()
 
 
 def compile_keys(table: TableConfig, dialect: Dialect, keys: Sequence[WriterSchema]) -> Payload:

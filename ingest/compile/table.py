@@ -1,6 +1,6 @@
 """Key and value schemas, all versions of them, compiled into one table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, assert_never
 
 import attrs
@@ -19,6 +19,7 @@ from ingest.compile.document import Derived, compile_document, derived_columns
 from ingest.compile.envelope import Envelope, classify, find_envelope, plain_record, why_foreign
 from ingest.compile.event import COORDINATES, EventForm, form_of
 from ingest.compile.keys import (
+    bare_key,
     compile_keys,
     key_columns_of,
     message_key,
@@ -168,7 +169,7 @@ def compile_table(
     _check_history(table, form)
     derived = derived_columns(table) if dialect.is_document else ()
     if table.target.mode == "append":
-        value = _compile_values(table, form, values, envelopes, ())
+        value = _compile_values(table, form, values, envelopes, (), key_in_row=False)
         return CompiledTable(
             table,
             dialect,
@@ -185,8 +186,10 @@ def compile_table(
     if not key_names:
         raise no_key(table, keys)
     key_in_row = set(key_names) != set(in_message)
-    key = compile_keys(table, dialect, keys)
-    value = _compile_values(table, form, values, envelopes, key_names if key_in_row else ())
+    compared = table.key.mismatch == "reject"
+    key = compile_keys(table, dialect, keys or (bare_key(table, newest, key_names) if compared else ()))
+    older = {*(key_names if key_in_row else ()), *(in_message if compared else ())}
+    value = _compile_values(table, form, values, envelopes, older, key_in_row=key_in_row)
     columns = (*key_columns_of(table, value if key_in_row else key, key_names), *source_column(table))
     source = RowKey() if key_in_row else MessageKey()
     return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
@@ -244,8 +247,11 @@ def _compile_values(
     form: EventForm,
     values: Sequence[WriterSchema],
     envelopes: Mapping[SchemaId, Envelope],
-    key_in_row: Sequence[str],
+    older: Collection[str],
+    *,
+    key_in_row: bool,
 ) -> Payload:
+    """Compile the values; `older` are the columns to read of a row before its change, too."""
     dialect = DIALECTS[table.dialect]
     images = {
         written.schema_id: Image(
@@ -263,23 +269,24 @@ def _compile_values(
         _value_writer(written, images.get(written.schema_id), column_versions) for written in values
     )
     row = readers(column_versions) if not dialect.is_document else {}
-    names = {target_name(table, name) for name in key_in_row}
+    names = {target_name(table, name) for name in older}
     key_readers = readers(v for v in column_versions if v.column in names)
-    parts, fields = _images(form, row, row if table.target.mode == "append" else key_readers)
+    before = row if table.target.mode == "append" else key_readers
+    parts, fields = _images(form, row, before, key_readers if key_in_row else {})
     read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it
     return Payload(writers, column_versions, reader_json("Event", read), fields)
 
 
 def _images(
-    form: EventForm, row: Mapping[str, Any], key: Mapping[str, Any]
+    form: EventForm, row: Mapping[str, Any], before: Mapping[str, Any], unique: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the reader's fields that hold columns: the row's, and where the key is in them, older ones."""
+    """Return the reader's fields that hold columns: the row, the row before, and the key in the value."""
     if not form.row_field:
         return dict(row), ("",)
     images = {form.row_field: reader_record("Row", row)} if row else {}
-    if key:
-        older_fields = [field for field in (form.before_field, form.unique_field) if field]
-        images |= {field: reader_record(field.capitalize(), key) for field in older_fields}
+    for field, columns in ((form.before_field, before), (form.unique_field, unique)):
+        if field and columns:
+            images[field] = reader_record(field.capitalize(), columns)
     return images, tuple(images)
 
 

@@ -13,6 +13,7 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
 from ingest.decode.framing import frame_checks
 from ingest.decode.keys import KEY, key_sql, key_values
+from ingest.decode.mismatch import mismatch_checks
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
 from ingest.tables import SOURCE
@@ -44,6 +45,7 @@ def tombstone_checks(compiled: CompiledTable) -> list[Check]:
 def _row_checks(compiled: CompiledTable) -> list[Check]:
     return [
         *_key_checks(compiled),
+        *mismatch_checks(compiled),
         *_key_moves(compiled),
         *_conversion_checks(compiled),
         *_document_checks(compiled),

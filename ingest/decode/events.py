@@ -33,6 +33,7 @@ from ingest.decode.checks import change_checks, reasons, tombstone_checks
 from ingest.decode.format import format_of
 from ingest.decode.framing import frame_checks, has_framings, unframe
 from ingest.decode.keys import key_sql
+from ingest.decode.mismatch import key_flags
 from ingest.decode.rejects import reason_sql, rejected_sql
 from ingest.decode.route import kind_sql, op_sql
 from ingest.typemap.sql import Sql, ident, literal, sql, struct
@@ -144,7 +145,8 @@ def _why(compiled: CompiledTable, refused: Refused) -> Sql:
 def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Decode values and keys; Spark keeps their projection apart, since the next one uses both many times."""
     form = format_of(compiled)
-    numbered = messages.selectExpr("*", str(form.writer(compiled.value, "value").alias("writer")))
+    flags = [form.writer(compiled.value, "value").alias("writer"), *key_flags(compiled)]
+    numbered = messages.selectExpr("*", *map(str, flags))
     with_event = form.decode(numbered, compiled.value, "value", "event")
     return form.decode(with_event, compiled.key, "key", "keyed")
 

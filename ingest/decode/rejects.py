@@ -19,6 +19,7 @@ Reason = Literal[
     "truncate",
     "no-row",
     "null-key",
+    "key-mismatch",
     "moved-key",
     "unsafe-key",
     "conversion",

@@ -52,12 +52,19 @@ class Subjects:
 
 @attrs.frozen
 class Key:
-    """The record key; no columns means those of the key subject."""
+    """The record key, and the policy for messages with a key that contradicts their row."""
 
     columns: tuple[str, ...] = attrs.field(
         default=(),
         validator=check_column_names,
         metadata={"help": "Columns of the key; empty for those of the key subject. Fixed at creation."},
+    )
+    mismatch: Literal["reject", "ignore"] = attrs.field(
+        default="reject",
+        metadata={
+            "help": "Effect of a message key that contradicts its row. `reject`: the record is rejected. "
+            "`ignore`: they are not compared."
+        },
     )
 
 

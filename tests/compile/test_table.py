@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import pytest
 
 from ingest.compile.column_versions import merged_type
@@ -11,7 +12,7 @@ from ingest.compile.payload import Payload
 from ingest.compile.row_model import MessageKey, RowKey
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import SchemaError
-from ingest.tables import Column
+from ingest.tables import Column, Key
 from ingest.testing import decimal, nullable, semantic
 from tests.compile.sqlserver import (
     ID,
@@ -117,16 +118,15 @@ def test_an_unknown_type_in_any_version_is_named_with_that_version() -> None:
 # --- what is read --------------------------------------------------------------------------------
 
 
-def test_the_before_image_is_not_read() -> None:
-    """`before` is not data: the key comes from the message."""
-    assert parts_read(compiled([ID])) == ["after", "source", "op"]
-
-
-def test_the_before_image_is_read_for_a_key_in_the_row_and_no_further() -> None:
-    """A delete has nothing else to say which row it means."""
-    result = compiled([{**ID, "a": "int", "b": "int"}], of=table("b"))
-    assert parts_read(result) == ["after", "before", "source", "op"]
-    assert reader_fields(result.value, "before") == ["c2"]
+def test_of_the_before_image_only_keys_are_read() -> None:
+    """A delete has nothing else to compare the message key with, or to say which row it means."""
+    columns = {**ID, "a": "int", "b": "int"}
+    keyed, in_row = compiled([columns]), compiled([columns], of=table("b"))
+    assert parts_read(keyed) == parts_read(in_row) == ["after", "before", "source", "op"]
+    assert reader_fields(keyed.value, "before") == ["c0"]
+    assert reader_fields(in_row.value, "before") == ["c0", "c2"]
+    uncompared = attrs.evolve(table(), key=Key(mismatch="ignore"))
+    assert parts_read(compiled([columns], of=uncompared)) == ["after", "source", "op"]
 
 
 def test_of_the_source_only_position_and_time_are_read() -> None:

@@ -267,7 +267,7 @@ def test_a_corrupt_frame_rejects_its_message_alone(spark: SparkSession) -> None:
     table = compiled(EVERY)
     good_key, good = (
         frames("key", key_body(1))["guid in header"][1],
-        frames("value", value_body(2))["glue zlib"][1],
+        frames("value", value_body(1))["glue zlib"][1],
     )
     rows = messages(
         spark,

@@ -226,14 +226,17 @@ def test_mongodbs_ids_of_every_kind_are_keys(spark: SparkSession) -> None:
         "object-id": '{"$oid":"596e275826f08b2730779e1f"}',
         "binary": '{"$binary":{"base64":"a2Fma2E=","subType":"00"}}',
     }
-    value = json.dumps(sample("mongodb-create"))
-    records = [
-        (json.dumps({**sample("mongodb-key"), "payload": sample(f"mongodb-id-{kind}")}), value)
-        for kind in expected
-    ]
+    value = sample("mongodb-create")
+    ids = [sample(f"mongodb-id-{kind}") for kind in expected]
+    records = []
+    for document_id in ids:
+        value["payload"]["after"] = f'{{"_id": {document_id["id"]}, "a": 1}}'
+        records.append((json.dumps({**sample("mongodb-key"), "payload": document_id}), json.dumps(value)))
     events = decoded(spark, MONGODB, records)
     assert [event["k"]["id"] for event in events] == list(expected.values())
     assert [event["rejected"] for event in events] == [False] * len(expected)
+    others = [(key, records[index - 1][1]) for index, (key, _) in enumerate(records)]
+    assert [event["rejected"] for event in decoded(spark, MONGODB, others)] == [True] * len(expected)
 
 
 @pytest.mark.spark
@@ -322,11 +325,14 @@ def test_a_heartbeats_columns_are_none_of_the_tables(spark: SparkSession, docume
 @pytest.mark.spark
 @pytest.mark.parametrize("document", [OWN, DEBEZIUM], ids=["own", "debezium"])
 def test_cdl_may_write_message_keys(spark: SparkSession, document: Document) -> None:
-    """They count as those of every other source do."""
-    key = {"schema": sample("oracle-key")["schema"], "payload": {"ID": 7}}
-    text = json.dumps(key).replace('"ID"', '"id"')
-    (event,) = decoded(spark, document, [(text, json.dumps(sample(document.schema)))])
-    assert (event["kind"], event["rejected"], event["k"]) == ("change", False, {"id": 7})
+    """They count as those of every other source do, and must be the row's."""
+    row_id = {OWN: 34, DEBEZIUM: 35}[document]
+    value = json.dumps(sample(document.schema))
+    key = {"schema": sample("oracle-key")["schema"], "payload": {"ID": row_id}}
+    texts = [json.dumps({**key, "payload": {"ID": each}}).replace('"ID"', '"id"') for each in (row_id, 7)]
+    event, other = decoded(spark, document, [(text, value) for text in texts])
+    assert (event["kind"], event["rejected"], event["k"]) == ("change", False, {"id": row_id})
+    assert other["rejected"]
 
 
 @pytest.mark.spark

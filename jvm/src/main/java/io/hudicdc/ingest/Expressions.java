@@ -37,6 +37,8 @@ public final class Expressions {
                 "isObject",
                 DataTypes.BooleanType,
                 DataTypes.StringType);
+        DataType text = DataTypes.StringType;
+        register(session, "ingest_document_id", DocumentKey.class, "ofDocument", text, text);
         SaltedHash.register(session);
         registerCanonicalForms(session);
     }

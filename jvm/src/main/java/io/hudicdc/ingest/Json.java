@@ -81,6 +81,24 @@ final class Json {
         return map(value);
     }
 
+    /** Read the first member of a name of an object in UTF-8, and nothing behind it; null without such a member. */
+    static Object member(byte[] text, String name) throws IOException {
+        try (JsonParser parser = FACTORY.createParser(text)) {
+            if (next(parser) != JsonToken.START_OBJECT) {
+                throw new IOException("not an object");
+            }
+            while (next(parser) != JsonToken.END_OBJECT) {
+                boolean isFound = name.equals(parser.getCurrentName());
+                JsonToken token = next(parser);
+                if (isFound) {
+                    return read(parser, token);
+                }
+                parser.skipChildren();
+            }
+            return null;
+        }
+    }
+
     /** Cast a node to an object; {@link #parse} creates only objects with string keys. */
     @SuppressWarnings("unchecked")
     static Map<String, Object> map(Object node) {
