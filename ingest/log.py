@@ -13,6 +13,8 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import FilteringBoundLogger, Processor
 
+from ingest.printable import printable
+
 PROGRESS: Final = "ingest.progress"
 """The logger of lines that show a command at work."""
 _CHATTY: Final = ("httpx", "httpx2", "httpcore", "httpcore2", "authlib", "py4j")
@@ -65,7 +67,7 @@ def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: 
     last: list[Processor] = [
         ProcessorFormatter.remove_processors_meta,
         structlog.processors.format_exc_info,
-        lambda _logger, _method, event: {key: masked(event[key], secrets) for key in event},
+        lambda _logger, _method, event: {key: _shown(event[key], secrets) for key in event},
         # plain_traceback: the default one shows local variables, and so secrets
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
         if out.isatty()
@@ -94,6 +96,11 @@ def _install(handler: logging.Handler, level: str) -> None:
     logging.getLogger(PROGRESS).setLevel("INFO" if level == "warning" else level.upper())
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _shown(value: Any, secrets: Collection[str]) -> Any:
+    value = masked(value, secrets)
+    return printable(value) if isinstance(value, str) else value
 
 
 def masked(value: Any, secrets: Collection[str]) -> Any:

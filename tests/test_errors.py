@@ -1,6 +1,7 @@
 """Errors: their fields survive a process border, their texts are sentences, their codes the contract's."""
 
 import pickle
+import re
 from typing import Any
 
 import attrs
@@ -100,3 +101,12 @@ def test_a_count_of_records_reads_as_more_like_the_first() -> None:
     assert "range). 5 of 9 are too many. Nothing" in str(
         errors.DecodeError("t", 2, 17, "key: null", 5, "5 of 9 are too many")
     )
+
+
+def test_a_very_long_part_of_a_message_is_cut_in_its_middle() -> None:
+    """Names of schemas and answers of servers may have any length."""
+    error = errors.UnmappedTypeError("subject v1", "$.a", "x" * 200_000, "bytes")
+    assert len(str(error)) < 2500
+    assert str(error).startswith("subject v1 $.a: 'xxx")
+    assert re.search(r"x … \(198\d{3} characters\) … x", str(error))
+    assert str(error).endswith("add a row to typemap/rows.py.")

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from ingest.cli.heartbeat import Measure, Steps, Work, heartbeat, ticking, unmeasured
-from ingest.cli.output import plain_text, speaks_unicode
+from ingest.cli.output import speaks_unicode
 from ingest.lazy import LazyModule
+from ingest.printable import printable
 
 if TYPE_CHECKING:
     from rich import console as rich_console
@@ -69,7 +70,7 @@ def lines_of(tables: list[Work]) -> list[str]:
     lines = [f"{work.table:<{width}}  {_text(work)}" if width else _text(work) for work in tables]
     rest = len(lines) - MAX_LINES
     lines = lines if rest <= 1 else [*lines[:MAX_LINES], f"and {rest} more tables"]
-    return [plain_text(line) for line in lines]
+    return [printable(line) for line in lines]
 
 
 def _text(work: Work) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ingest.errors import IngestError, StoppedError
 from ingest.lazy import LazyModule
+from ingest.printable import printable
 from ingest.stop import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
     """Print a paragraph, folded at spaces; `hanging` indents its further lines by that much more."""
     folded = textwrap.wrap(
-        plain_text(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
+        printable(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     _print("\n".join(folded))
@@ -127,7 +128,7 @@ def print_page(text: str) -> None:
 
 def print_error(text: str) -> None:
     """Print one line on standard error, even if a quoted cause has several."""
-    sys.stderr.write(f"ingest: {plain_text(' '.join(text.split()))}\n")
+    sys.stderr.write(f"ingest: {printable(' '.join(text.split()))}\n")
 
 
 def print_problems(error: IngestError) -> None:
@@ -143,15 +144,6 @@ def show_error(error: IngestError | None) -> int:
     print_problems(error)
     is_interrupted = isinstance(error, StoppedError) and error.signal == "SIGINT"
     return INTERRUPTED if is_interrupted else error.exit_code
-
-
-def plain_text(text: str) -> str:
-    """Escape control characters: names come from registries and brokers, and a terminal obeys them."""
-    return text.translate(_ESCAPES)
-
-
-# C0 without tab and newline, DEL, C1.
-_ESCAPES: Final = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -184,7 +176,7 @@ def lay_out(
     show_header: bool = True,
 ) -> list[str]:
     """Return the lines of `print_table` for a width; no line is longer than `limit`."""
-    cells = [[plain_text(_cell(value)) for value in row] for row in rows]
+    cells = [[printable(_cell(value)) for value in row] for row in rows]
     used = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
     names = [headings[i] for i in used]
     cells = [[row[i] for i in used] for row in cells]
@@ -280,4 +272,4 @@ def spin(text: str) -> Iterator[Callable[[str], None]]:
 
 
 def _markup(text: str) -> "rich_text.Text":
-    return rich_text.Text(plain_text(text))
+    return rich_text.Text(printable(text))

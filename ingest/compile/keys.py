@@ -44,8 +44,8 @@ def no_key(table: TableConfig, keys: Sequence[WriterSchema]) -> SchemaError:
 
 
 def bare_key(table: TableConfig, envelope: Envelope, names: Sequence[str]) -> tuple[WriterSchema, ...]:
-    """Return the schema of JSON keys that hold none: the row's key columns."""
-    if table.format == "avro":
+    """Return the schema of JSON keys that hold none, to compare them with the row: its key columns."""
+    if table.format == "avro" or table.key.mismatch == "ignore":
         return ()
     fields = tuple(field for field in envelope.row.fields if field.name in names)
     return (WriterSchema(SchemaId(-1), "the message key", avro.Record("Key", fields)),) if fields else ()

@@ -186,13 +186,18 @@ def compile_table(
     if not key_names:
         raise no_key(table, keys)
     key_in_row = set(key_names) != set(in_message)
-    compared = table.key.mismatch == "reject"
-    key = compile_keys(table, dialect, keys or (bare_key(table, newest, key_names) if compared else ()))
-    older = {*(key_names if key_in_row else ()), *(in_message if compared else ())}
+    key = compile_keys(table, dialect, keys or bare_key(table, newest, key_names))
+    older = _older_columns(table, key_names, in_message)
     value = _compile_values(table, form, values, envelopes, older, key_in_row=key_in_row)
     columns = (*key_columns_of(table, value if key_in_row else key, key_names), *source_column(table))
     source = RowKey() if key_in_row else MessageKey()
     return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
+
+
+def _older_columns(table: TableConfig, names: Sequence[str], in_message: Sequence[str]) -> set[str]:
+    """Return the columns to read of a row before its change: a key in the row, and the keys to compare."""
+    in_row = names if set(names) != set(in_message) else ()
+    return {*in_row, *(in_message if table.key.mismatch == "reject" else ())}
 
 
 def _envelopes(

@@ -34,5 +34,16 @@ DOCTOR: Final = "`ingest doctor` examines it"
 
 
 def sentences(*parts: str) -> str:
-    """Join the parts that are not empty, each as a sentence."""
-    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
+    """Join the parts that are not empty, each as a sentence; the middle of a very long part is left out."""
+    short = (_shortened(part) for part in parts if part)
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in short)
+
+
+_HEAD: Final = 1500
+_TAIL: Final = 500
+"""The characters of a long part to keep: names from schemas and the texts of servers may have any length."""
+
+
+def _shortened(part: str) -> str:
+    left_out = len(part) - _HEAD - _TAIL
+    return part if left_out <= 0 else f"{part[:_HEAD]} … ({left_out} characters) … {part[-_TAIL:]}"

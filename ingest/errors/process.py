@@ -74,6 +74,17 @@ class JvmMemoryError(RetryableError):
 
 
 @attrs.frozen
+class SparkStartError(PermanentError):
+    """Spark that did not start: too few files or too little memory for its JVM, or a setting it refuses."""
+
+    problem: str
+    todo: str
+
+    def __str__(self) -> str:
+        return sentences(f"Spark did not start: {self.problem}", self.todo, DOCTOR)
+
+
+@attrs.frozen
 class LocalServerError(PermanentError):
     """A local server that did not start or stop; `log` is the file with the reason."""
 

@@ -1,6 +1,5 @@
 """Values as text for people, without secrets and without characters that a page would obey."""
 
-import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -8,14 +7,11 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from ingest.log import masked
+from ingest.printable import printable
 from ingest.settings import mask_url
 
 LONG: Final = 300
 """Characters of a text that a page shows at once."""
-_CONTROLS: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
-)
-"""Control characters, marks that reverse or hide text, and halves of characters."""
 _SIZES: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -26,8 +22,7 @@ def cleaned(value: Any, secrets: Collection[str]) -> Any:
         return value
     if value is None:
         return ""
-    text = mask_url(str(masked(str(value), secrets)))
-    return _CONTROLS.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
+    return printable(mask_url(str(masked(str(value), secrets))))
 
 
 def number(value: float | None) -> str:

@@ -18,10 +18,10 @@ from ingest.registry.answer import (
     read_subjects,
     read_versions,
 )
-from ingest.registry.connection import FAILURES, Question, connect
+from ingest.registry.connection import FAILURES, OTHER_SERVER, Question, connect
 from ingest.registry.frame_ids import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
 from ingest.registry.lookup import chosen_ids, texts_in_order
-from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, every_page
+from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, EndlessListError, every_page
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
@@ -35,6 +35,7 @@ from ingest.settings import RegistrySettings
 from ingest.tables import IdKind
 
 T = TypeVar("T")
+P = TypeVar("P", bound=str | int)
 
 
 class LiveRegistry:
@@ -63,7 +64,7 @@ class LiveRegistry:
                 question, lambda client: read_subjects(client.get_subjects(prefix, offset=offset, limit=PAGE))
             )
 
-        return tuple(sorted(name for name in every_page(page) if fnmatchcase(name, pattern)))
+        return tuple(sorted(name for name in self._every_page(question, page) if fnmatchcase(name, pattern)))
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
         """Return a subject's versions, those that the server's list lacks included."""
@@ -77,11 +78,19 @@ class LiveRegistry:
                 ),
             )
 
-        listed = every_page(page, smallest_page=SMALLEST_PAGE)
+        listed = self._every_page(question, page, smallest_page=SMALLEST_PAGE)
         unlisted = (
             self._unlisted(subject, max(listed), deleted=deleted) if len(listed) >= CUT_VERSIONS else ()
         )
         return tuple(sorted((*listed, *unlisted)))
+
+    def _every_page(
+        self, question: Question, fetch: Callable[[int], tuple[P, ...]], *, smallest_page: int = 1
+    ) -> tuple[P, ...]:
+        try:
+            return every_page(fetch, smallest_page=smallest_page)
+        except EndlessListError as error:
+            raise NoRegistryError(self.url, question.request, str(error), OTHER_SERVER) from None
 
     def _unlisted(self, subject: Subject, last: int, *, deleted: bool) -> Iterator[int]:
         """Yield the versions behind the end of a list that may be cut, by asking for each number."""

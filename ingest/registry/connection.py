@@ -21,7 +21,9 @@ from ingest.errors import (
     SchemaNotFoundError,
     SettingsError,
 )
-from ingest.settings import MASK, RegistrySettings, Secret, Settings, mask_url
+from ingest.log import masked
+from ingest.registry.limits import TooLongError, limit_requests
+from ingest.settings import RegistrySettings, Secret, Settings, mask_url
 
 RETRY_WAIT_MS = 100
 LONGEST_ANSWER = 300
@@ -44,10 +46,11 @@ _NOT_THERE = (40401, 40402, 40403, 40408, 42202)
 _NO_SUCH_PATH = "the path does not exist; a registry's URL may need one, such as /apis/ccompat/v7"
 _TOO_BUSY = (408, 425, 429)
 _LOGIN = (401, 403)
+_LOG_IN = "fetch an OAuth token"
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """How OpenSSL names bytes that are not TLS."""
 
-_OTHER_SERVER = (
+OTHER_SERVER = (
     "Check host, port and path of [registry] url: a web page, a proxy's login page or another service "
     "answers there"
 )
@@ -81,8 +84,10 @@ class Connection:
             case SchemaRegistryError():
                 return self._refusal(error, question)
             case httpx2.TimeoutException():
-                problem = f"{question.request}: no answer within {self.settings.timeout_s:g} s"
+                problem = f"{question.request}: no whole answer within {self.settings.timeout_s:g} s"
                 return RegistryUnreachableError(self.url, problem)
+            case TooLongError():
+                return NoRegistryError(self.url, question.request, str(error), OTHER_SERVER)
             case httpx2.RequestError() if "CERTIFICATE" in str(error):
                 return _certificate_trouble(self.url, error)
             case httpx2.RequestError() if any(sign in str(error) for sign in _NO_TLS):
@@ -93,7 +98,7 @@ class Connection:
                 return RegistryUnreachableError(self.url, f"{question.request}: {self._clean(error)}")
             case _:
                 problem = f"the answer is not a schema registry's ({type(error).__name__})"
-                return NoRegistryError(self.url, question.request, problem, _OTHER_SERVER)
+                return NoRegistryError(self.url, question.request, problem, OTHER_SERVER)
 
     def _refusal(self, error: SchemaRegistryError, question: Question) -> IngestError:
         status, text = error.http_status_code, self._clean(error.error_message)
@@ -127,9 +132,7 @@ class Connection:
 
     def _clean(self, said: object) -> str:
         """Shorten a server's words, and mask secrets that it may have repeated."""
-        text = str(said) or type(said).__name__
-        for secret in Settings(registry=self.settings).secrets():
-            text = text.replace(secret, MASK)
+        text = masked(str(said) or type(said).__name__, Settings(registry=self.settings).secrets())
         text = mask_url(text)
         return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
 
@@ -142,7 +145,9 @@ def connect(url: str, settings: RegistrySettings) -> Connection:
         raise SettingsError("settings", "registry.url", problem)
     try:
         httpx2.URL(url)
-        return Connection(shown, SchemaRegistryClient(_client_properties(url, settings)), settings)
+        client = SchemaRegistryClient(_client_properties(url, settings))
+        limit_requests(client._rest_client.session, settings.timeout_s)  # noqa: SLF001
+        return Connection(shown, client, settings)
     except (OSError, ssl.SSLError) as error:
         problem = f"cannot be read: {error}"
         raise SettingsError("settings", "registry.ca, certificate, key", problem) from None
@@ -201,6 +206,8 @@ def _oauth_token(settings: RegistrySettings) -> Callable[[], str]:
         verify=verify,
         timeout=settings.timeout_s,
     )
+    limit_requests(session, settings.timeout_s)
+    session.register_compliance_hook("access_token_response", _check_token_answer)
 
     def token() -> str:
         if session.token is None or session.token.is_expired():
@@ -210,8 +217,22 @@ def _oauth_token(settings: RegistrySettings) -> Callable[[], str]:
     return token
 
 
+def _check_token_answer(answer: httpx2.Response) -> httpx2.Response:
+    """Refuse a 4xx that says nothing in OAuth's form: authlib would look for a token in it."""
+    if 400 <= answer.status_code < 500 and answer.status_code not in _TOO_BUSY:  # noqa: PLR2004  HTTP's
+        try:
+            says_why = "error" in answer.json()
+        except (ValueError, TypeError):
+            says_why = False
+        if not says_why:
+            todo = "Check [registry] oauth_token_url, oauth_client_id and oauth_client_secret"
+            shown, problem = mask_url(str(answer.url)), "the login was refused without a reason"
+            raise RegistryRefusedError(shown, _LOG_IN, answer.status_code, problem, todo)
+    return answer
+
+
 def _fetch_token(session: OAuth2Client, url: str) -> Any:
-    shown, request = mask_url(url), "fetch an OAuth token"
+    shown, request = mask_url(url), _LOG_IN
     try:
         token = session.fetch_token(url=url, grant_type="client_credentials")
     except OAuthError as error:

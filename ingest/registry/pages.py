@@ -18,17 +18,28 @@ SMALLEST_PAGE: Final = 10
 """Versions in the shortest page that any server may hand out: most subjects then take one request."""
 
 
+MOST_PAGES: Final = 1_000
+MOST_ENTRIES: Final = 1_000_000
+
+
+class EndlessListError(Exception):
+    """A list that does not end where every registry's does."""
+
+
 def every_page(fetch: Callable[[int], tuple[T, ...]], *, smallest_page: int = 1) -> tuple[T, ...]:
     """Fetch pages by offset until one adds nothing, and return their entries without repetitions.
 
     Short pages end nothing: a server's own limit may be below the one asked for.  A server that ignores the
     offset answers the same page again, which ends it too.  No server cuts below `smallest_page`: a shorter
-    page is the last one.
+    page is the last one.  Raises `EndlessListError`.
     """
     entries: dict[T, None] = {}
-    while True:
+    for _ in range(MOST_PAGES):
         offset = len(entries)
         page = fetch(offset)
         entries.update(dict.fromkeys(page))
         if len(entries) == offset or len(page) < smallest_page:
             return tuple(entries)
+        if len(entries) > MOST_ENTRIES:
+            break
+    raise EndlessListError(f"lists more than {MOST_ENTRIES:,} entries or {MOST_PAGES:,} pages")

@@ -16,7 +16,7 @@ import attrs
 
 from ingest.compile.evolve import Evolution
 from ingest.lazy import LazyModule
-from ingest.log import logger
+from ingest.log import logger, masked
 from ingest.moments import to_iso
 from ingest.run.report import TableOutcome
 from ingest.settings import LineageSettings, Settings
@@ -140,9 +140,7 @@ class Lineage:
         return f"kafka://{server}", table.topic
 
     def _masked(self, text: str) -> str:
-        for secret in self.settings.secrets():
-            text = text.replace(secret, "***")
-        return text
+        return str(masked(text, self.settings.secrets()))
 
 
 def _label(table: TableConfig) -> str:
@@ -182,7 +180,8 @@ def _transports(settings: LineageSettings) -> "list[Transport]":
         key = settings.api_key
         login = to_http.ApiKeyTokenProvider({"api_key": key.reveal()}) if key else to_http.TokenProvider({})
         retry = {**retries.DEFAULT_RETRY_CONFIG, "total": 1, "read": 0, "connect": 1}
-        config = to_http.HttpConfig(settings.url, timeout=settings.timeout_s, auth=login, retry=retry)
+        base = f"{settings.url.strip().rstrip('/')}/"  # the client resolves the rest against it as a link
+        config = to_http.HttpConfig(base, timeout=settings.timeout_s, auth=login, retry=retry)
         transports.append(to_http.HttpTransport(config))
     return transports
 

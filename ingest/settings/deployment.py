@@ -19,6 +19,7 @@ from ingest.settings.secret import (
     mask_url,
     secrets_in_property,
     secrets_in_url,
+    spellings,
 )
 from ingest.settings.source import SourceSettings
 
@@ -84,7 +85,9 @@ class RegistrySettings:
         default=None, metadata={"help": "Password that encrypts the key."}
     )
     timeout_s: float = attrs.field(
-        default=10.0, validator=AtLeast(0.001), metadata={"help": "Time limit of one request, in seconds."}
+        default=10.0,
+        validator=AtLeast(0.001),
+        metadata={"help": "Time limit of one request with its whole answer, in seconds."},
     )
     retries: int = attrs.field(
         default=2, validator=AtLeast(0), metadata={"help": "Retries of a request that got no answer."}
@@ -270,12 +273,13 @@ class Settings:
         return self.run.state or self.tables_dir.parent / ".ingest" / "state"
 
     def secrets(self) -> tuple[str, ...]:
-        """Return every secret text that the log masks, longest first."""
+        """Return every secret text that the log masks, in all its spellings, longest first."""
         sections: tuple[_Section, ...] = (
             *(self.registry, self.kafka, self.spark, self.run, self.lineage, self.masking),
             *self.sources.values(),
         )
-        secrets = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
+        plain = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
+        secrets = {spelling for text in plain for spelling in spellings(text)}
         return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 

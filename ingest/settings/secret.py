@@ -1,7 +1,11 @@
 """Secret texts, and the names and URLs that hold them: never shown."""
 
+import base64
+import html
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 import attrs
 
@@ -29,6 +33,26 @@ class Secret:
 
     def __repr__(self) -> str:
         return MASK
+
+
+def spellings(secret: str) -> Iterator[str]:
+    """Yield the forms in which a server or a library may repeat a secret, the secret first.
+
+    Of a login `user:password` the password counts, too.
+    """
+    for plain in dict.fromkeys((secret, unquote(secret), unquote_plus(secret))):
+        password = plain.partition(":")[2]
+        for text in (plain, password) if password else (plain,):
+            yield from _forms(text)
+
+
+def _forms(text: str) -> Iterator[str]:
+    encoded = text.encode(errors="surrogateescape")
+    for percent in (quote(encoded, safe=""), quote(encoded), quote_plus(encoded)):
+        yield from (percent, re.sub("%..", lambda code: code[0].lower(), percent))
+    for coded in (base64.b64encode(encoded).decode(), base64.urlsafe_b64encode(encoded).decode()):
+        yield from (coded, coded.rstrip("="))
+    yield from (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], html.escape(text))
 
 
 def looks_secret(name: str) -> bool:

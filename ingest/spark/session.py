@@ -6,6 +6,7 @@ session.
 """
 
 import os
+import resource
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +15,11 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from ingest.errors import SettingsError
+from ingest.errors import SettingsError, SparkStartError
 from ingest.hudi.catalog import IMPLEMENTATION, LASTING
 from ingest.java import hadoop_of, jvm_of
 from ingest.jdk import check_spark_java
@@ -117,6 +120,10 @@ OWN_CLASSES: Final[Mapping[str, str]] = {
 """For a local JVM that has our functions: a context that lacks the classes does not start."""
 
 
+_FEWEST_FILES: Final = 1024
+"""Files that a local Spark opens in a small run: its jars, sockets and shuffle files."""
+
+
 def start_session(
     app_name: str,
     master: str,
@@ -143,7 +150,7 @@ def start_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     with _without_interruption(), class_path(jars):
-        spark = builder.getOrCreate()
+        spark = _started(builder)
     _check(spark)
     if submitted():
         check_session_jars(spark)
@@ -152,6 +159,29 @@ def start_session(
     register_functions(spark)
     prepare_context(spark)
     return spark
+
+
+def _started(builder: SparkSession.Builder) -> SparkSession:
+    """Start the session.  Raises `SparkStartError` where the JVM or the context does not start."""
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
+            raise
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        problem = "its JVM ended at once, and says why above"
+        if files < _FEWEST_FILES:
+            problem += (
+                f". This process may open {files} files (`ulimit -n`), and Spark needs about {_FEWEST_FILES}"
+            )
+        todo = 'Check `ulimit -n`, the free memory and [spark.conf] "spark.driver.memory"'
+        raise SparkStartError(problem, todo) from None
+    except Py4JJavaError as error:
+        problem = str(error.java_exception.getMessage()).splitlines()[0]
+        todo = "Correct [spark] and [spark.conf] in the settings"
+        if "heap size" in problem:
+            todo = 'Raise [spark.conf] "spark.driver.memory", for example to "2g"'
+        raise SparkStartError(problem, todo) from None
 
 
 @contextmanager

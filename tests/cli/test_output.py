@@ -109,13 +109,13 @@ def test_many_names_are_shortened_to_the_first_few() -> None:
 
 def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """Names come from registries and brokers, and a terminal obeys control characters."""
-    evil = "a\x1b[2Jb\x07\x9b1m"
+    evil = "a\x1b[2Jb\x07\x9b1m\u202ec\u2066"
     print_table(("topic",), [(evil,)])
     print_text(evil)
     print_error(evil)
     shown = capsys.readouterr()
-    assert shown.out.count("a\\x1b[2Jb\\x07\\x9b1m") == 2
-    assert shown.err == "ingest: a\\x1b[2Jb\\x07\\x9b1m\n"
+    assert shown.out.count("a\\x1b[2Jb\\x07\\x9b1m\\u202ec\\u2066") == 2
+    assert shown.err == "ingest: a\\x1b[2Jb\\x07\\x9b1m\\u202ec\\u2066\n"
 
 
 def test_a_reader_that_closes_the_pipe_ends_a_command_quietly() -> None:

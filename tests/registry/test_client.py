@@ -110,7 +110,7 @@ def test_silence_is_temporary_and_names_the_wait(stage: Any) -> None:
         return 200, []
 
     registry = _open(stage(sleep).url, timeout_s=0.1)
-    with pytest.raises(RegistryUnreachableError, match=r"no answer within 0\.1 s"):
+    with pytest.raises(RegistryUnreachableError, match=r"no whole answer within 0\.1 s"):
         registry.subjects()
 
 

@@ -1,10 +1,13 @@
 """Logging in: the headers and certificates that really arrive at a server."""
 
 import base64
+import html
+import json
 import ssl
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, quote_plus
 
 import pytest
 
@@ -92,6 +95,48 @@ def test_a_token_server_that_says_no_is_final(stage: Any) -> None:
         open_registry(_oauth("http://127.0.0.1:1", tokens.url)).subjects()
     assert tokens.url in str(caught.value)
     assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("body", ["", "<html>no</html>", [], {"message": "no"}])
+def test_a_token_server_that_refuses_without_a_reason_is_final_too(stage: Any, body: object) -> None:
+    """As a proxy does: its page has nothing of OAuth."""
+    tokens = stage(lambda _: (401, body))
+    with pytest.raises(RegistryRefusedError, match="HTTP 401: the login was refused") as caught:
+        open_registry(_oauth("http://127.0.0.1:1", tokens.url)).subjects()
+    assert "oauth_client_id" in str(caught.value)
+
+
+ECHOES: Mapping[str, Callable[[str], str]] = {
+    "plain": str,
+    "password": lambda login: login.partition(":")[2],
+    "base64": lambda login: base64.b64encode(login.encode()).decode(),
+    "base64 without padding": lambda login: base64.b64encode(login.encode()).decode().rstrip("="),
+    "base64 for URLs": lambda login: base64.urlsafe_b64encode(login.encode()).decode(),
+    "percent": lambda login: quote(login, safe=""),
+    "percent in lower case": lambda login: quote(login, safe="").lower(),
+    "form": quote_plus,
+    "JSON": lambda login: json.dumps(login)[1:-1],
+    "HTML": html.escape,
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_secret_that_a_server_repeats_is_masked_in_every_spelling(stage: Any, echo: str) -> None:
+    """Proxies and debug pages show what they got, decoded or encoded once more."""
+    login = 'bob:p ä/ü+?&"<~~~>'
+    server = stage(lambda _: (403, {"error_code": 403, "message": f"got <{ECHOES[echo](login)}>"}))
+    with pytest.raises(RegistryRefusedError) as caught:
+        open_registry(RegistrySettings(url=server.url, basic_auth=Secret(login))).subjects()
+    assert "got <***>" in str(caught.value)
+
+
+def test_a_decoded_password_of_a_url_is_masked(stage: Any) -> None:
+    """The URL has it percent-encoded, and the server answers with what arrived."""
+    server = stage(lambda _: (403, {"error_code": 403, "message": "no right for p@ss wörd"}))
+    url = server.url.replace("//", f"//bob:{quote('p@ss wörd')}@")
+    with pytest.raises(RegistryRefusedError) as caught:
+        open_registry(RegistrySettings(url=url)).subjects()
+    assert "no right for ***" in str(caught.value)
 
 
 @pytest.mark.parametrize("answer", [(503, "down"), (200, "<html/>"), (200, {"no": "token"})])

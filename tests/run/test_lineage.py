@@ -83,13 +83,13 @@ def evolution() -> Evolution:
 
 def test_a_run_is_reported_with_the_origin_of_each_column(receiver: Receiver) -> None:
     """START and COMPLETE have one id, the run as parent, topic and table; COMPLETE has columns and rows."""
-    sent = lineage(url=receiver.url, api_key=Secret("s3cret"), namespace="shop")
+    sent = lineage(url=f"{receiver.url}/behind/proxy", api_key=Secret("s3cret"), namespace="shop")
     sent.start(TABLE)
     sent.note_columns(TABLE, evolution(), {"_cdc_op": parse_ddl("string"), "id": parse_ddl("int")})
     sent.finish(TABLE, DONE)
 
     (path, headers, start), (_, _, complete) = receiver.requests
-    assert (path, headers["Authorization"]) == ("/api/v1/lineage", "Bearer s3cret")
+    assert (path, headers["Authorization"]) == ("/behind/proxy/api/v1/lineage", "Bearer s3cret")
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
     assert start["run"]["runId"] == complete["run"]["runId"] != RUN_ID
     assert start["run"]["facets"]["parent"]["run"]["runId"] == RUN_ID

@@ -214,3 +214,31 @@ finally:
         in done.stdout
     )
     assert "Start the session with all of `ingest.artifacts.spark_jars()`" in done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("limit", "memory", "reason"),
+    [
+        ("resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))", "2g", "may open 64 files (`ulimit -n`)"),
+        ("", "300m", 'Raise [spark.conf] "spark.driver.memory", for example to "2g"'),
+    ],
+    ids=["files", "memory"],
+)
+def test_a_jvm_that_cannot_start_says_what_it_lacks(limit: str, memory: str, reason: str) -> None:
+    """In an error of ours, not in a stack of Java's."""
+    script = f"""
+import resource
+from ingest.artifacts import spark_jars
+from ingest.errors import SparkStartError
+from ingest.spark.session import start_session
+{limit}
+try:
+    start_session("x", "local[1]", {{"spark.driver.memory": "{memory}"}}, spark_jars())
+except SparkStartError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("Spark did not start: ")
+    assert reason in done.stdout
