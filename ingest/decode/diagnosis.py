@@ -23,6 +23,8 @@ from ingest.registry import FrameId
 from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 _MOST_SCHEMAS = 100
+_MOST_TEXTS = 1001
+"""One more than a batch may hold: each round of a batch decodes all of it."""
 """Unknown schemas to look up at most: random bytes name a new one in every record."""
 
 _MOST_EXPLAINED = 20
@@ -69,7 +71,7 @@ def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[b
     frames = rejects.selectExpr(str(frame_sql(column).alias("frame")))
     rows = frames.where(~F.col("frame").isin(known_frames))
     return tuple(
-        f"{row.frame}null}}".encode() for row in sorted(rows.distinct().limit(_MOST_SCHEMAS).collect())
+        f"{row.frame}null}}".encode() for row in sorted(rows.distinct().limit(_MOST_TEXTS).collect())
     )
 
 

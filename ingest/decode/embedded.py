@@ -5,15 +5,16 @@ schema as a Confluent header does; without schemas it writes only the payload, a
 frame.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
-from ingest.decode.numeric import with_base64
+from ingest.decode.numeric import find_scales, with_base64
 from ingest.decode.rejects import Check
 from ingest.typemap.sql import Sql, ident, join, literal, sql
 
@@ -76,18 +77,39 @@ def frame_sql(column: str) -> Sql:
 
 def writer_sql(payload: Payload, column: str) -> Sql:
     """Return the number of the writer in a payload; -1 for an unknown one, null for null."""
-    text = text_sql(column)
-    branches = [
-        sql("when {wrote} then {n}", wrote=_wrote(writer, text), n=index)
-        for index, writer in enumerate(payload.writers)
-    ]
-    writer = sql("case {branches} else -1 end", branches=join(" ", branches)) if branches else sql("-1")
+    writer = _by_text(payload, column) if len(payload.writers) <= _FEW else _by_digest(payload, column)
     return sql(
         "if({c} is null or cast({c} as string) in ({nulls}), null, {writer})",
         c=ident(column),
         nulls=_NULLS,
         writer=writer,
     )
+
+
+def _by_text(payload: Payload, column: str) -> Sql:
+    text = text_sql(column)
+    branches = [
+        sql("when {wrote} then {n}", wrote=_wrote(writer, text), n=index)
+        for index, writer in enumerate(payload.writers)
+    ]
+    return sql("case {branches} else -1 end", branches=join(" ", branches)) if branches else sql("-1")
+
+
+def _by_digest(payload: Payload, column: str) -> Sql:
+    """Look up a frame by its digest: with its text in each branch, Spark plans each writer for a second."""
+    digests = (literal(hashlib.md5(writer.frame).hexdigest()) for writer in payload.writers)  # noqa: S324
+    return sql(
+        "if(endswith({text}, {end}), coalesce(cast("
+        "array_position(array({digests}), md5(cast({frame} as binary))) as int), 0) - 1, -1)",
+        text=text_sql(column),
+        end=_END,
+        digests=join(", ", digests),
+        frame=frame_sql(column),
+    )
+
+
+_FEW: Final = 4
+"""The most writers that are recognised by their text, which is faster to run."""
 
 
 def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
@@ -101,34 +123,60 @@ def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
 def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
     """Add the decoded record of a binary column, as struct `value`, `whole`; null for an unknown writer.
 
-    Each step is a projection of its own, so that Spark parses once.
+    Each step is a projection, so that Spark parses once.  Writers that differ in nothing that decoding needs,
+    such as documentation, share one parser.
     """
-    writers = [(index, writer) for index, writer in enumerate(payload.writers) if writer.wire]
-    parsed = {index: _parse(payload, writer, name, index) for index, writer in writers}
-    writer = ident(f"{name}_writer")
+    alike = _alike(payload)
+    parsed = [_parse(payload, writers, name, group) for group, writers in enumerate(alike)]
     numbered = _with(
         messages, text_sql(column).alias(f"{name}_text"), writer_sql(payload, column).alias(f"{name}_writer")
     )
+    grouped = _with(numbered, _group(alike, ident(f"{name}_writer")).alias(f"{name}_group"))
+    group = ident(f"{name}_group")
     raw = _with(
-        numbered,
+        grouped,
         *(
-            sql("if({writer} = {n}, {raw}, null)", writer=writer, n=n, raw=each.raw).alias(f"{name}_raw{n}")
-            for n, each in parsed.items()
+            sql("if({group} = {n}, {raw}, null)", group=group, n=n, raw=each.raw).alias(f"{name}_raw{n}")
+            for n, each in enumerate(parsed)
         ),
     )
-    valued = _with(raw, *(each.value.alias(f"{name}_value{n}") for n, each in parsed.items()))
+    valued = _with(raw, *(each.value.alias(f"{name}_value{n}") for n, each in enumerate(parsed)))
     return valued.selectExpr(
         *(str(ident(kept_column)) for kept_column in messages.columns),
         str(_decoded(parsed, name).alias(name)),
     )
 
 
+Writers = Mapping[int, CompiledWriter]
+"""Writers by their numbers."""
+
+
+def _alike(payload: Payload) -> list[Writers]:
+    """Return the writers that decoding needs, those of the same parser together."""
+    alike: dict[tuple[object, ...], dict[int, CompiledWriter]] = {}
+    for number, writer in enumerate(payload.writers):
+        if writer.wire:
+            scales = writer.record and json.dumps(find_scales(writer.record))
+            parser = (writer.wire, tuple(writer.names.items()), scales, bool(writer.frame))
+            alike.setdefault(parser, {})[number] = writer
+    return list(alike.values())
+
+
+def _group(alike: Sequence[Writers], writer: Sql) -> Sql:
+    """Return the number of a writer's group; null without one."""
+    groups = {number: group for group, writers in enumerate(alike) for number in writers}
+    numbers = (
+        sql("{n}", n=groups[n]) if n in groups else sql("null") for n in range(max(groups, default=0) + 1)
+    )
+    return sql("cast(get(array({numbers}), {writer}) as int)", numbers=join(", ", numbers), writer=writer)
+
+
 def _with(messages: DataFrame, *columns: Sql) -> DataFrame:
     return messages.selectExpr("*", *map(str, columns))
 
 
-def _decoded(parsed: Mapping[int, Parsed], name: str) -> Sql:
-    """Return the struct of the writer that wrote the message."""
+def _decoded(parsed: Sequence[Parsed], name: str) -> Sql:
+    """Return the struct of the group that wrote the message."""
     if not parsed:
         return sql("cast(null as struct<value: int>)")
     branches = (
@@ -138,27 +186,38 @@ def _decoded(parsed: Mapping[int, Parsed], name: str) -> Sql:
             value=ident(f"{name}_value{n}"),
             whole=each.whole,
         )
-        for n, each in parsed.items()
+        for n, each in enumerate(parsed)
     )
-    return sql("case {writer} {branches} end", writer=ident(f"{name}_writer"), branches=join(" ", branches))
+    return sql("case {group} {branches} end", group=ident(f"{name}_group"), branches=join(" ", branches))
 
 
-def _parse(payload: Payload, writer: CompiledWriter, name: str, index: int) -> Parsed:
-    """Return how to parse a writer's messages: only the payload is cut out of the message."""
+def _parse(payload: Payload, writers: Writers, name: str, group: int) -> Parsed:
+    """Return how to parse the messages of a group: only the payload is cut out of the message."""
     reader = json.loads(payload.reader)
-    text = ident(f"{name}_text")
-    body = _behind(writer.frame, text) if writer.frame else _bare(text)
+    text, writer = ident(f"{name}_text"), next(iter(writers.values()))
+    body = _behind(_frame_length(writers, ident(f"{name}_writer")), text) if writer.frame else _bare(text)
     names = {image: _names(reader, payload, writer, image) for image in payload.images}
-    columns = {"raw": f"{name}_raw{index}", "value": f"{name}_value{index}"}
+    columns = {"raw": f"{name}_raw{group}", "value": f"{name}_value{group}"}
     return parse_sql(body, reader, names, second=with_base64(body, payload, writer), **columns)
 
 
-def _behind(frame: bytes, text: Sql) -> Sql:
+def _frame_length(writers: Writers, number: Sql) -> Sql:
+    """Return the bytes of a writer's frame, over the writer's number."""
+    lengths = {n: len(writer.frame) for n, writer in writers.items()}
+    if len(set(lengths.values())) == 1:
+        return sql("{length}", length=next(iter(lengths.values())))
+    known = (sql("{length}", length=lengths.get(n, 0)) for n in range(max(lengths) + 1))
+    return sql("get(array({lengths}), {number})", lengths=join(", ", known), number=number)
+
+
+def _behind(length: Sql, text: Sql) -> Sql:
     """Return the text behind a frame, cut by bytes: counting characters costs twice as much."""
+    octets = sql("cast({text} as binary)", text=text)
     return sql(
-        "cast(substring(cast({text} as binary), {start}, octet_length({text}) - {start}) as string)",
+        "cast(substring({octets}, {length} + 1, octet_length({text}) - {length} - 1) as string)",
+        octets=octets,
         text=text,
-        start=len(frame) + 1,
+        length=length,
     )
 
 

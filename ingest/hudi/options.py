@@ -30,6 +30,11 @@ _DOTTED: Final = re.compile(r"[^\W\d]\w*(\.\w+)+")
 KEYGEN: Final = "org.apache.hudi.keygen"
 SMALL_BUCKETS: Final = 4
 
+SPARK_FOOTER: Final[Mapping[str, str]] = {
+    # With Hudi's own, a default Spark session refuses a file's dates before 1582 and timestamps before 1900.
+    "hoodie.avro.write.support.class": "io.hudicdc.ingest.SparkFooter",
+}
+
 OWNED: Final[Mapping[str, str]] = {
     "hoodie.table.ordering.fields": POSITION,
     # The newest position wins; COMMIT_TIME would let a late older change overwrite.
@@ -60,6 +65,7 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.partitionpath.urlencode": "true",
     # A changed partition column moves the row; deletes, which carry no partition column, find it (HUDI-499).
     "hoodie.simple.index.update.partition.path": "true",
+    **SPARK_FOOTER,
 }
 MARKER: Final = "hoodie.payload.delete.marker"
 KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ingest import avro, connect
 from ingest.compile.payload import WriterSchema
@@ -14,6 +14,8 @@ from ingest.names import SchemaId
 _BEFORE_PAYLOAD = ',"payload":'
 _BEFORE_SCHEMA = '{"schema":'
 _PARTS = {"schema", "payload"}
+MOST_TEXTS: Final = 1_000
+"""The texts of schemas that a batch may hold; each is recognised by its digest."""
 _WITH_SCHEMA = f"{_BEFORE_SCHEMA}{{"
 
 
@@ -23,7 +25,7 @@ def written_in(
     """Return the schemas inside messages, in the order of the messages, without those already fetched.
 
     They get ids below zero: no registry has them.  Messages without a schema are skipped; so is a schema that
-    cannot be parsed, if there are others.  Raises `SchemaError`.
+    cannot be parsed, if there are others.  Raises `SchemaError`, also for more texts than `MOST_TEXTS`.
     """
     frames = {schema.frame for schema in fetched}
     schemas: list[WriterSchema] = []
@@ -33,6 +35,8 @@ def written_in(
         if frame is None or frame in frames:
             continue
         frames.add(frame)
+        if len(frames) > MOST_TEXTS:
+            raise _too_many(label)
         number = len(fetched) + len(schemas) + 1
         where = f"{label}, schema {number}"
         node = json.loads(frame[len(_BEFORE_SCHEMA) : -len(_BEFORE_PAYLOAD)])
@@ -45,6 +49,13 @@ def written_in(
     if problems and not schemas and not fetched:
         raise problems[0]
     return tuple(schemas)
+
+
+def _too_many(label: str) -> SchemaError:
+    todo = (
+        "Let the producer repeat one text, declare the schema (`schema` in the table file), or use a registry"
+    )
+    return SchemaError(label, "$", f"hold more than {MOST_TEXTS:,} texts of schemas", todo)
 
 
 def _frame(text: bytes | None) -> bytes | None:

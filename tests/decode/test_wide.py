@@ -1,14 +1,20 @@
-"""Wide tables: a plan costs in proportion to the columns, for every form of messages."""
+"""Wide tables and many schemas: a plan costs in proportion to the columns, for every form of messages."""
 
+import json
 import time
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ingest.compile.table import compile_table
 from ingest.decode.diagnosis import explain
 from ingest.decode.events import decode_events, explain_rejects
+from ingest.names import Topic
+from ingest.run.messages import written_in
+from ingest.tables import TableConfig
 from tests.decode.messages import frame
+from tests.decode.test_seeds import ZH, message, sample
 from tests.decode.wide import FORMS, Wide
 
 pytestmark = pytest.mark.spark
@@ -55,3 +61,22 @@ def test_a_rejected_record_of_many_columns_is_explained(spark: SparkSession, for
     (row,) = explained.where("reason = 'conversion' and error like 'value: column c%'").collect()
     assert row.error.startswith(("value: column c2 is not a valid", "value: column c0 is not a valid"))
     assert time.monotonic() - started < SECONDS
+
+
+def test_schemas_that_differ_only_in_their_documentation_share_a_parser(spark: SparkSession) -> None:
+    """A producer that writes the time of its build into `doc` sends a new text with each release."""
+    key = json.dumps(sample("sqlserver-zh-key"), separators=(",", ":")).encode()
+    pairs = []
+    for number in range(300):
+        node = message("sqlserver-zh-update", ZH)
+        for image in node["schema"]["fields"][:2]:
+            image["doc"] = "built " + "again " * number
+        node["payload"]["after"]["id"] = node["payload"]["before"]["id"] = 1004
+        pairs.append((key, json.dumps(node, separators=(",", ":")).encode()))
+    values = written_in((value for _, value in pairs), "values")
+    config = TableConfig(name="t", topic=Topic("t"), dialect="sqlserver", format="debezium-json")
+    events = decode_events(frame(spark, pairs), compile_table(config, written_in([key], "keys"), values))
+    taken = [(row.rejected, row.k.id, row.writer) for row in events.orderBy("offset").collect()]
+    assert taken == [(False, 1004, number) for number in range(300)]
+    plan = events._jdf.queryExecution().optimizedPlan().toString()  # noqa: SLF001  (only there)
+    assert plan.count("from_json") <= 4

@@ -9,7 +9,7 @@ import pytest
 from ingest import avro, connect
 from ingest.errors import SchemaError
 from ingest.kafka.sample import RawRecord
-from ingest.run.messages import bare_keys, read_schema, written_in
+from ingest.run.messages import MOST_TEXTS, bare_keys, read_schema, written_in
 
 INT = {"type": "int32", "optional": False, "field": "id"}
 TEXT = {"type": "string", "optional": True, "field": "naïve"}
@@ -167,3 +167,14 @@ def test_an_odd_schema_among_others_is_passed_over() -> None:
 
     assert written_in([odd], "v", [result]) == ()
     assert result.frame == usual[: len(result.frame)]
+
+
+def test_texts_of_schemas_without_end_are_refused_with_the_way_out() -> None:
+    """Each may be a new version, and none can be left out."""
+    texts = [
+        json.dumps({"schema": {"type": "struct", "fields": [], "doc": str(n)}, "payload": None}).encode()
+        for n in range(MOST_TEXTS + 1)
+    ]
+    assert len(written_in(texts[:-1], "values of topic t")) == MOST_TEXTS
+    with pytest.raises(SchemaError, match=r"values of topic t .*: hold more than 1,000 texts of schemas"):
+        written_in(texts, "values of topic t")
