@@ -22,6 +22,12 @@ _GROUP: Final = Group("Without a source", sort_key=75)
 FINDINGS: Final = 10
 """How many findings of a table are printed as text."""
 
+_OLD_FOOTERS: Final = (
+    "{count:,} of its files do not name the version of Spark. A Spark session with default settings refuses "
+    "dates before 1582-10-15 and timestamps before 1900 in them. The next change of a file mends it. Until "
+    "then readers set spark.sql.parquet.datetimeRebaseModeInRead = CORRECTED."
+)
+
 
 def _flag(text: str) -> Parameter:
     return Parameter(help=text, group=_GROUP, show_default=False, negative=())
@@ -79,6 +85,8 @@ def _row(result: "FilesCheck") -> tuple[object, ...]:
 def _print_findings(result: "FilesCheck") -> None:
     for finding in result.findings[:FINDINGS]:
         print_error(f"table {result.table}: {finding}")
+    if result.old_footers:
+        print_error(f"table {result.table}: {_OLD_FOOTERS.format(count=result.old_footers)}")
     rest = len(result.findings) - FINDINGS
     if rest > 0:
         print_error(f"table {result.table}: {rest:,} further findings, in the output of --json")

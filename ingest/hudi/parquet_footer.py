@@ -25,8 +25,25 @@ _STRUCT: Final = 12
 _LONG_LIST: Final = 15
 
 
+SPARK_VERSION: Final = b"org.apache.spark.version"
+"""The key by which Spark knows that a file's dates are in the Gregorian calendar."""
+
+
 def read_row_count(folder: TableFolder, file: str) -> int:
     """Return the rows of a Parquet file.  Raises UnclearFilesError for a file that is not a whole one."""
+    footer = _read_footer(folder, file)
+    try:
+        return _Reader(footer).row_count()
+    except (IndexError, ValueError) as error:
+        raise UnclearFilesError(f"{file}: its footer cannot be read: {error}") from error
+
+
+def names_spark(folder: TableFolder, file: str) -> bool:
+    """Tell whether a Parquet file names the Spark that wrote it.  Raises UnclearFilesError."""
+    return SPARK_VERSION in _read_footer(folder, file)
+
+
+def _read_footer(folder: TableFolder, file: str) -> bytes:
     with folder.open(file) as content:
         size = content.seek(0, 2)
         content.seek(max(0, size - _TAIL.size))
@@ -35,11 +52,7 @@ def read_row_count(folder: TableFolder, file: str) -> int:
         if magic != _MAGIC or length > size - _TAIL.size:
             raise UnclearFilesError(f"{file}: does not end as a Parquet file")
         content.seek(size - _TAIL.size - length)
-        footer = content.read(length)
-    try:
-        return _Reader(footer).row_count()
-    except (IndexError, ValueError) as error:
-        raise UnclearFilesError(f"{file}: its footer cannot be read: {error}") from error
+        return content.read(length)
 
 
 @attrs.define

@@ -56,19 +56,30 @@ def count_rows(folder: TableFolder, timeline: ActiveTimeline) -> int:
     return sum(read_row_count(folder, file) for file in row_files(folder, timeline))
 
 
+def base_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
+    """Return the newest base file of each file group.  Raises UnclearFilesError."""
+    groups, replaced = _groups(folder, timeline)
+    return [base.path for group, base in groups.bases.items() if group not in replaced]
+
+
 def row_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
     """Return the files that hold the rows.  Raises UnclearFilesError where only a merge shows them."""
-    replacing = [commit for commit in timeline.commits if commit.action == "replacecommit"]
-    replaced = {group for commit in committed_files(replacing) for group in commit.replaced}
-    groups = FileGroups()
-    for file in folder.data_files():
-        groups.add(file, timeline)
+    groups, replaced = _groups(folder, timeline)
     is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.commits))
     if groups.logs and is_parallel:
         raise UnclearFilesError("the log files may belong to either of two base files")
     if any(groups.has_newer_log(group) for group in groups.logs.keys() - replaced):
         raise UnclearFilesError("log files hold changes of rows")
     return [base.path for group, base in groups.bases.items() if group not in replaced]
+
+
+def _groups(folder: TableFolder, timeline: ActiveTimeline) -> tuple[FileGroups, set[str]]:
+    """Return the file groups, and the names of those that a commit replaced."""
+    replacing = [commit for commit in timeline.commits if commit.action == "replacecommit"]
+    groups = FileGroups()
+    for file in folder.data_files():
+        groups.add(file, timeline)
+    return groups, {group for commit in committed_files(replacing) for group in commit.replaced}
 
 
 def is_completed(instant: str, timeline: ActiveTimeline) -> bool:

@@ -17,8 +17,9 @@ from ingest.hudi.folders import open_folder
 from ingest.hudi.hadoop_settings import HadoopSettings
 from ingest.hudi.ledger import TABLE_SERVICES, LedgerEntry, entry_of
 from ingest.hudi.options import options_digest
+from ingest.hudi.parquet_footer import names_spark
 from ingest.hudi.properties import TableProperties, read_properties
-from ingest.hudi.row_count import count_rows, row_files
+from ingest.hudi.row_count import base_files, count_rows, row_files
 from ingest.hudi.storage import TableFolder, UnclearFilesError
 from ingest.hudi.stored_commit import StoredCommit
 from ingest.hudi.timeline_files import (
@@ -154,6 +155,11 @@ class TableFiles:
         for file in row_files(self._present_folder, self._timeline):
             with self._present_folder.open(file) as content:
                 yield content
+
+    def count_old_footers(self) -> int:
+        """Count the base files that do not name Spark's version.  Raises UnclearFilesError."""
+        folder = self._present_folder
+        return sum(not names_spark(folder, file) for file in base_files(folder, self._timeline))
 
     def exists(self) -> bool:
         """Tell whether the folder exists."""

@@ -13,6 +13,7 @@ from ingest.errors import IngestError, LakeError, RetryableError, TableFileError
 from ingest.hudi.damage import RESTORE, CommittedFiles
 from ingest.hudi.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.storage import UnclearFilesError
 from ingest.lazy import LazyModule
 from ingest.run.context import Run
 from ingest.settings import LakeSettings
@@ -47,6 +48,10 @@ class TableRecord(Protocol):
 class FilesCheck:
     """The result for one table; `rows` is None where the keys were not read.
 
+    `old_footers` counts the files that an earlier version of `ingest`, or another writer, left without the
+    version of Spark: a default Spark session refuses ancient dates in them.  None where Hadoop alone reads
+    the storage.
+
     `error` is the reason why the check could not be made.
     """
 
@@ -56,6 +61,7 @@ class FilesCheck:
     commits: int = 0
     inventory: Inventory = Inventory(0, 0, ())
     rows: int | None = None
+    old_footers: int | None = None
     findings: tuple[Finding, ...] = ()
     error: IngestError | None = None
 
@@ -84,6 +90,7 @@ class FilesCheck:
             "files": self.inventory.files,
             "bytes": self.inventory.size,
             "rows": self.rows,
+            "old_footers": self.old_footers,
             "findings": [attrs.asdict(finding) for finding in self.findings],
             "error": str(self.error) if self.error else None,
         }
@@ -116,7 +123,17 @@ class VerifyFilesTask:
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
             return FilesCheck(table.name, run.settings.lake.table_path(table.name), error=result)
-        return result
+        return attrs.evolve(result, old_footers=_count_old_footers(run, result))
+
+
+def _count_old_footers(run: Run, result: FilesCheck) -> int | None:
+    if result.outcome != "sound":
+        return None
+    try:
+        files = run.files.find(result.path)
+        return files.count_old_footers() if files else None
+    except (UnclearFilesError, OSError):
+        return None
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> FilesCheck:

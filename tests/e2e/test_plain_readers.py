@@ -133,6 +133,7 @@ def test_ancient_dates_are_read_in_a_default_session(make_deployment: Callable[[
     set_target(deployment, "rebuilt", {"buckets": "4"})
     assert session.rebuild("rebuilt").error is None
 
+    assert {check.table: check.old_footers for check in session.verify_files()} == dict.fromkeys(TARGETS, 0)
     paths = {name: deployment.root / "lake" / name for name in TARGETS}
     found = read_plainly(READER, *paths.values())
 

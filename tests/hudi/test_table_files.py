@@ -11,6 +11,7 @@ import attrs
 import pytest
 
 from ingest.errors import IngestError, UsageError
+from ingest.hudi import options
 from ingest.hudi.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
 from ingest.hudi.options import hudi_options, options_digest
 from ingest.hudi.properties import parse_properties
@@ -348,3 +349,18 @@ def test_reading_a_table_imports_no_pyspark() -> None:
     """The reader starts in a moment."""
     check = "import ingest.hudi.table_files, sys; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_files_of_earlier_versions_are_counted_until_they_are_rewritten(
+    lake: "Lake", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their footers do not name Spark, whose default sessions then refuse ancient dates."""
+    table = lake.table("t", buckets=1)
+    earlier = {key: value for key, value in options.OWNED.items() if key not in options.SPARK_FOOTER}
+    with monkeypatch.context() as patch:
+        patch.setattr(options, "OWNED", earlier)
+        for number in (1, 2):
+            lake.commit(table, lake.changes(DDL, ("c", f"{number}", number, 0)))
+    assert TableFiles(lake.path(table), LOCAL).count_old_footers() == 1
+    lake.commit(table, lake.changes(DDL, ("c", "3", 3, 0)))
+    assert TableFiles(lake.path(table), LOCAL).count_old_footers() == 0
