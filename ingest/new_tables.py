@@ -46,6 +46,8 @@ class NewTables(Deployment):
         key: Sequence[str] = (),
         merge: bool = False,
         split: bool = False,
+        exclude: Sequence[str] = (),
+        check: bool = False,
         dry_run: bool = False,
         progress: "Progress" = silent,
     ) -> "tuple[Onboarded, ...]":
@@ -54,10 +56,12 @@ class NewTables(Deployment):
         `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
         with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
         columns that are unique, of topics without keys; with `merge` topics of one table name become one;
-        with `split` a topic becomes a table for each that its messages name, read by Spark.
+        with `split` a topic becomes a table for each that its messages name, read by Spark; topics that match
+        a glob of `exclude` are left alone; with `check` nothing is written, and files without a topic are
+        reported as `orphaned`.
         """
         file = None if schema is None else Path(schema)
-        options = OnboardOptions(name, format, file, append, tuple(key), merge, split)
+        options = OnboardOptions(name, format, file, append, tuple(key), merge, split, tuple(exclude), check)
         if not split:
             return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
         run = self._run(progress)

@@ -103,8 +103,15 @@ class Session(NewTables):
         stored = lake.Lake(self.spark, self.settings.lake).table(table)
         return versions.history(self.registry, subject, stored.history())
 
-    def check(self, name: str, file: "Path | str", *, registry_only: bool = False) -> "CompatibilityReport":
-        """Check whether a schema could be the next version of a table's value subject.
+    def check(
+        self,
+        name: str,
+        file: "Path | str | None" = None,
+        *,
+        key: "Path | str | None" = None,
+        registry_only: bool = False,
+    ) -> "CompatibilityReport":
+        """Check whether schemas could be the next versions of a table's value subject, key subject, or both.
 
         With `registry_only` the table is derived from the registered versions, without lake and Spark.
         """
@@ -112,7 +119,8 @@ class Session(NewTables):
         present = None
         if not registry_only:
             present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
-        return versions.check(self.registry, table, Path(file), present)
+        value_file, key_file = (None if path is None else Path(path) for path in (file, key))
+        return versions.check(self.registry, table, value_file, present, key_file=key_file)
 
     def plan(
         self,

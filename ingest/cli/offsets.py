@@ -20,23 +20,30 @@ app = App(
 
 @app.command
 def show(
-    table: Annotated[str, table_parameter("The table.")],
-    /,
-    *,
+    *tables: Annotated[str, table_parameter("Tables, all by default; globs are possible.")],
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show the offsets that the next run of a table starts from.
+    """Show the offsets that the next run of tables starts from.
+
+    With --json an object for one table that is named, else a list of objects.
 
     Example: `ingest offsets show server1_dbo_customers`
     """
     claim_stdout()
     with deployment.open() as session:
-        (status,) = session.status([session.table(table).name])
-    _print(status, as_json=json)
-    if status.error:
-        print_error(str(status.error))
-    return status.error.exit_code if status.error and status.last is None else 0
+        statuses = session.status(tables)
+    is_one = len(tables) == len(statuses) == 1 and tables[0] == statuses[0].table
+    if json:
+        print_json(statuses[0].to_json() if is_one else [status.to_json() for status in statuses])
+    for number, status in enumerate(statuses):
+        if not json:
+            print_text() if number else None
+            _print(status, as_json=False)
+        if status.error:
+            print_error(str(status.error))
+    failed = [status.error for status in statuses if status.error and status.last is None]
+    return min((error.exit_code for error in failed), default=0)
 
 
 @app.command(name="set")

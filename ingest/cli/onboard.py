@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
@@ -66,6 +66,20 @@ def onboard(
             "all, with Spark.",
         ),
     ] = False,
+    exclude: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative=(), show_default=False, help="Globs over topics to leave alone, each with its --exclude."
+        ),
+    ] = (),
+    check: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Write nothing, and fail unless each topic has its file and each file its topic: for CI.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Show the result, write nothing.")
     ] = False,
@@ -75,6 +89,8 @@ def onboard(
     """Find the data topics that match, by their registry subjects, and write a table file for each.
 
     Finds JSON topics in the broker, and their schemas in their messages or in --schema FILE.
+
+    A topic that has a table file keeps its table. A topic with the table name of another is refused.
 
     Shows connector, key, columns and caveats of each table, and each skipped topic with the reason. Keeps
     every edit in a file that exists. Exit code 1 if a data topic cannot be onboarded, or one that
@@ -99,17 +115,30 @@ def onboard(
             key=_columns(key),
             merge=merge,
             split=split,
+            exclude=exclude,
+            check=check,
             dry_run=dry_run,
             progress=progress,
         )
+    unwritten = "--check" if check else "--dry-run" if dry_run else ""
     if json:
         print_json([_to_json(topic) for topic in topics])
     else:
-        _show(topics, dry_run=dry_run)
+        _show(topics, unwritten)
+    return _exit_code(topics, patterns, unwritten)
+
+
+def _exit_code(topics: Sequence[Onboarded], patterns: Sequence[str], unwritten: str) -> int:
+    """Print the problems, and return 1 where there is one."""
     problems = [topic for topic in topics if _is_problem(topic, patterns)]
     for topic in problems:
         print_error(f"{topic.origin}: {topic.reason}")
-    return 1 if problems else 0
+    lacking = [topic.origin for topic in topics if topic.state in ("new", "completed")]
+    if unwritten != "--check":
+        lacking = []
+    if lacking:
+        print_error(f"--check: without an up-to-date table file: {first_few(lacking)}. Run `ingest onboard`")
+    return 1 if problems or lacking else 0
 
 
 def _columns(key: str | None) -> tuple[str, ...]:
@@ -125,32 +154,50 @@ def _columns(key: str | None) -> tuple[str, ...]:
 def _is_problem(topic: Onboarded, patterns: Sequence[str]) -> bool:
     """Return whether a topic failed, or was left out although it was asked for by its name."""
     is_named = topic.topic in patterns and not topic.source_table
-    return topic.state == "failed" or (topic.state == "left out" and is_named)
+    return topic.state in ("failed", "orphaned") or (topic.state == "left out" and is_named)
 
 
-def _show(topics: tuple[Onboarded, ...], *, dry_run: bool) -> None:
+def _show(topics: tuple[Onboarded, ...], unwritten: str) -> None:
+    """Print the results; `unwritten` is the option that kept the files from being written."""
     onboarded = {topic.table.name: topic for topic in topics if topic.table}
-    tabled = [topic for topic in topics if topic.table or topic.state == "failed"]
+    tabled = [topic for topic in topics if topic.table or topic.state in ("failed", "orphaned")]
     if tabled:
         rows = [_row(topic) for topic in tabled]
         print_table(("table", "topic", "connector", "key", "columns", "file"), rows,
                     right=("columns",), elastic=("key",))  # fmt: skip
-    _show_caveats(onboarded)
+    if unwritten != "--check":
+        _show_caveats(onboarded)
     skipped = [(topic.origin, topic.reason) for topic in topics if topic.state == "left out"]
     if skipped:
         print_text()
         print_table(("skipped", "reason"), skipped, elastic=("reason",))
     print_text()
-    print_text(_sum_up(tabled, dry_run=dry_run))
+    print_text(_sum_up(tabled, unwritten))
 
 
 def _row(topic: Onboarded) -> tuple[object, ...]:
     """Return a table's line, or a failed topic's; the topic only where the table's name does not show it."""
     if topic.table is None:
-        return ("", topic.origin, "", "", "", topic.state)
+        return ("", _shortened(topic.origin), "", "", "", topic.state)
     name = topic.table.name
-    shown = "" if name == table_name(topic.topic) else topic.origin
-    return (name, shown, topic.table.dialect, ", ".join(topic.key_columns), topic.columns, topic.state)
+    shown = "" if name == table_name(topic.topic) else _shortened(topic.origin)
+    return (
+        _shortened(name),
+        shown,
+        topic.table.dialect,
+        ", ".join(topic.key_columns),
+        topic.columns,
+        topic.state,
+    )
+
+
+_LONGEST_NAME: Final = 60
+"""The characters of a name in the table: one long name would turn every row into a block of lines."""
+
+
+def _shortened(name: str) -> str:
+    half = _LONGEST_NAME // 2
+    return name if len(name) <= _LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _show_caveats(onboarded: Mapping[str, Onboarded]) -> None:
@@ -170,7 +217,7 @@ def _show_caveats(onboarded: Mapping[str, Onboarded]) -> None:
             print_text(f"- {caveat}", indent=2, hanging=2)
 
 
-def _sum_up(topics: Sequence[Onboarded], *, dry_run: bool) -> str:
+def _sum_up(topics: Sequence[Onboarded], unwritten: str) -> str:
     """Count the topics by their state, failed ones included."""
     states = Counter(topic.state for topic in topics)
     counts = ", ".join(f"{number:,} {state}" for state, number in states.items())
@@ -178,7 +225,9 @@ def _sum_up(topics: Sequence[Onboarded], *, dry_run: bool) -> str:
     if folder is None:
         return f"No table: {counts}." if counts else "No table."
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    return f"Table files in {shown}/: {counts}" + (" (nothing was written: --dry-run)" if dry_run else "")
+    return f"Table files in {shown}/: {counts}" + (
+        f" (nothing was written: {unwritten})" if unwritten else ""
+    )
 
 
 def _to_json(topic: Onboarded) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`ingest schema`: the schemas of a registry, as ingest reads them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -150,9 +151,18 @@ def _version_row(version: SubjectVersion) -> tuple[object, ...]:
 @app.command
 def check(
     table: Annotated[str, table_parameter("A table.")],
-    file: Annotated[Path, Parameter(help="Schema of the new version, not registered yet: Avro as JSON.")],
+    file: Annotated[
+        Path | None,
+        Parameter(
+            help="Schema of the new value version, not registered yet: Avro as JSON.", show_default=False
+        ),
+    ] = None,
     /,
     *,
+    key: Annotated[
+        Path | None,
+        Parameter(help="Schema of a new key version, alone or with that of the value.", show_default=False),
+    ] = None,
     registry_only: Annotated[
         bool,
         Parameter(
@@ -164,34 +174,36 @@ def check(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Check whether a schema could be the next version: would the registry and the table accept it.
+    """Check whether schemas could be the next versions: would the registry and the table accept them.
 
-    For a producer's CI. Registers nothing. Exit code 1 if either refuses.
+    For a producer's CI. Registers nothing. Exit code 1 if either refuses: if the registry finds a version
+    incompatible, or a run would stop at a change.
 
     Example: `ingest schema check server1_dbo_customers customers.avsc --registry-only`
     """
     claim_stdout()
     with deployment.open() as session:
-        result = session.check(table, file, registry_only=registry_only)
+        result = session.check(table, file, key=key, registry_only=registry_only)
     if json:
         print_json(result.to_json())
     else:
-        _print_check(file, result)
+        _print_check([path for path in (file, key) if path], result)
     return 0 if result.passes else 1
 
 
-def _print_check(file: Path, result: CompatibilityReport) -> None:
-    against = result.against
-    print_text(f"{file} against {result.subject} version {against.version} (id {against.id})")
-    print_text()
-    if result.changes:
-        print_changes(result.changes)
+def _print_check(files: Sequence[Path], result: CompatibilityReport) -> None:
+    for file, one in zip(files, result.checks, strict=True):
+        against = one.against
+        print_text(f"{file} against {one.subject} version {against.version} (id {against.id})")
         print_text()
-    answer = "compatible" if result.verdict.compatible else "NOT compatible"
-    print_text(f"registry ({result.level}): {answer}")
-    for message in result.verdict.messages:
-        print_text(message, indent=2)
-    print_text("table: stops" if result.failures else "table: accepts it")
+        if one.changes:
+            print_changes(one.changes)
+            print_text()
+        answer = "compatible" if one.verdict.compatible else "NOT compatible"
+        print_text(f"registry ({one.level}): {answer}")
+        for message in one.verdict.messages:
+            print_text(message, indent=2)
+    print_text("table: stops" if result.stops else "table: accepts it")
     for name in result.rewrites:
         print_text(f"{name} cannot be widened in place: the whole table is rewritten", indent=2)
     for failure in result.failures:

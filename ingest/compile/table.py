@@ -187,17 +187,20 @@ def compile_table(
         raise no_key(table, keys)
     key_in_row = set(key_names) != set(in_message)
     key = compile_keys(table, dialect, keys or bare_key(table, newest, key_names))
-    older = _older_columns(table, key_names, in_message)
+    older = _older_columns(table, key, key_names, in_message)
     value = _compile_values(table, form, values, envelopes, older, key_in_row=key_in_row)
     columns = (*key_columns_of(table, value if key_in_row else key, key_names), *source_column(table))
     source = RowKey() if key_in_row else MessageKey()
     return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
 
 
-def _older_columns(table: TableConfig, names: Sequence[str], in_message: Sequence[str]) -> set[str]:
-    """Return the columns to read of a row before its change: a key in the row, and the keys to compare."""
+def _older_columns(
+    table: TableConfig, key: Payload, names: Sequence[str], in_message: Sequence[str]
+) -> set[str]:
+    """Return the columns to read of a row before its change: a key in the row, and all keys to compare."""
     in_row = names if set(names) != set(in_message) else ()
-    return {*in_row, *(in_message if table.key.mismatch == "reject" else ())}
+    compared = key.column_versions if table.key.mismatch == "reject" else ()
+    return {*(target_name(table, name) for name in in_row), *(version.column for version in compared)}
 
 
 def _envelopes(
@@ -274,8 +277,7 @@ def _compile_values(
         _value_writer(written, images.get(written.schema_id), column_versions) for written in values
     )
     row = readers(column_versions) if not dialect.is_document else {}
-    names = {target_name(table, name) for name in older}
-    key_readers = readers(v for v in column_versions if v.column in names)
+    key_readers = readers(v for v in column_versions if v.column in older)
     before = row if table.target.mode == "append" else key_readers
     parts, fields = _images(form, row, before, key_readers if key_in_row else {})
     read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from ingest.errors import SchemaError
 from ingest.typemap.sql import Sql, join, literal, sql
 
 KEY_TYPES: Final = frozenset(
@@ -31,6 +32,13 @@ def unsafe_key_type(ddl: str) -> str | None:
     if kind in ("tinyint", "smallint"):
         return "Hudi stores it as int; cast it before"
     return "a record key needs one plain value"
+
+
+def check_key_types(table: str, kinds: Mapping[str, str]) -> None:
+    """Refuse types that cannot be a record key; `kinds` are the key columns' types.  Raises SchemaError."""
+    for name, kind in kinds.items():
+        if reason := unsafe_key_type(kind):
+            raise SchemaError(f"table {table}", f"$.{name}", f"{kind} as key: {reason}")
 
 
 def is_row_writer_key(ddl: str) -> bool:

@@ -11,6 +11,7 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS, Dialect
+from ingest.hudi.keys import check_key_types
 from ingest.names import Topic
 from ingest.onboard.caveats import caveats, lossless_keys
 from ingest.onboard.discover import TopicSchemas
@@ -55,8 +56,12 @@ def envelope_of(newest: WriterSchema) -> Envelope:
 def unknown_source(envelope: Envelope) -> str:
     """Return the reason why the events of a connector are left out."""
     supported = ", ".join(sorted(DIALECTS))
-    source = envelope.source_record or "a flattened row without the fields of a source position"
-    return f"{source}: not supported (only {supported})"
+    if not envelope.source_record:
+        return (
+            "a flattened row without the fields of a source position: let ExtractNewRecordState add them, "
+            "with `add.fields` (see Sources)"
+        )
+    return f"{envelope.source_record}: not supported (only {supported})"
 
 
 def describe(
@@ -74,6 +79,8 @@ def describe(
     lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
     table = attrs.evolve(table, columns=lossless | table.columns)
     compiled = compile_table(table, () if table.source_table else schemas.keys, schemas.values)
+    if compiled.key_source != Coordinates():
+        check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
     names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
     layout = choose_target(messages or 0, (), names)
     mode = table.target.mode

@@ -1,6 +1,6 @@
 """Find the schemas of a topic's keys and values, in the registry or in the messages themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from ingest import avro
 from ingest.compile.envelope import classify, find_envelope
 from ingest.compile.payload import WriterSchema
 from ingest.config.rules import suggest
-from ingest.errors import BrokerUnreachableError, SchemaError, UsageError
+from ingest.errors import BrokerUnreachableError, SchemaError, SchemaNotFoundError, UsageError
 from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import SchemaId, Topic
 from ingest.onboard.guess import Guess, guess_schema
-from ingest.registry import Registry, TopicSubjects, find_topics
+from ingest.registry import Registry, TopicSubjects, find_topics, subject_of
 from ingest.run.messages import bare_keys, read_schema, written_in
 from ingest.run.schemas import document_keys, fetch_versions
 from ingest.settings import KafkaSettings
@@ -52,24 +52,60 @@ def is_glob(pattern: str) -> bool:
 
 
 def matching(
-    topics: Sequence[TopicSubjects], patterns: Sequence[str], where: str
+    topics: Sequence[TopicSubjects],
+    patterns: Sequence[str],
+    where: str,
+    exclude: Sequence[str] = (),
+    *,
+    explain: Callable[[str], str] = lambda _: "",
+    may_be_empty: bool = False,
 ) -> tuple[tuple[TopicSubjects, ...], tuple[str, ...]]:
     """Return the topics that match one of the globs, and the names given in full that do not exist.
 
-    Raises `UsageError` where no topic matches at all.
+    A topic that matches a glob of `exclude` is left alone.  `explain` says why a name has no topic, or
+    nothing.  Raises `UsageError` where no topic matches at all.
     """
-    chosen = tuple(topic for topic in topics if any(fnmatchcase(topic.topic, glob) for glob in patterns))
+    matched = [topic for topic in topics if matches(topic.topic, patterns)]
+    chosen = tuple(topic for topic in matched if not matches(topic.topic, exclude))
     names = {str(topic.topic) for topic in topics}
-    if not chosen:
-        todo = _nearest(patterns, sorted(names))
+    named = [name for name in patterns if not is_glob(name)]
+    if matched and not chosen:
+        raise UsageError(f"--exclude {' '.join(exclude)} excludes all {len(matched):,} topics that match")
+    if not chosen and not may_be_empty:
+        todo = " ".join(filter(None, map(explain, named))) or _nearest(patterns, sorted(names))
         raise UsageError(f"no topic of {where} matches {' '.join(patterns)}", todo)
-    return chosen, tuple(name for name in patterns if not is_glob(name) and name not in names)
+    return chosen, tuple(name for name in named if name not in names)
 
 
-def missing_topic(name: str, where: str, topics: Sequence[TopicSubjects]) -> str:
+def matches(name: str, globs: Iterable[str]) -> bool:
+    """Tell whether a name matches one of the globs."""
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def missing_topic(
+    name: str, where: str, topics: Sequence[TopicSubjects], explain: Callable[[str], str] = lambda _: ""
+) -> str:
     """Return the error of a topic that was asked for by its name, and does not exist."""
-    hint = suggest(name, [topic.topic for topic in topics])
+    hint = explain(name) or suggest(name, [topic.topic for topic in topics])
     return f"{where} has no such topic" + (f". {hint}" if hint else "")
+
+
+def explain_missing(registry: Registry, name: str) -> str:
+    """Return why a registry lacks a topic's value subject; empty where nothing explains it."""
+    key, value = (subject_of(Topic(name), part) for part in ("key", "value"))
+    subjects = registry.subjects()
+    if context := next((s for s in subjects if s.startswith(":.") and s.endswith(f":{value}")), None):
+        part = context[1:].partition(":")[0]
+        return f"Subject {context} is in a context: end [registry] url with /contexts/{part}"
+    try:
+        deleted = registry.versions(value, deleted=True)
+    except SchemaNotFoundError:
+        deleted = ()
+    if deleted:
+        return f"Subject {value} is deleted: register it again, or let the connector write a change"
+    if key in subjects:
+        return f"It has the subject {key} and no {value}: the connector has not registered a change yet"
+    return ""
 
 
 def _nearest(patterns: Sequence[str], names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ person's edits are never overwritten.
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,24 +17,27 @@ from ingest.config.rules import WrongValueError
 from ingest.dialects import Dialect
 from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
-from ingest.names import Topic
+from ingest.names import Topic, first_few
 from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
 from ingest.onboard.discover import (
     TopicSchemas,
     broker_topics,
+    explain_missing,
     find_in_messages,
     find_registered,
+    matches,
     matching,
     missing_topic,
     registered_topics,
 )
 from ingest.onboard.framings import find_framings
+from ingest.onboard.homes import Homes, reads
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
-from ingest.tables import Key, TableConfig, Target, Types, clashes, read, table_name
+from ingest.tables import Key, TableConfig, Target, Types, read, table_name
 
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
@@ -50,36 +54,72 @@ def onboard(
     """Onboard every topic that matches one of the globs; with `dry_run` nothing is written.
 
     Topics of Avro are those of the registry; JSON has the broker's.  A topic that cannot be onboarded does
-    not stop the others.  Raises `UsageError` where no topic matches, or two topics would become one table.
+    not stop the others.  Raises `UsageError` where no topic matches.
     """
     if options.format == "avro":
         topics, where = registered_topics(registry, settings.kafka), f"registry {registry.url}"
     else:
         topics, where = broker_topics(settings.kafka), f"broker {settings.kafka.bootstrap_servers}"
-    chosen, missing = matching(topics, patterns, where)
-    absent = [Onboarded(Topic(name), "failed", missing_topic(name, where, topics)) for name in missing]
-    results = _onboard_topics(settings, registry, chosen, options)
+    explain = partial(explain_missing, registry) if options.format == "avro" else lambda _: ""
+    homes = Homes.read(settings)
+    orphans = _orphans(homes, topics, patterns, options, where) if options.check else []
+    chosen, missing = matching(
+        topics, patterns, where, options.exclude, explain=explain, may_be_empty=bool(orphans)
+    )
+    absent = [
+        Onboarded(Topic(name), "failed", missing_topic(name, where, topics, explain)) for name in missing
+    ]
+    results = _onboard_topics(Onboarding(settings, registry, options, homes), chosen)
     if options.merge:
         results = merged(results, patterns, [topic.topic for topic in topics])
-    tables = {result.topic: result.table.name for result in results if result.table}
-    for name, twins in clashes(tables).items():
-        raise UsageError(
-            f"the topics {', '.join(twins)} would all become table {name}",
-            "Give them names that differ, with --name, or make them one table, with --merge",
-        )
-    return (*(write_table(settings, result, dry_run=dry_run) for result in results), *absent)
+    refusals = homes.refusals(results)
+    kept = [
+        Onboarded(result.topic, "failed", refusals[result.topic]) if result.topic in refusals else result
+        for result in results
+    ]
+    is_dry = dry_run or options.check
+    return (*(write_table(settings, result, dry_run=is_dry) for result in kept), *absent, *orphans)
 
 
-def _onboard_topics(
-    settings: Settings, registry: Registry, topics: Sequence[TopicSubjects], options: OnboardOptions
+def _orphans(
+    homes: Homes,
+    topics: Sequence[TopicSubjects],
+    patterns: Sequence[str],
+    options: OnboardOptions,
+    where: str,
 ) -> list[Onboarded]:
+    """Return the files of the patterns' tables that read no topic."""
+    orphans = []
+    for table in homes.tables:
+        named = ",".join(table.topics) or table.topic
+        is_asked = matches(named, patterns) and not matches(named, options.exclude)
+        if table.format != options.format or not is_asked:
+            continue
+        if not any(reads(table, topic.topic) or table.subjects.value in topic.values for topic in topics):
+            reason = f"{where} has no topic {named}: delete the file, or restore the topic"
+            path = homes.folder / f"{table.name}.toml"
+            orphans.append(Onboarded(Topic(named), "orphaned", reason, path))
+    return orphans
+
+
+@attrs.frozen
+class Onboarding:
+    """One call: the deployment, a person's options, and the tables that have a file."""
+
+    settings: Settings
+    registry: Registry
+    options: OnboardOptions
+    homes: Homes
+
+
+def _onboard_topics(call: Onboarding, topics: Sequence[TopicSubjects]) -> list[Onboarded]:
     """Onboard topic by topic.  Raises `RetryableError` once several in a row could not be asked for."""
-    sizes = _sizes(settings, [topic.topic for topic in topics])
+    sizes = _sizes(call.settings, [topic.topic for topic in topics])
     results: list[Onboarded] = []
     unreachable = 0
     for topic in topics:
         try:
-            results.append(_onboard_topic(settings, registry, topic, options, sizes))
+            results.append(_onboard_topic(call, topic, sizes))
             unreachable = 0
         except RetryableError as error:
             unreachable += 1
@@ -106,21 +146,20 @@ def size_of(sizes: Watermarks | None, topic: Topic) -> int | None:
     return None if marks is None else sum(mark.end - mark.begin for mark in marks.values())
 
 
-def _onboard_topic(
-    settings: Settings,
-    registry: Registry,
-    named: TopicSubjects,
-    options: OnboardOptions,
-    sizes: Watermarks | None,
-) -> Onboarded:
+def _onboard_topic(call: Onboarding, named: TopicSubjects, sizes: Watermarks | None) -> Onboarded:
+    settings, options = call.settings, call.options
+    parts = call.homes.parts_of(named.topic)
+    if parts:
+        names = first_few(tuple(table.name for table in parts))
+        return Onboarded(named.topic, "left out", f"its tables have files, of --split: {names}")
     try:
         if options.format == "avro":
-            schemas = find_registered(registry, named)
-            schemas = find_framings(settings.kafka, registry, schemas, sizes)
+            schemas = find_registered(call.registry, named)
+            schemas = find_framings(settings.kafka, call.registry, schemas, sizes)
         else:
-            declared = _declared_schema(settings, named.topic, options)
+            declared = _declared_schema(call, named)
             schemas = find_in_messages(settings.kafka, named.topic, declared)
-        return _examine(settings, schemas, options, sizes)
+        return _examine(call, named, schemas, sizes)
     except UsageError as error:
         if options.name:  # a template that a person can change
             raise
@@ -131,21 +170,18 @@ def _onboard_topic(
         return Onboarded(named.topic, "failed", str(error))
 
 
-def _declared_schema(settings: Settings, topic: Topic, options: OnboardOptions) -> Path | None:
+def _declared_schema(call: Onboarding, named: TopicSubjects) -> Path | None:
     """Return the schema given for a topic's values: the one that its table file names comes first."""
-    path = settings.tables_dir / f"{_table_name(topic, options)}.toml"
+    folder = call.settings.tables_dir
+    path = folder / f"{call.homes.name_of(call.settings, named, call.options)}.toml"
     schema = read(path).schema if path.exists() else None
-    return settings.tables_dir / schema if schema else options.schema
-
-
-def _table_name(topic: Topic, options: OnboardOptions) -> str:
-    return table_name(topic, options.name) if options.name else table_name(topic)
+    return folder / schema if schema else call.options.schema
 
 
 def _examine(
-    settings: Settings, schemas: TopicSchemas, options: OnboardOptions, sizes: Watermarks | None
+    call: Onboarding, named: TopicSubjects, schemas: TopicSchemas, sizes: Watermarks | None
 ) -> Onboarded:
-    topic = schemas.topic
+    topic, options = schemas.topic, call.options
     if not schemas.values:
         reason = "without a schema in its messages, which are not Debezium's: give one with --schema FILE"
         return Onboarded(topic, "left out", reason)
@@ -156,22 +192,38 @@ def _examine(
     envelope = envelope_of(newest)
     if envelope.dialect is None:
         return Onboarded(topic, "left out", unknown_source(envelope))
-    table = _edited(settings, _new_table(settings, schemas, envelope.dialect, options), options)
+    home = call.homes.of(topic, named.values)
+    if home and home.topics and not options.merge:
+        return _shard(call.homes, topic, home)
+    name = call.homes.name_of(call.settings, named, options)
+    table = _edited(
+        call.settings, _new_table(call.settings, schemas, envelope.dialect, options, name), options
+    )
     keyed = schemas.keys or table.key.columns or envelope.unique or table.target.mode == "append"
     if not keyed:
         return Onboarded(topic, "left out", _keyless(schemas))
     try:
-        return describe(table, schemas, envelope, envelope.dialect, size_of(sizes, topic))
+        result = describe(table, schemas, envelope, envelope.dialect, size_of(sizes, topic))
     except IngestError as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to fix it in
+    if home and options.name and table_name(topic, options.name) != home.name:
+        caveat = f"has its table file already, and --name {options.name} does not rename it"
+        return attrs.evolve(result, caveats=(*result.caveats, caveat))
+    return result
+
+
+def _shard(homes: Homes, topic: Topic, home: TableConfig) -> Onboarded:
+    """Return the result of a topic that a table reads together with others."""
+    path = homes.folder / f"{home.name}.toml"
+    reason = f"is one of the topics of table {home.name}"
+    return Onboarded(topic, "left out", reason, path)
 
 
 def _new_table(
-    settings: Settings, schemas: TopicSchemas, dialect: Dialect, options: OnboardOptions
+    settings: Settings, schemas: TopicSchemas, dialect: Dialect, options: OnboardOptions, name: str
 ) -> TableConfig:
     """Return the table of a topic, by its schemas and a person's options."""
     topic = schemas.topic
-    name = _table_name(topic, options)
     return TableConfig(
         name=name,
         topic=topic,

@@ -8,7 +8,8 @@ import attrs
 from ingest.names import Topic
 from ingest.tables import Format, TableConfig
 
-State = Literal["new", "unchanged", "completed", "left out", "failed"]
+State = Literal["new", "unchanged", "completed", "left out", "failed", "orphaned"]
+"""`orphaned` is a table file without a topic, which only a check of the folder reports."""
 
 
 @attrs.frozen
@@ -55,3 +56,7 @@ class OnboardOptions:
     """Whether topics that would become the same table are its shards."""
     split: bool = False
     """Whether the topics hold several tables each."""
+    exclude: tuple[str, ...] = ()
+    """Globs over names of topics to leave alone."""
+    check: bool = False
+    """Whether to compare topics and files only: nothing is written."""

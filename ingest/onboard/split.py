@@ -45,7 +45,7 @@ def onboard_split(
     """
     check_options(options)
     topics, where = broker_topics(settings.kafka), f"broker {settings.kafka.bootstrap_servers}"
-    matched, missing = matching(topics, patterns, where)
+    matched, missing = matching(topics, patterns, where, options.exclude)
     chosen = [named.topic for named in matched]
     absent = [Onboarded(Topic(name), "failed", missing_topic(name, where, topics)) for name in missing]
     splitting = Splitting.begin(settings, registry, options, [named.topic for named in topics])
@@ -54,7 +54,8 @@ def onboard_split(
         chain.from_iterable(_onboard_topic(splitting, topic, sizes, read_tables) for topic in chosen)
     )
     refuse_clashes(results)
-    return (*(_written(settings, result, dry_run=dry_run) for result in results), *absent)
+    is_dry = dry_run or options.check
+    return (*(_written(settings, result, dry_run=is_dry) for result in results), *absent)
 
 
 def check_options(options: OnboardOptions) -> None:

@@ -10,6 +10,8 @@ import attrs
 
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.payload import CompiledWriter
+from ingest.compile.policy import key_drift
+from ingest.compile.row_model import Coordinates
 from ingest.compile.table import CompiledTable
 from ingest.errors import (
     IngestError,
@@ -21,6 +23,7 @@ from ingest.errors import (
     TableFileError,
     UnmappedTypeError,
 )
+from ingest.hudi.keys import check_key_types
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
@@ -141,7 +144,16 @@ def _with_versions(
 ) -> TablePlan:
     """Add the versions that are new to an idle table."""
     try:
-        return attrs.evolve(plan, versions=_versions(run, compile_written(table, *schemas), met_ids, ()))
+        compiled = compile_written(table, *schemas)
+        if compiled.key_source != Coordinates():
+            check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
+        drift = key_drift(compiled)
+        if drift and table.policy(drift.kind) == "fail":
+            change = f"{drift.was} becomes {drift.type}"
+            plan = attrs.evolve(
+                plan, warning=f"key-changed: {change}, and the next message will stop the run"
+            )
+        return attrs.evolve(plan, versions=_versions(run, compiled, met_ids, ()))
     except (SchemaError, UnmappedTypeError) as error:
         return attrs.evolve(plan, warning=str(error))
 

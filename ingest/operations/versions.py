@@ -10,10 +10,14 @@ from ingest import avro
 from ingest.compile.describe import Description, describe
 from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.envelope import classify, find_envelope
-from ingest.compile.evolve import Present, evolve
+from ingest.compile.evolve import Evolution, Present, evolve
+from ingest.compile.keys import compile_keys, message_key
 from ingest.compile.payload import WriterSchema
+from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
-from ingest.errors import EvolutionError, SchemaNotFoundError, UsageError
+from ingest.dialects import DIALECTS
+from ingest.errors import EvolutionError, IngestError, SchemaError, SchemaNotFoundError, UsageError
+from ingest.lazy import LazyModule
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
 from ingest.run.messages import read_schema
@@ -23,6 +27,9 @@ from ingest.tables.evolution import effect_of
 
 if TYPE_CHECKING:
     from ingest.hudi.ledger import LedgerEntry
+    from ingest.run import keys as run_keys
+else:  # schemas are compared without Spark's modules
+    run_keys = LazyModule("ingest.run.keys")
 
 
 @attrs.frozen
@@ -98,12 +105,7 @@ def compare(
             raise SchemaNotFoundError(registry.url, f"subject {subject} version {version.version}")
     both = [schemas[version.version] for version in pair]
     policies = table or _table_of(subject, both[-1])
-    keyless = attrs.evolve(policies, target=Target(mode="append"))  # no keys are needed to compare
-    compiled = compile_table(keyless, (), both)
-    changes = [
-        SchemaChange("envelope-changed", "", reason) for reason in compiled.misfits.values()
-    ] or differences(compiled.value, both[0].schema_id, both[1].schema_id)
-    return Comparison(*pair, planned(policies, changes))
+    return Comparison(*pair, planned(policies, _changes(policies, both[0], both[1])))
 
 
 def _table_of(subject: Subject, newest: WriterSchema) -> TableConfig:
@@ -188,21 +190,14 @@ def _version(
 
 
 @attrs.frozen
-class CompatibilityReport:
-    """The answers of the registry and of a table to a new version."""
+class SubjectCheck:
+    """The registry's answer to a new version of a subject, and the differences from its latest one."""
 
     subject: Subject
     against: Registered
     level: str
     verdict: CompatibilityResult
     changes: tuple[PlannedChange, ...]
-    failures: tuple[EvolutionError, ...]
-    rewrites: tuple[str, ...] = ()
-
-    @property
-    def passes(self) -> bool:
-        """Whether both would take it."""
-        return self.verdict.compatible and not self.failures
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as JSON."""
@@ -213,43 +208,189 @@ class CompatibilityReport:
             "compatible": self.verdict.compatible,
             "messages": list(self.verdict.messages),
             "changes": [change.to_json() for change in self.changes],
+        }
+
+
+@attrs.frozen
+class CompatibilityReport:
+    """The answers of the registry and of a table to new versions of its key, of its value, or of both."""
+
+    checks: tuple[SubjectCheck, ...]
+    """The value's, then the key's."""
+    failures: tuple[IngestError, ...]
+    rewrites: tuple[str, ...] = ()
+
+    @property
+    def against(self) -> Registered:
+        """The latest version of the first subject."""
+        return self.checks[0].against
+
+    @property
+    def level(self) -> str:
+        """The compatibility level of the first subject."""
+        return self.checks[0].level
+
+    @property
+    def verdict(self) -> CompatibilityResult:
+        """The registry's answer about the first subject."""
+        return self.checks[0].verdict
+
+    @property
+    def changes(self) -> tuple[PlannedChange, ...]:
+        """The differences of all subjects."""
+        return tuple(change for check in self.checks for change in check.changes)
+
+    @property
+    def stops(self) -> bool:
+        """Whether a run would stop: a change cannot be written, or its policy says so."""
+        return bool(self.failures) or any(change.policy == "fail" for change in self.changes)
+
+    @property
+    def passes(self) -> bool:
+        """Whether both would take all."""
+        return not self.stops and all(check.verdict.compatible for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as JSON: that of the first subject, and under `key` that of a second one."""
+        first, *second = (check.to_json() for check in self.checks)
+        return {
+            **first,
+            **({"key": second[0]} if second else {}),
             "failures": [str(failure) for failure in self.failures],
             "rewrites": list(self.rewrites),
             "passes": self.passes,
         }
 
 
-def check(registry: Registry, table: TableConfig, file: Path, present: Present) -> CompatibilityReport:
-    """Ask whether a schema could be the next version of a table's value subject.
+@attrs.frozen
+class _Proposal:
+    """A schema that could be the next version of a subject, after its versions so far."""
 
-    `present` are the table's columns, by default those of all versions so far.  The file may use names that
+    subject: Subject
+    file: Path
+    latest: Registered
+    earlier: tuple[WriterSchema, ...]
+    new: WriterSchema
+
+    @property
+    def all(self) -> tuple[WriterSchema, ...]:
+        """All versions, the new one last."""
+        return (*self.earlier, self.new)
+
+    @property
+    def pair(self) -> tuple[WriterSchema, WriterSchema]:
+        """The latest version, and the new one."""
+        latest = next(schema for schema in self.earlier if schema.schema_id == self.latest.id)
+        return latest, self.new
+
+
+def check(
+    registry: Registry,
+    table: TableConfig,
+    file: Path | None,
+    present: Present = None,
+    *,
+    key_file: Path | None = None,
+) -> CompatibilityReport:
+    """Ask whether schemas could be the next versions of a table's value and key subjects.
+
+    `present` are the table's columns, by default those of all versions so far.  A file may use names that
     the latest version takes from other subjects.  Raises `SchemaError` for a file that is not a schema,
-    `UnmappedTypeError` for a type without a rule.
+    `UnmappedTypeError` for a type without a rule, `UsageError` without a file or a subject.
     """
-    subject = value_subject(table)
+    value = _proposal(registry, value_subject(table), file) if file else None
+    key = _proposal(registry, _key_subject(table), key_file) if key_file else None
+    proposals = [proposal for proposal in (value, key) if proposal]
+    if not proposals:
+        raise UsageError("schema check: no schema to check", "Give FILE, --key FILE, or both")
+    key_name, value_name = table.subjects.key, value_subject(table)
+    keys = key.earlier if key else fetch_versions(registry, key_name) if key_name else ()
+    values = value.earlier if value else fetch_versions(registry, value_name)
+    if value:
+        compile_table(table, keys, (value.new,))  # a version that cannot be compiled is an error here
+    keyed = _with_own_key(table, keys)
+    failures: tuple[IngestError, ...]
+    rewrites: tuple[str, ...] = ()
+    try:
+        evolution = _evolution(keyed, (keys, values), (key, value), present)
+        failures, rewrites = evolution.failing, evolution.rewrites
+    except (SchemaError, EvolutionError) as error:
+        failures = (error,)
+    checks = []
+    for proposal in proposals:
+        changes = _key_changes(keyed, proposal) if proposal is key else _changes(table, *proposal.pair)
+        checks.append(_checked(registry, proposal, planned(keyed, changes)))
+    return CompatibilityReport(tuple(checks), failures, rewrites)
+
+
+def _checked(registry: Registry, proposal: _Proposal, changes: tuple[PlannedChange, ...]) -> SubjectCheck:
+    """Ask the registry about a proposal."""
+    subject, text = proposal.subject, proposal.file.read_text(encoding="utf-8")
+    verdict = registry.compatible(subject, text, proposal.latest.references)
+    return SubjectCheck(subject, proposal.latest, registry.compatibility(subject), verdict, changes)
+
+
+def _proposal(registry: Registry, subject: Subject, file: Path) -> _Proposal:
     latest = registry.latest(subject)
     *references, _ = registry.with_references(latest)
-    schema = read_schema(file, references)
-    keys = fetch_versions(registry, table.subjects.key) if table.subjects.key else ()
-    values = fetch_versions(registry, subject)
-    new = WriterSchema(SchemaId(-1), file.name, schema, version=max(schema.version for schema in values) + 1)
-    so_far = compile_written(table, keys, values)
-    compile_table(table, keys, (new,))  # a version that cannot be compiled is an error here
-    compiled = compile_written(table, keys, (*values, new))
-    known_schemas = [writer.schema_id for writer in so_far.value.writers if writer.record]
+    earlier = fetch_versions(registry, subject)
+    version = max(schema.version for schema in earlier) + 1
+    new = WriterSchema(SchemaId(-1), file.name, read_schema(file, references), version=version)
+    return _Proposal(subject, file, latest, earlier, new)
+
+
+def _key_subject(table: TableConfig) -> Subject:
+    if table.subjects.key is None:
+        raise UsageError(f"table {table.name} has no key subject", "Its key is in the rows: check FILE")
+    return table.subjects.key
+
+
+def _with_own_key(table: TableConfig, keys: Sequence[WriterSchema]) -> TableConfig:
+    """Name the key columns that a table has so far, which a file may leave to the key subject."""
+    if table.key.columns or table.target.mode == "append" or not keys:
+        return table
+    return attrs.evolve(table, key=attrs.evolve(table.key, columns=message_key(keys)))
+
+
+def _evolution(
+    table: TableConfig,
+    so_far: tuple[Sequence[WriterSchema], Sequence[WriterSchema]],
+    proposals: tuple[_Proposal | None, _Proposal | None],
+    present: Present,
+) -> Evolution:
+    """Fit the new versions to the table, as a run does.  Raises SchemaError or EvolutionError."""
+    (keys, values), (key, value) = so_far, proposals
+    before = compile_written(table, keys, values)
+    known_schemas = [writer.schema_id for writer in before.value.writers if writer.record]
     if present is None:
-        first = evolve(so_far, known_schemas, None)
+        first = evolve(before, known_schemas, None)
         present = {column.name: column.spark for column in (*first.keys, *first.columns)}
-    evolution = evolve(compiled, [new.schema_id], present, known_schemas)
-    changes: Sequence[SchemaChange] = ()
-    if not compiled.misfits.get(new.schema_id):
-        changes = differences(compiled.value, latest.id, new.schema_id)
-    return CompatibilityReport(
-        subject,
-        latest,
-        registry.compatibility(subject),
-        registry.compatible(subject, file.read_text(encoding="utf-8"), latest.references),
-        planned(table, changes),
-        evolution.failing,
-        evolution.rewrites,
-    )
+    compiled = compile_written(table, key.all if key else keys, value.all if value else values)
+    seen = [value.new.schema_id] if value else known_schemas[-1:]
+    evolution = evolve(compiled, seen, present, known_schemas)
+    if compiled.key_source != Coordinates():
+        run_keys.check_keys(table, evolution.keys, evolution.columns, present)
+    return evolution
+
+
+def _changes(table: TableConfig, old: WriterSchema, new: WriterSchema) -> Sequence[SchemaChange]:
+    """Compare two versions of a value."""
+    keyless = attrs.evolve(table, target=Target(mode="append"))  # no keys are needed to compare
+    compiled = compile_table(keyless, (), (old, new))
+    misfits = [SchemaChange("envelope-changed", "", reason) for reason in compiled.misfits.values()]
+    return misfits or differences(compiled.value, old.schema_id, new.schema_id)
+
+
+def _key_changes(table: TableConfig, proposal: _Proposal) -> Sequence[SchemaChange]:
+    """Compare a key's latest version with the new one; other columns make another key."""
+    old, new = proposal.pair
+    payload = compile_keys(table, DIALECTS[table.dialect], proposal.pair)
+    kept = [
+        change
+        for change in differences(payload, old.schema_id, new.schema_id)
+        if change.kind not in ("column-added", "column-dropped")
+    ]
+    was, now = message_key((old,)), message_key((new,))
+    if set(was) == set(now):
+        return kept
+    return (SchemaChange("key-changed", "key", ", ".join(now) or "no column", ", ".join(was)), *kept)

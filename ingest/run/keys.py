@@ -13,9 +13,9 @@ from ingest.config.rules import suggest
 from ingest.decode.keys import key_sql
 from ingest.errors import DecodeError, EvolutionError, SchemaError, TableFileError
 from ingest.hudi.keys import (
+    check_key_types,
     unsafe_folders,
     unsafe_key_change,
-    unsafe_key_type,
     unsafe_partition_type,
     unsafe_texts,
 )
@@ -33,10 +33,8 @@ def check_keys(
 ) -> None:
     """Refuse types that cannot be a record key or a partition, and changes of the keys of stored rows."""
     check_partitions(table, [key.name for key in keys])
+    check_key_types(table.name, {key.name: str(key.spark) for key in keys})
     for key in keys:
-        reason = unsafe_key_type(str(key.spark))
-        if reason:
-            raise SchemaError(f"table {table.name}", f"$.{key.name}", f"{key.spark} as key: {reason}")
         was = present.get(key.name)
         if was is not None and (reason := unsafe_key_change(str(was), str(key.spark))):
             raise EvolutionError(table.name, key.name, "key-changed", str(key.spark), str(was), todo=reason)

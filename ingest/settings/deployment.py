@@ -133,6 +133,20 @@ class TypesSettings:
 
 
 @attrs.frozen
+class OnboardSettings:
+    """The table files that `ingest onboard` writes."""
+
+    name: str = attrs.field(
+        default="{topic}",
+        validator=not_empty,
+        metadata={
+            "help": "Template of table names: `{server} {database} {schema} {table} {topic}`. `--name` of "
+            "`ingest onboard` overrides it. A topic with a table file keeps its table."
+        },
+    )
+
+
+@attrs.frozen
 class SparkSettings:
     """The session that `ingest` starts when spark-submit did not."""
 
@@ -261,6 +275,7 @@ class Settings:
     spark: SparkSettings = attrs.Factory(SparkSettings)
     run: RunSettings = RunSettings()
     types: TypesSettings = TypesSettings()
+    onboard: OnboardSettings = OnboardSettings()
     lineage: LineageSettings = LineageSettings()
     masking: MaskingSettings = attrs.Factory(MaskingSettings)
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)

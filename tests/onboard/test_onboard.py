@@ -1,6 +1,7 @@
 """What onboarding makes of a registry, kept in a folder: what it takes, what it leaves out and why."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ingest.onboard.onboard import onboard
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
 from ingest.settings import Settings
-from ingest.settings.deployment import TypesSettings
+from ingest.settings.deployment import OnboardSettings, TypesSettings
 from ingest.tables import read
 from ingest.testing import decimal, fields_of, nullable, semantic
 from tests.compile.sqlserver import envelope, key
@@ -179,20 +180,107 @@ def test_a_persons_edits_stay(folder: Folder) -> None:
     assert path.read_text() == edited
 
 
-def test_topics_that_would_become_one_table_are_refused(folder: Folder) -> None:
-    """Both are named, nothing is written, and a template with more of the topic's parts helps."""
-    for topic in ("srv.db.dbo.t", "srv.db_dbo.t"):
+def test_topics_that_would_become_one_table_are_refused_and_no_others(folder: Folder) -> None:
+    """Each names the other, and a template with more of the topic's parts helps."""
+    for topic in ("srv.db.dbo.t", "srv.db_dbo.t", "srv.db.dbo.u"):
         folder.add(topic, table_of())
 
-    with pytest.raises(
-        UsageError, match=r"srv\.db\.dbo\.t, srv\.db_dbo\.t would all become table srv_db_dbo_t"
-    ):
-        folder.onboard("*")
+    found = folder.onboard("*")
 
-    assert not (folder.root / "tables").exists()
-    assert (
-        folder.onboard("srv.db.dbo.t", name="{table}")["srv.db.dbo.t"].path == folder.root / "tables/t.toml"
-    )
+    assert {topic: result.state for topic, result in found.items()} == {
+        "srv.db.dbo.t": "failed", "srv.db_dbo.t": "failed", "srv.db.dbo.u": "new",
+    }  # fmt: skip
+    assert found["srv.db.dbo.t"].reason.startswith("would become table srv_db_dbo_t, as srv.db_dbo.t would")
+    assert set(folder.files) == {"srv_db_dbo_u.toml"}
+    named = folder.onboard("srv.db.dbo.t", name="{table}")["srv.db.dbo.t"]
+    assert named.path == folder.root / "tables/t.toml"
+
+
+def test_a_topic_is_refused_where_a_file_of_its_name_reads_another(folder: Folder) -> None:
+    """It would be read by no table; in one call the topic with the file keeps its table."""
+    for topic in ("a.inv.orders", "b.inv.orders"):
+        folder.add(topic, table_of())
+    assert folder.onboard("a.inv.orders", name="{table}")["a.inv.orders"].state == "new"
+
+    alone = folder.onboard("b.inv.orders", name="{table}")["b.inv.orders"]
+    both = folder.onboard("*", name="{table}")
+
+    assert (alone.state, alone.table) == ("failed", None)
+    assert "tables/orders.toml reads a.inv.orders: give this table another name" in alone.reason
+    assert [both[topic].state for topic in ("a.inv.orders", "b.inv.orders")] == ["unchanged", "failed"]
+    joined = folder.onboard("*", name="{table}", merge=True)
+    assert {result.state for result in joined.values()} == {"failed"}
+    assert set(folder.files) == {"orders.toml"}
+
+
+def test_names_that_differ_only_by_letter_case_are_refused_for_a_catalog(folder: Folder) -> None:
+    """Hive knows one name for both; without a catalog they are two tables."""
+    for topic in ("srv.db.dbo.Orders", "srv.db.dbo.orders"):
+        folder.add(topic, table_of())
+    plain = folder.settings
+    folder.settings = attrs.evolve(plain, lake=attrs.evolve(plain.lake, database="bronze"))
+    assert {result.state for result in folder.onboard("*").values()} == {"failed"}
+    assert folder.onboard("*.Orders")["srv.db.dbo.Orders"].state == "new"
+    assert folder.onboard("*.orders")["srv.db.dbo.orders"].state == "failed"
+    folder.settings = plain
+    assert folder.onboard("*.orders")["srv.db.dbo.orders"].state == "new"
+
+
+def test_a_topic_keeps_its_table_whatever_the_template_says(folder: Folder) -> None:
+    """Also a topic that a person corrected in the file of its subjects, and the template of the settings."""
+    folder.add("srv.db.dbo.t", table_of())
+    first = folder.onboard("*")["srv.db.dbo.t"]
+    again = folder.onboard("*", name="{table}")["srv.db.dbo.t"]
+    assert (first.state, again.state, again.path) == ("new", "unchanged", first.path)
+    assert again.caveats[-1] == "has its table file already, and --name {table} does not rename it"
+    file = folder.root / "tables/srv_db_dbo_t.toml"
+    file.write_text(file.read_text().replace('topic = "srv.db.dbo.t"', 'topic = "srv-db.dbo.t"'))
+    assert folder.onboard("*", name="{table}")["srv.db.dbo.t"].state == "unchanged"
+    assert set(folder.files) == {"srv_db_dbo_t.toml"}
+    folder.add("srv.db.dbo.u", table_of())
+    folder.settings = attrs.evolve(folder.settings, onboard=OnboardSettings(name="{schema}_{table}"))
+    assert folder.onboard("*.u")["srv.db.dbo.u"].path == folder.root / "tables/dbo_u.toml"
+
+
+def test_topics_that_are_excluded_are_left_alone(folder: Folder) -> None:
+    """By globs; all of them is a mistake."""
+    for name in ("a", "b", "tmp_c"):
+        folder.add(f"srv.db.dbo.{name}", table_of())
+    found = folder.onboard("*", exclude=("*.tmp_*", "*.b"))
+    assert set(found) == {"srv.db.dbo.a"}
+    with pytest.raises(UsageError, match="excludes all 3 topics"):
+        folder.onboard("*", exclude=("srv.*",))
+
+
+def test_a_check_tells_topics_without_a_file_and_files_without_a_topic(folder: Folder) -> None:
+    """And writes nothing."""
+    for name in ("a", "b", "c"):
+        folder.add(f"srv.db.dbo.{name}", table_of())
+    folder.onboard("*.a", "*.b")
+    before = folder.files
+    shutil.rmtree(folder.root / "registry" / "srv.db.dbo.b-value")
+    states = {topic: result.state for topic, result in folder.onboard("*", check=True).items()}
+    assert states == {"srv.db.dbo.a": "unchanged", "srv.db.dbo.b": "orphaned", "srv.db.dbo.c": "new"}
+    assert folder.files == before
+    (orphan,) = folder.onboard("*.b", check=True).values()
+    assert "has no topic srv.db.dbo.b: delete the file, or restore the topic" in orphan.reason
+
+
+def test_a_topic_of_keys_alone_says_so(folder: Folder) -> None:
+    """The connector registers the key of a tombstone before any value."""
+    folder.add("srv.db.dbo.t", {"key": key(ID)})
+    folder.add("srv.db.dbo.u", table_of())
+    reason = "It has the subject srv.db.dbo.t-key and no srv.db.dbo.t-value"
+    with pytest.raises(UsageError, match=reason):
+        folder.onboard("srv.db.dbo.t")
+    assert reason in folder.onboard("srv.db.dbo.t", "srv.db.dbo.u")["srv.db.dbo.t"].reason
+
+
+def test_a_subject_in_a_context_says_how_to_reach_it(folder: Folder) -> None:
+    """Confluent lists it under a name with the context."""
+    folder.add(":.prod:srv.db.dbo.t", table_of())
+    with pytest.raises(UsageError, match=r"is in a context: end \[registry\] url with /contexts/\.prod"):
+        folder.onboard("srv.db.dbo.t")
 
 
 def test_without_a_match_the_topics_are_named(folder: Folder) -> None:
@@ -327,7 +415,8 @@ def test_a_topic_without_keys_gets_the_columns_that_a_person_names(folder: Folde
     other = folder.onboard("*", key=("id",))["srv.db.dbo.keyless"]
     assert other.state == "failed"
     assert "srv_db_dbo_keyless.toml has [key] columns id, region" in other.reason
-    unknown = folder.onboard("*", key=("nope",), name="x_{table}")["srv.db.dbo.keyless"]
+    (folder.root / "tables/srv_db_dbo_keyless.toml").unlink()
+    unknown = folder.onboard("*", key=("nope",))["srv.db.dbo.keyless"]
     assert unknown.state == "failed"
     assert "$.nope" in unknown.reason
 
