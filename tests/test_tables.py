@@ -460,9 +460,12 @@ def test_topics_that_fall_onto_one_name_are_found() -> None:
 @pytest.mark.parametrize(
     ("said", "read", "allowed"),
     [
-        ("", 99, 0),
-        ("", 100, 1),
+        ("", 1, 10),
+        ("", 1_099, 10),
         ("", 1_199, 11),
+        ("min_rows = 0", 99, 0),
+        ("min_rows = 0", 100, 1),
+        ("min_rows = 3", 100, 3),
         ("", 10_000_000, 10_000),
         ("max_share = 1", 20, 20),
         ("max_share = 0", 1_000_000, 0),

@@ -92,6 +92,8 @@ def _row(commit: "Commit") -> tuple[object, ...]:
     stored, entry = commit.stored, commit.entry
     counters = entry.counters if entry else {}
     kind = stored.operation.lower() if entry is None else "" if entry.kind == "run" else entry.kind
+    if commit.kind == "other-writer":
+        kind = f"{kind} by another writer"
     return (
         f"{stored.at:%Y-%m-%d %H:%M}",
         ranges_text(commit),

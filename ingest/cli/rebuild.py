@@ -86,4 +86,4 @@ def _show(result: "Rebuilt") -> None:
     elif result.outcome == "rebuilt" and plan is not None:
         changes = ", ".join(map(str, plan.changes))
         print_text(f"{result.table}: rebuilt from the {result.source}: {changes}")
-        print_text(f"{plan.rows:,} rows in {result.seconds:.1f} s, commit {result.instant}")
+        print_text(f"{result.rows or 0:,} rows in {result.seconds:.1f} s, commit {result.instant}")

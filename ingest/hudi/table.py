@@ -195,7 +195,7 @@ class HudiTable:
             if as_of is None or _CLEANED not in root_cause(error):
                 raise
             problem = f"lake {self.path}: the state as of {as_of} cannot be read: its files are cleaned"
-            raise UsageError(problem, "hoodie.clean.commits.retained in [hudi] keeps more commits") from error
+            raise UsageError(problem, "A larger [target] retain_commits keeps more of them") from error
 
     def check_options(self, table: TableConfig) -> None:
         """Check the values of the `[hudi]` options.  Raises TableFileError."""

@@ -55,6 +55,8 @@ class Rebuilt:
     source: Source
     plan: RebuildPlan | None = None
     instant: Instant | None = None
+    rows: int | None = None
+    """The rows of the table after it."""
     seconds: float = 0.0
     error: IngestError | None = None
 
@@ -66,6 +68,7 @@ class Rebuilt:
             "source": self.source,
             "plan": self.plan.to_json() if self.plan else None,
             "instant": self.instant,
+            "rows": self.rows,
             "seconds": round(self.seconds, 3),
             "error": str(self.error) if self.error else None,
         }
@@ -166,7 +169,8 @@ class RebuildTask:
                     committed = rebuild.rewrite_copy(stored, rewritten, folders, lock.check)
                 if run.settings.lake.database:
                     catalog.register(stored, run.settings.lake.database, table.name)
-        return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant)
+        rows = plan.rows if self.source == "table" else run.lake.table(table).count_rows()
+        return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant, rows)
 
     @contextmanager
     def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":

@@ -285,7 +285,7 @@ def _check_bounds(batch: PreparedBatch) -> None:
     row = batch.explained(first).collect()[0]
     bound = (
         f"{counts.rejected:,} of {counts.read:,} messages are rejected, and [rejects] allows {allowed:,} "
-        f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g})"
+        f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g}, min_rows = {bounds.min_rows})"
     )
     raise DecodeError(
         table.topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.row_model import History, SoftDelete, Upsert
+from ingest.errors import SchemaNotFoundError
 from ingest.hudi import fixed
 from ingest.hudi.catalog import register
 from ingest.hudi.class_path import check_class_path
@@ -46,7 +47,13 @@ def fetch_known(
     if table.source_table:
         refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
-    keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    try:
+        keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+    except SchemaNotFoundError as error:
+        if not met_ids:
+            raise
+        todo = "The table has read it before, so it was deleted: register it again"
+        raise attrs.evolve(error, todo=todo) from None
     return keys, in_met_order(run.registry, table, values, met_ids)
 
 

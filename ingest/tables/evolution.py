@@ -68,7 +68,7 @@ RULES: Final[Mapping[Kind, Rule]] = MappingProxyType(
             "fail", evolve="the new type gets a column of its own", ignore="its values are left out: null"
         ),
         "decimal-widened": _rule("evolve", evolve="widened; older rows keep their values"),
-        "decimal-narrowed": attrs.evolve(_quiet(_SAME), default="fail"),
+        "decimal-narrowed": _quiet(_SAME),
         "time-precision-changed": _quiet(_SAME),
         "enum-changed": _quiet("stays text"),
         "meaning-changed": _quiet(_SAME),

@@ -7,7 +7,7 @@ from ingest.config.rules import Between
 
 @attrs.frozen
 class Rejects:
-    """The bounds of one run; a run above either of them commits nothing."""
+    """The bounds of one run; a run above `max_rows`, or above both others, commits nothing."""
 
     max_rows: int = attrs.field(
         default=10_000,
@@ -18,11 +18,17 @@ class Rejects:
         default=0.01,
         validator=Between(0.0, 1.0),
         metadata={
-            "help": "Largest share of the messages read, rounded down: by the default, one bad record stops "
-            "a run over fewer than a hundred. 0 allows not a single one; with 1.0 only `max_rows` counts."
+            "help": "Largest share of the messages read, rounded down. 0 forbids all; with 1.0 only "
+            "`max_rows` counts."
         },
+    )
+    min_rows: int = attrs.field(
+        default=10,
+        validator=Between(0, 10_000_000),
+        metadata={"help": "Number of them that a run may reject whatever their share, unless that is 0."},
     )
 
     def allowed(self, read: int) -> int:
         """Return how many of the messages read may be rejected."""
-        return min(self.max_rows, int(self.max_share * read))
+        by_share = max(self.min_rows, int(self.max_share * read)) if self.max_share else 0
+        return min(self.max_rows, by_share)
