@@ -6,6 +6,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from ingest.errors import LakeUnreachableError
 from ingest.hudi.java_errors import class_names
 from ingest.java import hadoop_of, jvm_of
 
@@ -22,11 +23,16 @@ class TextFile:
         self._write(self._path, text)
 
     def write_whole(self, text: str) -> None:
-        """Write a file with a name of its own, then rename it: no reader sees half of it."""
+        """Write a file with a name of its own, then rename it: no reader sees half of it.
+
+        Raises LakeUnreachableError where the storage does not rename it, without an exception of Java's.
+        """
         scratch = self._path.suffix(f".{uuid4().hex}.tmp")
         self._write(scratch, text)
         self.remove()
-        self._files.rename(scratch, self._path)
+        if not self._files.rename(scratch, self._path):
+            self._files.delete(scratch, False)  # noqa: FBT003  Java's
+            raise LakeUnreachableError(self._path.toString(), "the storage refused to rename a file to it")
 
     def read(self) -> str:
         """Read the file; empty without one."""

@@ -28,9 +28,6 @@ read and some 250 ms to decode.  Below this, cutting a partition costs what it s
 one task reads, reduces and counts all partitions of a topic.
 """
 
-POLL_TIMEOUT_MS: Final = 60_000
-"""Milliseconds that a task waits for a record of its range; Spark's own default is 120 s."""
-
 PROMPT: Final = {
     # With each batch that it hands out the client asks for the next one, and Spark then asks, on the same
     # connection, where the topic begins and ends: at the end of a topic the broker answers that only after
@@ -87,7 +84,7 @@ def read(
         of_client,
         _group(ranges, of_client),
         min_partitions,
-        POLL_TIMEOUT_MS,
+        round(kafka.read_timeout_s * 1000),
         headers,
     )
     return pyspark_sql.DataFrame(rows, spark)

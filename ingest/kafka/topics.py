@@ -9,16 +9,15 @@ from ingest.kafka.connection import Connection
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
-TIMEOUT_S: Final = 15.0
 _OWN_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
-def list_topics(kafka: KafkaSettings, timeout_s: float = TIMEOUT_S) -> tuple[Topic, ...]:
+def list_topics(kafka: KafkaSettings) -> tuple[Topic, ...]:
     """List the topics, sorted, without the broker's own.
 
-    Raises `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` where a login is refused.
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`, `BrokerRefusedError` where a login is refused.
     """
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka, kafka.timeout_s)
     admin = connection.open(AdminClient)
     while not connection.is_over():
         try:

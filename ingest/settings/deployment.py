@@ -117,6 +117,19 @@ class KafkaSettings:
             "show lag. Never read back. Empty: no group."
         },
     )
+    timeout_s: float = attrs.field(
+        default=15.0,
+        validator=AtLeast(0.001),
+        metadata={"help": "Time limit of a list of the topics, for `doctor` and `onboard`, in seconds."},
+    )
+    read_timeout_s: float = attrs.field(
+        default=60.0,
+        validator=AtLeast(1.0),
+        metadata={
+            "help": "Time that a read waits for a broker that does not answer, in seconds. The table then "
+            "ends with exit code 75."
+        },
+    )
 
 
 @attrs.frozen

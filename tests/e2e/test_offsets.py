@@ -2,12 +2,11 @@
 
 import re
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from ingest.cli.app import app
@@ -16,6 +15,7 @@ from ingest.run.report import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.transactions import transaction
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -47,15 +47,9 @@ def paste(deployment: Deployment, error: str) -> Any:
 
 def abort(deployment: Deployment, topic: Topic, change: Change) -> None:
     """Produce in a transaction that is aborted."""
-    producer = Producer(
-        {"bootstrap.servers": deployment.servers.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
-    )
-    producer.init_transactions(10)
-    producer.begin_transaction()
-    for key, value in topic.records([change]):
-        producer.produce(topic.name, value, key, partition=0)
-    assert producer.flush(10) == 0
-    producer.abort_transaction(10)
+    with transaction(deployment.servers.bootstrap_servers, commit=False) as producer:
+        for key, value in topic.records([change]):
+            producer.produce(topic.name, value, key, partition=0)
 
 
 def create(admin: AdminClient, name: str) -> None:

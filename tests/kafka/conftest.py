@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
+from tests.transactions import transaction
 
 
 @attrs.frozen
@@ -62,14 +63,11 @@ class Broker:
     @contextmanager
     def transaction(self, topic: Topic, partition: int, count: int, *, commit: bool = True) -> Iterator[None]:
         """Hold a transaction open, its records written; then commit or abort it."""
-        producer = self._producer(**{"transactional.id": uuid.uuid4().hex})
-        producer.init_transactions(10)
-        producer.begin_transaction()
-        for number in range(count):
-            producer.produce(topic, f"t{number}", "t", partition=partition)
-        assert producer.flush(10) == 0
-        yield
-        (producer.commit_transaction if commit else producer.abort_transaction)(10)
+        with transaction(self.bootstrap_servers, commit=commit) as producer:
+            for number in range(count):
+                producer.produce(topic, f"t{number}", "t", partition=partition)
+            assert producer.flush(10) == 0
+            yield
 
     def delete_records(self, topic: Topic, partition: int, *, before: int) -> None:
         """Delete the records before an offset, as retention does."""

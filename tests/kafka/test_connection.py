@@ -52,4 +52,4 @@ def test_tls_on_a_plain_port_ends_with_librdkafkas_guess(broker: Broker) -> None
         "sasl.password": "p",
     }
     with pytest.raises(BrokerUnreachableError, match="connecting to a PLAINTEXT broker listener"):
-        list_topics(KafkaSettings(broker.bootstrap_servers, properties), timeout_s=3)
+        list_topics(KafkaSettings(broker.bootstrap_servers, properties, timeout_s=3))

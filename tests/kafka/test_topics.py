@@ -31,4 +31,4 @@ def test_the_brokers_own_topics_are_not_listed(broker: Broker) -> None:
 def test_a_broker_that_does_not_answer_is_named() -> None:
     """Within the time given."""
     with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:9"):
-        list_topics(KafkaSettings("127.0.0.1:9"), timeout_s=1.5)
+        list_topics(KafkaSettings("127.0.0.1:9", timeout_s=1.5))
