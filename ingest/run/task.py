@@ -1,17 +1,18 @@
 """Work on many tables: first without a JVM, by their files; Spark starts for the tables that need it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from ingest.errors import IngestError, StoppedError, TableChangedError, TableFileError
+from ingest.errors import IngestError, StoppedError, TableChangedError, TableFileError, TopicNotFoundError
+from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
-from ingest.names import Topic
+from ingest.names import Partition, Topic
 from ingest.run.by_files import await_writers, work_by_files
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.group import show_offsets
@@ -45,7 +46,7 @@ class RunTask:
         started, stored = time.monotonic(), run.files.table(table)
         open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
         self.aftermaths[_key(table)] = Aftermath(last_of(stored, table), open_rejects)
-        marks = self.watermarks.of(table.topic)
+        marks = self._marks(table)
         try:
             start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         except TableChangedError:
@@ -62,12 +63,22 @@ class RunTask:
         seconds = time.monotonic() - started
         return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
 
+    def _marks(self, table: TableConfig) -> Mapping[Partition, Watermark]:
+        """Return the ends of a table's topic; one that the table has read before is not a misspelled one."""
+        try:
+            return self.watermarks.of(table.topic)
+        except TopicNotFoundError as error:
+            aftermath = self.aftermaths.get(_key(table))
+            if aftermath is None or aftermath.last is None:
+                raise
+            raise attrs.evolve(error, hint="The table has read it before, so it was deleted.") from None
+
     def work(self, run: Run, table: TableConfig) -> TableOutcome:
         """Run one table, then measure it."""
         if run.lineage is not None:
             run.lineage.start(table)
         try:
-            return running.run_table(run, table, self.watermarks.of(table.topic))
+            return running.run_table(run, table, self._marks(table))
         finally:
             self.aftermaths[_key(table)] = look_after(run, table)
 

@@ -78,6 +78,13 @@ def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
     saved.produce(saved.records(creates(3)), partition=1)
 
 
+def error_without(deployment: Deployment, topic: Topic) -> str:
+    """Delete a topic, and return the error of its table's next run."""
+    admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
+    admin.delete_topics([topic.name])[topic.name].result(timeout=10)
+    return str(run(deployment)[topic.name.rpartition(".")[2]].error)
+
+
 def savepoint(deployment: Deployment, table: str, instant: str) -> Callable[[], None]:
     """Set a savepoint with Hudi's own procedures; return a function that restores it."""
     path = str(deployment.root / "lake" / table)
@@ -145,6 +152,10 @@ def test_broken_topics_fail_alone_and_restored_tables_read_on(
     assert again.ranges is not None
     assert (again.ranges.start_offsets(), again.counts.read) == ({0: 2, 1: 0}, 1)
     assert keys(deployment, "saved") == [1, 2, 3]
+
+    assert "The table has read it before, so it was deleted. Check" in error_without(
+        deployment, topics["lost"]
+    )
 
 
 def test_a_table_whose_file_names_another_topic_reads_nothing_of_it(
