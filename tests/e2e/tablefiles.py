@@ -38,3 +38,11 @@ def allow_rejects(deployment: Deployment, *tables: str) -> None:
         text = path.read_text()
         assert text.count("max_share = 0.01\n") == 1
         path.write_text(text.replace("max_share = 0.01\n", "max_share = 1.0\n"))
+
+
+def allow_no_rejects(deployment: Deployment, table: str) -> None:
+    """Let the first reject stop a table that reads fewer than a hundred messages."""
+    path = deployment.tables / f"{table}.toml"
+    text = path.read_text()
+    assert text.count("min_rows = 10\n") == 1
+    path.write_text(text.replace("min_rows = 10\n", "min_rows = 0\n"))

@@ -214,7 +214,7 @@ def test_too_many_rejects_stop_the_table_and_nothing_is_committed(seen: Seen, na
     text = str(outcome.error)
     assert f"bad.testDB.dbo.{name}-0-{BAD_OFFSET}: value: magic byte 0x07" in text
     if name == "many":
-        assert "11 of 14 messages are rejected, and [rejects] allows 7" in text
+        assert "11 of 14 messages are rejected, and [rejects] allows 10" in text
         assert "max_rows = 10000, max_share = 0.5, min_rows = 10" in text
     lake = seen.deployment.root / "lake"
     assert not (lake / name).exists()

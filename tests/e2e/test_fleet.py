@@ -26,7 +26,7 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 GOOD: Final = tuple(f"t{number:02}" for number in range(17))
 BROKEN: Final[Mapping[str, tuple[type[IngestError], str]]] = {
     "unmappable": (UnmappedTypeError, "io.debezium.data.geometry.Blob"),
-    "poisoned": (DecodeError, "30 of 31 messages are rejected, and [rejects] allows 0"),
+    "poisoned": (DecodeError, "30 of 31 messages are rejected, and [rejects] allows 10"),
     "full": (DecodeError, "3 of 4 messages are rejected, and [rejects] allows 2"),
 }
 """Failing tables, with the kind and text of their errors."""

@@ -14,7 +14,7 @@ from ingest.errors import UsageError
 from ingest.run.report import TableOutcome
 from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
-from tests.e2e.tablefiles import add_text, set_policies
+from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
 from tests.e2e.test_rebuild import rebuild
 
@@ -90,6 +90,7 @@ def test_a_failing_topic_stops_no_other(make_deployment: Make) -> None:
     """A topic without its schema, or that is gone, fails by itself; the report and the exit code say it."""
     deployment = make_deployment()
     first, second = make_shards(deployment, ORDERS, ORDERS)
+    allow_no_rejects(deployment, "orders")
     for number, topic in enumerate((first, second), start=1):
         topic.send(topic.create({"id": number, "note": "a"}))
     first.produce([(first.key_bytes({"id": 9}), b"\x00\x7f\x7f\x7f\x7fbad")])

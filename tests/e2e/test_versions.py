@@ -12,7 +12,7 @@ from ingest.local.servers import Addresses
 from ingest.testing import decimal, key_schema, nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
-from tests.e2e.tablefiles import allow_rejects, set_policies
+from tests.e2e.tablefiles import allow_no_rejects, allow_rejects, set_policies
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -111,6 +111,7 @@ def test_a_check_asks_the_registry_and_the_table(deployment: Deployment, tmp_pat
 def test_a_version_that_is_not_an_envelope_stops_once_used(deployment: Deployment) -> None:
     """The plan predicts it; nothing is written; with the policy `reject` its records are rejected."""
     topic = make(deployment, "foreign")
+    allow_no_rejects(deployment, "foreign")
     node = key_schema("some.Thing", {"id": "int"})
     foreign = topic.servers.register(f"{topic.name}-value", node, "NONE")
     (plan,) = deployment.plan(["foreign"])

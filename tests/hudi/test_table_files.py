@@ -85,7 +85,7 @@ def compare_states(lake: "Lake", table: TableConfig) -> None:
         if isinstance(rows, int):
             assert rows == stored.count_rows(instant)
         elif "are cleaned" in rows:
-            with pytest.raises(UsageError, match=r"cleaned.*hoodie\.clean\.commits\.retained"):
+            with pytest.raises(UsageError, match=r"cleaned.*\[target\] retain_commits"):
                 stored.count_rows(instant)
 
 
