@@ -153,10 +153,7 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
 def _contradiction(corpus: Corpus, keyed: Side, event: Side, op: str) -> str:
     """Compare the key with the row, or with the row before a delete, by the independent decoder."""
     if corpus.compiled.dialect.is_document:
-        document = json.loads(event.content.get("after") or event.content.get("before") or "{}")
-        stored = document.get("_id")
-        agree = stored is None or is_same_key(corpus, keyed.content["id"], json.dumps(stored))
-        return "" if agree else f"taken, with key {keyed.content} and _id {stored}"
+        return _other_document(corpus, keyed, event)
     field = "before" if op == "d" else "after"
     row, shape = event.content.get(field) or {}, event.shape.fields[field]
     for name, value in keyed.content.items():
@@ -167,6 +164,18 @@ def _contradiction(corpus: Corpus, keyed: Side, event: Side, op: str) -> str:
         if in_key != in_row:
             return f"taken, with key {name} {in_key!r} and row {in_row!r}"
     return ""
+
+
+def _other_document(corpus: Corpus, keyed: Side, event: Side) -> str:
+    """Compare the key with the document's `_id`; a document before the change that is not JSON has none."""
+    after = event.content.get("after")
+    try:
+        document = json.loads(after or event.content.get("before") or "{}")
+    except ValueError:
+        return f"taken, with a document that is not JSON: {after!r}"[:300] if after else ""
+    stored = document.get("_id") if isinstance(document, dict) else None
+    agree = stored is None or is_same_key(corpus, keyed.content["id"], json.dumps(stored))
+    return "" if agree else f"taken, with key {keyed.content} and _id {stored}"
 
 
 def _named(corpus: Corpus, event: Side, row: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +202,9 @@ def _differences(
             problem = f"{type(error).__name__} {error}"
             return f"{where}.{name}: {value!r} is no value ({problem}), found {found[name]!r}"
         if same(expected) != same(found[name]):
-            if is_same_key(corpus, expected, found[name]) or is_json_as_text(corpus, value, found[name]):
+            if is_same_key(corpus, expected, found[name]) or is_json_as_text(
+                corpus, value, expected, found[name]
+            ):
                 continue
             return f"{where}.{name}: {value!r} is {expected!r}, found {found[name]!r}"
         if expected is None and value is not None:
@@ -212,10 +223,12 @@ def is_same_key(corpus: Corpus, expected: str, found: str) -> bool:
     return one_spelling(expected) == one_spelling(found)
 
 
-def is_json_as_text(corpus: Corpus, value: Any, found: Any) -> bool:
+def is_json_as_text(corpus: Corpus, value: Any, expected: Any, found: Any) -> bool:
     """Return whether a text field was sent other JSON and holds it as text, as documented."""
     if corpus.is_avro or isinstance(value, str) or not isinstance(found, str):
         return False
+    if isinstance(expected, Decimal):  # of more digits than a decimal has: text in plain notation
+        return found == format(expected, "f")
     if isinstance(value, float) and abs(value) == float("inf"):  # a number that no double holds
         return found.strip('"-') == "Infinity"
     try:
