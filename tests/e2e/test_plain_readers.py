@@ -149,7 +149,7 @@ def test_ancient_dates_are_read_in_a_default_session(make_deployment: Callable[[
 
 
 def test_recorded_tables_are_the_same_in_a_default_session(make_deployment: Callable[[], Deployment]) -> None:
-    """Every type of SQL Server, with its extremes, of a first load and upserts: all rows have equal hashes."""
+    """Every type of SQL Server with its extremes, after upserts: all rows have equal hashes."""
     deployment = make_deployment()
     deployment.load()
     names = ("all_types", "orders", "customers")
