@@ -2,13 +2,17 @@
 
 from typing import Final
 
+import attrs
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from ingest.errors import BrokerUnreachableError, IngestError
 from ingest.kafka.connection import Connection
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
+_REASON_S: Final = 2.0
+"""Seconds to ask for the reason why a broker does not answer."""
 _OWN_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
@@ -28,3 +32,14 @@ def list_topics(kafka: KafkaSettings) -> tuple[Topic, ...]:
             continue
         return tuple(Topic(name) for name in sorted(names) if name not in _OWN_TOPICS)
     raise connection.unreachable()
+
+
+def broker_gone(kafka: KafkaSettings, problem: str) -> BrokerUnreachableError:
+    """Return the error of a read that a broker did not answer, with the reason that librdkafka knows."""
+    try:
+        list_topics(attrs.evolve(kafka, timeout_s=_REASON_S))
+    except BrokerUnreachableError as error:
+        problem = f"{problem} ({error.problem})"
+    except IngestError as error:
+        problem = f"{problem} ({error})"
+    return BrokerUnreachableError(kafka.bootstrap_servers, problem)

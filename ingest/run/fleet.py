@@ -13,7 +13,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from ingest.errors import (
-    BrokerUnreachableError,
     IngestError,
     JvmEndedError,
     JvmMemoryError,
@@ -22,6 +21,7 @@ from ingest.errors import (
 )
 from ingest.hudi.java_errors import class_names, is_unreachable, root_cause
 from ingest.java import jvm_of
+from ingest.kafka.topics import broker_gone
 from ingest.log import logger
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.supervisor import Shift, Supervisor
@@ -138,7 +138,7 @@ def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkExcep
     logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem, names = root_cause(error), class_names(error)
     if names & KAFKA_DOWN:
-        return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, problem)
+        return broker_gone(run.settings.kafka, problem)
     if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
         return JvmMemoryError(table.name, problem)
     if is_unreachable(error):

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 from ingest.compile.payload import WriterSchema
 from ingest.decode.owner import OTHER, UNCLEAR, has_source, source_name
 from ingest.decode.wire import is_framed, written_id_sql
-from ingest.errors import BrokerUnreachableError, IngestError, UnexpectedError
+from ingest.errors import IngestError, UnexpectedError
 from ingest.hudi.java_errors import class_names, root_cause
+from ingest.kafka.topics import broker_gone
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
 from ingest.run.again import read_topic
@@ -58,7 +59,7 @@ def read_tables(run: Run, topic: Topic, values: tuple[WriterSchema, ...], messag
 
 def _unreadable(run: Run, topic: Topic, error: Exception) -> IngestError:
     if class_names(error) & KAFKA_DOWN:
-        return BrokerUnreachableError(run.settings.kafka.bootstrap_servers, root_cause(error))
+        return broker_gone(run.settings.kafka, root_cause(error))
     return UnexpectedError(f"topic {topic}", root_cause(error))
 
 

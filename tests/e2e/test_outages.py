@@ -219,6 +219,7 @@ def test_a_broker_killed_during_the_read_is_temporary(tmp_path: Path, outer_spar
 
         (outcome,) = report.tables
         assert isinstance(outcome.error, BrokerUnreachableError), outcome.error
+        assert "Connection refused" in str(outcome.error)
         assert (report.exit_code, outcome.instant) == (75, None)
         assert deployment.frame("t").count() == 10
         up(data)
