@@ -13,6 +13,7 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.format import format_of
 from ingest.decode.framing import frame_checks
 from ingest.decode.keys import KEY, key_sql, key_values
+from ingest.decode.large import large_checks
 from ingest.decode.mismatch import mismatch_checks
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
@@ -65,6 +66,7 @@ def reasons(compiled: CompiledTable, refused: Refused) -> list[Check]:
         for schema, why in compiled.unmapped
     ]
     return [
+        *large_checks(compiled),
         *unmapped,
         *frame_checks(compiled, "value"),
         *form.checks(compiled.value, "value"),

@@ -120,7 +120,7 @@ def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
     return sql("(startswith({text}, {frame}) and endswith({text}, {end}))", text=text, frame=frame, end=_END)
 
 
-def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str) -> DataFrame:
+def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str, _: int) -> DataFrame:
     """Add the decoded record of a binary column, as struct `value`, `whole`; null for an unknown writer.
 
     Each step is a projection, so that Spark parses once.  Writers that differ in nothing that decoding needs,

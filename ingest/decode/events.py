@@ -33,6 +33,7 @@ from ingest.decode.checks import change_checks, reasons, tombstone_checks
 from ingest.decode.format import format_of
 from ingest.decode.framing import frame_checks, has_framings, unframe
 from ingest.decode.keys import key_sql
+from ingest.decode.large import large_checks, most_decoded
 from ingest.decode.mismatch import key_flags
 from ingest.decode.rejects import reason_sql, rejected_sql
 from ingest.decode.route import kind_sql, op_sql
@@ -135,6 +136,7 @@ def _why(compiled: CompiledTable, refused: Refused) -> Sql:
         return reason
     form = format_of(compiled)
     checks = [
+        *large_checks(compiled),
         *frame_checks(compiled, "key"),
         *form.checks(compiled.key, "key"),
         *tombstone_checks(compiled),
@@ -147,8 +149,9 @@ def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     form = format_of(compiled)
     flags = [form.writer(compiled.value, "value").alias("writer"), *key_flags(compiled)]
     numbered = messages.selectExpr("*", *map(str, flags))
-    with_event = form.decode(numbered, compiled.value, "value", "event")
-    return form.decode(with_event, compiled.key, "key", "keyed")
+    most_bytes = most_decoded(compiled)
+    with_event = form.decode(numbered, compiled.value, "value", "event", most_bytes)
+    return form.decode(with_event, compiled.key, "key", "keyed", most_bytes)
 
 
 def _struct(fields: list[tuple[str, Sql]]) -> Sql:

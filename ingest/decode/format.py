@@ -20,8 +20,11 @@ class Format:
 
     writer: Callable[[Payload, str], Sql]
     """The number of the writer; -1 for an unknown one, null for null bytes."""
-    decode: Callable[[DataFrame, Payload, str, str], DataFrame]
-    """The rows with the decoded record in a column of its own: a struct with the reader's `value`."""
+    decode: Callable[[DataFrame, Payload, str, str, int], DataFrame]
+    """The rows with the decoded record as another column, a struct with the reader's `value`.
+
+    Arguments: rows, payload, name of the bytes, name of the new column, and the most memory of a record.
+    """
     is_whole: Callable[[str], Sql]
     """A condition that is true where all of a record was read, over the name of the decoded struct."""
     written_by: Callable[[WriterSchema, str], Sql]

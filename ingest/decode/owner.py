@@ -16,6 +16,8 @@ from ingest.tables import SOURCE_FIELDS, full_name
 from ingest.typemap.column import reader_record
 from ingest.typemap.sql import Sql, join, literal, sql, struct
 
+_MOST_BYTES: Final = 1 << 20
+"""The memory that a source block may take; the rest of an event is skipped."""
 OWN: Final = "own"
 OTHER: Final = "other-table"
 """A change of another table of the topic, which is counted and ignored."""
@@ -62,7 +64,7 @@ def with_owner(messages: DataFrame, payload: Payload, own: Mapping[str, str]) ->
     `own` are the fields of the source block of a table's own events; without any, all are of other tables.
     A lambda names the decoded block, so that no optimizer decodes it again for each field.
     """
-    routed = confluent.decode_payload(messages, payload, "value", "routed")
+    routed = confluent.decode_payload(messages, payload, "value", "routed", _MOST_BYTES)
     columns = [*messages.columns, str(writer_sql(payload, "value").alias("writer"))]
     owner = sql("get(transform(array(routed), r -> {owner}), 0)", owner=_owner(own))
     return routed.selectExpr(*columns, str(owner.alias("owner")))

@@ -11,6 +11,7 @@ import attrs
 from ingest.typemap.sql import Sql, any_true, join, literal, sql
 
 Reason = Literal[
+    "too-large",
     "unknown-schema",
     "unmapped-schema",
     "unreadable",

@@ -63,10 +63,12 @@ class JvmMemoryError(RetryableError):
 
     table: str
     problem: str
+    step: str = ""
 
     def __str__(self) -> str:
+        step = f" while {self.step}" if self.step else ""
         return sentences(
-            f"table {self.table}: the JVM ran out of memory: {self.problem}",
+            f"table {self.table}: the JVM ran out of memory{step}: {self.problem}",
             'Raise [spark.conf] "spark.driver.memory" (on a cluster also "spark.executor.memory"), '
             "or read less at a time (--max-offsets)",
             DOCTOR,

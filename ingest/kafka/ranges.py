@@ -38,6 +38,15 @@ class TopicRanges:
         """Return the number of offsets: an upper bound of the records."""
         return sum(part.end - part.start for part in self.ranges)
 
+    def first(self, offsets: int, floors: Mapping[Partition, int]) -> "TopicRanges":
+        """Return the first offsets, one partition after the other; none ends before its floor."""
+        cut: list[OffsetRange] = []
+        for part in self.ranges:
+            end = min(part.end, max(part.start + offsets, floors.get(part.partition, 0)))
+            offsets = max(0, offsets - (end - part.start))
+            cut.append(attrs.evolve(part, end=end))
+        return attrs.evolve(self, ranges=tuple(cut))
+
     def spans(self) -> dict[Partition, tuple[int, int]]:
         """Return first offset and exclusive end of each partition."""
         return {part.partition: (part.start, part.end) for part in self.ranges}

@@ -81,10 +81,14 @@ def sample(
 def _read(
     consumer: Consumer, connection: Connection, start: TopicPartition, end: int, limit: int
 ) -> Iterable[RawRecord]:
-    """Read up to `limit` records from an offset, within the range."""
+    """Read up to `limit` records from an offset, within the range.
+
+    librdkafka stays forever at a batch that it does not expand, for its size: up to `limit` are skipped.
+    """
     if start.offset >= end:
         return ()
     consumer.assign([start])
+    position, skipped = start.offset, 0
     records: list[RawRecord] = []
     while len(records) < limit:
         message = consumer.poll(_POLL_S)
@@ -96,11 +100,18 @@ def _read(
         error: KafkaError | None = message.error()
         if error is not None and error.name() == "_PARTITION_EOF":
             break
+        if error is not None and error.name() == "_BAD_COMPRESSION":
+            position, skipped = position + 1, skipped + 1
+            if position >= end or skipped > limit:
+                break
+            consumer.assign([TopicPartition(start.topic, start.partition, position)])
+            continue
         offset = message.offset()
         if error is None and (offset is None or offset >= end):
             break
         if error is None:
             records.append(raw_record(message))
+            position = (offset or 0) + 1
             if offset is not None and offset + 1 >= end:
                 break  # the broker would wait for more records before it reports the end
     return tuple(records)

@@ -29,7 +29,7 @@ from ingest.run.commit import (
 )
 from ingest.run.context import Run
 from ingest.run.prepared_batch import PreparedBatch
-from ingest.run.rejects import BYTES, without_bytes
+from ingest.run.rejects import BYTES, TOO_LARGE, without_bytes
 from ingest.run.schemas import PayloadSchemas, fetch_written
 from ingest.run.start import consumed, last_of
 from ingest.run.table_state import table_state
@@ -115,15 +115,19 @@ def _replay_all(
 
 def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
     """Return rejects with their bytes; those without are read from the topic again, as far as it has them."""
-    withheld = rejects.where("key is null and value is null")
-    if not table.withholds_messages or withheld.isEmpty():
+    is_withheld = F.col("reason") == TOO_LARGE
+    if table.withholds_messages:
+        is_withheld |= F.col("key").isNull() & F.col("value").isNull()
+    withheld = rejects.where(is_withheld)
+    if withheld.isEmpty():
         return rejects
     names = [name for name in COLUMNS if name not in BYTES]
-    messages = read_again(run.spark, run.settings.kafka, table.topic, withheld.select("partition", "offset"))
+    coordinates, most_bytes = withheld.select("partition", "offset"), table.rejects.max_record_bytes
+    messages = read_again(run.spark, run.settings.kafka, table.topic, coordinates, most_bytes)
     found = withheld.select(*names).join(
         messages.select("partition", "offset", *BYTES), ["partition", "offset"]
     )
-    return rejects.where("key is not null or value is not null").unionByName(found.select(*COLUMNS))
+    return rejects.where(~is_withheld).unionByName(found.select(*COLUMNS))
 
 
 def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:

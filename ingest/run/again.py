@@ -13,13 +13,15 @@ from ingest.settings import KafkaSettings
 
 
 def read_at(
-    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, coordinates: DataFrame
+    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, coordinates: DataFrame, most_bytes: int
 ) -> DataFrame:
     """Read the messages at coordinates, with headers, from the narrowest ranges that hold them all."""
-    return _read(spark, kafka, _narrowed(ranges, coordinates), coordinates)
+    return _read(spark, kafka, _narrowed(ranges, coordinates), coordinates, most_bytes)
 
 
-def read_again(spark: SparkSession, kafka: KafkaSettings, topic: Topic, coordinates: DataFrame) -> DataFrame:
+def read_again(
+    spark: SparkSession, kafka: KafkaSettings, topic: Topic, coordinates: DataFrame, most_bytes: int
+) -> DataFrame:
     """Read the messages at coordinates once more, as far as the topic still has them."""
     marks = fetch_watermarks(kafka, [topic]).of(topic)
     whole = TopicRanges(topic, (), topic_id_of(marks))
@@ -33,7 +35,7 @@ def read_again(spark: SparkSession, kafka: KafkaSettings, topic: Topic, coordina
         if part.partition in marks
     )
     ranges = tuple(part for part in clipped if part.start < part.end)
-    return _read(spark, kafka, attrs.evolve(whole, ranges=ranges), coordinates)
+    return _read(spark, kafka, attrs.evolve(whole, ranges=ranges), coordinates, most_bytes)
 
 
 def read_topic(spark: SparkSession, kafka: KafkaSettings, topic: Topic) -> DataFrame:
@@ -46,10 +48,10 @@ def read_topic(spark: SparkSession, kafka: KafkaSettings, topic: Topic) -> DataF
 
 
 def _read(
-    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, coordinates: DataFrame
+    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, coordinates: DataFrame, most_bytes: int
 ) -> DataFrame:
     slices = count_slices(ranges, spark.sparkContext.defaultParallelism)
-    messages = read(spark, ranges, kafka, min_partitions=slices, headers=True)
+    messages = read(spark, ranges, kafka, min_partitions=slices, headers=True, most_bytes=most_bytes)
     return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
 

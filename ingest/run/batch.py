@@ -7,6 +7,7 @@ from functools import cached_property
 import attrs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from ingest.compile.evolve import Evolution, evolve
 from ingest.compile.payload import WriterSchema
@@ -15,6 +16,8 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import unknown_by_frame, unknown_frames, unknown_ids
 from ingest.decode.events import decode_events
 from ingest.decode.framing import has_framings
+from ingest.decode.large import unread_value
+from ingest.decode.rejects import Reason
 from ingest.errors import DecodeError
 from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
@@ -26,6 +29,7 @@ from ingest.plans import Plans, plans_of
 from ingest.registry import Registry
 from ingest.run.again import read_at, read_topic
 from ingest.run.keys import check_masked_names, with_key_rules
+from ingest.run.memory import ReadLimit
 from ingest.run.messages import written_in
 from ingest.run.own_messages import own_messages
 from ingest.run.prepared_batch import PreparedBatch
@@ -33,6 +37,7 @@ from ingest.run.schemas import PayloadSchemas, compile_written, fetch_by_frame_i
 from ingest.run.table_state import TableState
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
+from ingest.typemap.sql import sql
 
 
 @attrs.frozen
@@ -105,15 +110,29 @@ class Attempt:
 
 
 def read_batch(
-    spark: SparkSession, kafka: KafkaSettings, ranges: TopicRanges, table: TableConfig, state: TableState
+    spark: SparkSession,
+    kafka: KafkaSettings,
+    ranges: TopicRanges,
+    table: TableConfig,
+    state: TableState,
+    *,
+    limit: ReadLimit | None = None,
 ) -> Batch:
-    """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates."""
+    """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates.
+
+    With a limit, the client expands no record beyond the ranges; without any offsets of it, no record at all.
+    """
+    if limit and not limit.offsets:
+        return _unread_batch(spark, ranges, table, state)
+    if limit:
+        kafka = attrs.evolve(kafka, properties={**kafka.properties, "max.poll.records": f"{ranges.span}"})
+    most_bytes = table.rejects.max_record_bytes
 
     def again(coordinates: DataFrame) -> DataFrame:
-        return read_at(spark, kafka, ranges, coordinates)
+        return read_at(spark, kafka, ranges, coordinates, most_bytes)
 
-    slices = count_slices(ranges, spark.sparkContext.defaultParallelism)
-    messages = read(spark, ranges, kafka, min_partitions=slices, headers=has_framings(table))
+    slices, framings = count_slices(ranges, spark.sparkContext.defaultParallelism), has_framings(table)
+    messages = read(spark, ranges, kafka, min_partitions=slices, headers=framings, most_bytes=most_bytes)
     plans = plans_of(spark) if ranges.span <= OFFSETS_PER_TASK and not table.source_table else None
     return Batch(
         table,
@@ -124,6 +143,27 @@ def read_batch(
         whole_topic=lambda: read_topic(spark, kafka, table.topic),
         starts=ranges.start_offsets(),
     )
+
+
+def _unread_batch(spark: SparkSession, ranges: TopicRanges, table: TableConfig, state: TableState) -> Batch:
+    """Return a batch of one record, which is rejected without reading it."""
+    (record,) = (part for part in ranges.ranges if part.start < part.end)
+    columns = {
+        "partition": sql("{partition}", partition=record.partition),
+        "offset": sql("id"),
+        "timestamp": sql("cast(null as timestamp)"),
+        "key": sql("cast(null as binary)"),
+        "value": unread_value(),
+        "headers": sql("cast(null as array<struct<key: string, value: binary>>)"),
+    }
+    offsets = spark.range(record.start, record.end, numPartitions=1)
+    messages = offsets.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+
+    def again(coordinates: DataFrame) -> DataFrame:
+        return messages.join(coordinates, ["partition", "offset"], "left_semi")
+
+    own = messages if has_framings(table) else messages.drop("headers")
+    return Batch(table, state, own, again, starts=ranges.start_offsets())
 
 
 @contextmanager
@@ -276,7 +316,9 @@ def _check_bounds(batch: PreparedBatch) -> None:
     if batch.rejects is None:
         return
     if table.target.truncate == "fail":
-        _check_truncates(batch, batch.rejects)
+        _check_reason(batch, batch.rejects, "truncate")
+    if table.rejects.too_large == "fail":
+        _check_reason(batch, batch.rejects, "too-large")
     bounds = table.rejects
     allowed = bounds.allowed(counts.read)
     if counts.rejected <= allowed:
@@ -292,7 +334,8 @@ def _check_bounds(batch: PreparedBatch) -> None:
     )
 
 
-def _check_truncates(batch: PreparedBatch, rejects: DataFrame) -> None:
-    truncates = batch.explained(rejects).where("reason = 'truncate'")
-    for row in truncates.orderBy("partition", "offset").limit(1).collect():
+def _check_reason(batch: PreparedBatch, rejects: DataFrame, reason: Reason) -> None:
+    """Raise `DecodeError` for the first record that is rejected for a reason."""
+    of_reason = batch.explained(rejects).where(F.col("reason") == reason)
+    for row in of_reason.orderBy("partition", "offset").limit(1).collect():
         raise DecodeError(batch.compiled.table.topic, row.partition, row.offset, row.error)

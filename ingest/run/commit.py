@@ -64,8 +64,9 @@ def prepared(
     """Read ranges, decode them and fit them to the table: everything but the commit."""
     run.lake.table(table).check_storage(table.name)
     run.enter(table, Reading(ranges.span))
-    batch = read_batch(run.spark, run.settings.kafka, ranges, table, state)
-    if batch.plans is None:  # few messages are sooner read again than kept
+    limit = run.limits.of(table)
+    batch = read_batch(run.spark, run.settings.kafka, ranges, table, state, limit=limit)
+    if batch.plans is None and limit is None:  # few messages are sooner read again than kept
         batch = attrs.evolve(batch, messages=run.reads.share(table, ranges, batch.messages))
     with decoded_batch(batch, run.registry, schemas) as result:
         yield completed(run, result)

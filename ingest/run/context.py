@@ -9,6 +9,7 @@ from ingest.errors import IngestError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.lazy import LazyModule
 from ingest.registry import Registry
+from ingest.run.memory import ReadLimits
 from ingest.run.shared_reads import SharedReads
 from ingest.run.steps import StepTimes
 from ingest.settings import Settings
@@ -48,6 +49,9 @@ class Jvm(Protocol):
     def cause(self) -> str:
         """Say how it ended, as far as known."""
 
+    def is_out_of_memory(self) -> bool:
+        """Whether it has ended for want of heap, as far as known."""
+
     def restart(self) -> "SparkSession | None":
         """Start another one; None if it belongs to the caller.  Raises the errors of a start."""
 
@@ -77,6 +81,10 @@ class Run:
     holders: dict[str, str] = attrs.field(factory=dict, init=False)
     """The notes of other writers, by the tables that this run is to write, before Spark starts."""
     reads: SharedReads = attrs.field(factory=SharedReads)
+    limits: ReadLimits = attrs.field(
+        default=attrs.Factory(lambda run: ReadLimits(run.settings.state_dir / "memory"), takes_self=True)
+    )
+    """What tables that ran out of memory may read at a time."""
 
     @cached_property
     def spark(self) -> "SparkSession":

@@ -1,7 +1,8 @@
 """Many tables in one Spark session, several at a time; an error of one table stops no other.
 
 If the JVM ends, another one takes over: first the tables that had not started, then, one at a time, those
-that were at work, since each of them may have caused it.  A table that loses a second JVM is reported.
+that were at work, since each of them may have caused it.  A table that loses a second JVM is reported, unless
+it ran out of memory and can read less (`ingest.run.memory`).
 """
 
 from collections import deque
@@ -54,11 +55,14 @@ class Fleet(Generic[T]):
                 waiting = shift.waiting
                 if not shift.interrupted:
                     continue
-                cause = self.jvm.cause()
-                if len(shift.interrupted) == 1:  # it was alone: another try would end the same way
-                    self._lose(shift.interrupted, cause)
-                else:
+                cause, reads_less = self.jvm.cause(), False
+                if len(shift.interrupted) > 1:
                     suspects.extend(shift.interrupted)
+                elif reads_less := self._reads_less(shift.interrupted[0]):
+                    suspects.appendleft(shift.interrupted[0])
+                else:  # it was alone: another try would end the same way
+                    self._lose(shift.interrupted, cause)
+                self.restarts += 0 if reads_less else 1
                 if (waiting or suspects) and not self._restart(cause):
                     self._lose((*suspects, *waiting), cause)
                     break
@@ -77,17 +81,21 @@ class Fleet(Generic[T]):
     def _finish(self, table: TableConfig, result: T | IngestError, seconds: float) -> T:
         return self.task.finish(self.run, table, result, seconds)
 
+    def _reads_less(self, table: TableConfig) -> bool:
+        """Whether a table that was alone when the heap was full can read less at the next try."""
+        return self.jvm.is_out_of_memory() and self.run.limits.lower(table)
+
     def _lose(self, tables: Iterable[TableConfig], cause: str) -> None:
         """Report tables for which no JVM is left."""
         for table in tables:
-            error = JvmEndedError(table.name, self.run.stop.step(table.name), cause)
+            step = self.run.limits.step(table) or self.run.stop.step(table.name)
+            error = JvmEndedError(table.name, step, cause)
             self.results[table.name] = self._finish(table, error, 0.0)
 
     def _restart(self, cause: str) -> bool:
         """Start another JVM if this process may; after many restarts the machine is the suspect."""
-        if self.run.stop.signal or self.restarts >= _MAX_RESTARTS:
+        if self.run.stop.signal or self.restarts > _MAX_RESTARTS:
             return False
-        self.restarts += 1
         self.run.progress("", "starting Spark again")
         try:
             with self.run.steps.during("", "start"):
@@ -133,14 +141,19 @@ def _explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
     return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether a Spark job failed for want of memory."""
+    return "OutOfMemoryError" in class_names(error) or "OutOfMemoryError" in root_cause(error)
+
+
 def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
     """Return the meaning of a failed Spark job: no answer of broker or storage, little memory, unknown."""
     logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem, names = root_cause(error), class_names(error)
     if names & KAFKA_DOWN:
         return broker_gone(run.settings.kafka, problem)
-    if "OutOfMemoryError" in names or "OutOfMemoryError" in problem:
-        return JvmMemoryError(table.name, problem)
+    if is_out_of_memory(error):
+        return JvmMemoryError(table.name, problem, run.limits.step(table))
     if is_unreachable(error):
         return LakeUnreachableError(run.settings.lake.table_path(table.name), problem)
     return UnexpectedError(f"table {table.name}", problem)

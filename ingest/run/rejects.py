@@ -10,6 +10,7 @@ import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ingest.decode.rejects import Reason
 from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
 from ingest.java import empty_rows
@@ -43,6 +44,8 @@ def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: Led
     commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))
 
 
+TOO_LARGE: Final[Reason] = "too-large"
+"""The reason of rejects whose bytes only the topic has."""
 BYTES: Final = ("key", "value", "headers")
 """The columns of a message's bytes, which may hold values that the table masks."""
 _DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
@@ -66,9 +69,10 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
 
 
 def without_bytes(table: TableConfig) -> dict[str, Column]:
-    """Return the columns that replace those of a message's bytes where these must not be stored."""
-    names = BYTES if table.withholds_messages else ()
-    return {name: F.lit(None).cast(COLUMNS[name]) for name in names}
+    """Return the columns that replace those of a message's bytes where these are not stored."""
+    if table.withholds_messages:
+        return {name: F.lit(None).cast(COLUMNS[name]) for name in BYTES}
+    return {name: F.when(F.col("reason") != TOO_LARGE, F.col(name)) for name in ("value", "headers")}
 
 
 def _entry(

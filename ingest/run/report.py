@@ -169,6 +169,15 @@ def combined(table: str, outcomes: Sequence[TableOutcome]) -> TableOutcome:
     )
 
 
+def continued(parts: Sequence[TableOutcome]) -> TableOutcome:
+    """Return the outcome of a topic that was read in several parts."""
+    whole = combined(parts[0].table, parts)
+    ranges = [part.ranges for part in parts if part.ranges is not None]
+    ends = {part.partition: part.end for part in ranges[-1].ranges}
+    joined = tuple(attrs.evolve(part, end=ends.get(part.partition, part.end)) for part in ranges[0].ranges)
+    return attrs.evolve(whole, topic=parts[0].topic, topics=(), ranges=attrs.evolve(ranges[0], ranges=joined))
+
+
 def _topic_report(table: TableReport) -> TopicReport:
     """Return the report of one topic of a table."""
     names = {field.name for field in attrs.fields(TopicReport)} & {f.name for f in attrs.fields(TableReport)}

@@ -73,12 +73,15 @@ def _run_once(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
-    return find_start(run.lake.table(table), table, watermarks, run.settings.kafka, run.max_offsets)
+    start = find_start(run.lake.table(table), table, watermarks, run.settings.kafka, run.max_offsets)
+    high_offsets = start.last.high_offsets if start.last else {}
+    return attrs.evolve(start, ranges=run.limits.cut(table, start.ranges, high_offsets))
 
 
 def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) -> TableOutcome:
     """Read, decode, reject and commit."""
     started_ms = time.time_ns() // 1_000_000
+    run.limits.begin(table, start.ranges)
     state = table_state(run, table, start.last)
     schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
     run.steps.begin(table.name, "read")
@@ -94,6 +97,7 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
             committed = commit_rows(run, chosen, rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
+            run.limits.end(table)
             keep_up_inline(run, table)
         if run.lineage is not None:
             run.lineage.note_columns(table, batch.evolution, run.lake.table(table).columns() or {})

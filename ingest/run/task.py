@@ -17,7 +17,7 @@ from ingest.run.by_files import await_writers, work_by_files
 from ingest.run.context import Jvm, Run, TableTask
 from ingest.run.group import show_offsets
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
-from ingest.run.report import RunReport, TableOutcome, combined, failed
+from ingest.run.report import RunReport, TableOutcome, combined, continued, failed
 from ingest.run.start import find_start, last_of
 from ingest.run.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
@@ -40,6 +40,8 @@ class RunTask:
 
     watermarks: Watermarks
     aftermaths: dict[str, Aftermath | None] = attrs.Factory(dict)
+    parts: dict[str, list[TableOutcome]] = attrs.Factory(dict)
+    """The commits of each table so far: several, if it ran out of memory."""
 
     def work_by_files(self, run: Run, table: TableConfig) -> TableOutcome | None:
         """Return the outcome of a table without new messages."""
@@ -78,9 +80,27 @@ class RunTask:
         if run.lineage is not None:
             run.lineage.start(table)
         try:
-            return running.run_table(run, table, self._marks(table))
+            return self._run(run, table)
         finally:
             self.aftermaths[_key(table)] = look_after(run, table)
+
+    def _run(self, run: Run, table: TableConfig) -> TableOutcome:
+        """Run one table; slice by slice to the ends, if it ran out of memory."""
+        marks = self._marks(table)
+        while True:
+            is_limited = run.limits.of(table) is not None
+            try:
+                outcome = running.run_table(run, table, marks)
+            except Exception as error:
+                if fleet.is_out_of_memory(error) and run.limits.lower(table, is_alone=False):
+                    continue
+                raise
+            if outcome.outcome == "idle":
+                run.limits.end(table)
+            parts = self.parts.setdefault(_key(table), [])
+            parts.append(outcome)
+            if not is_limited or outcome.outcome == "idle" or run.max_offsets is not None:
+                return parts[0] if len(parts) == 1 else continued(parts)
 
     def finish(
         self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float

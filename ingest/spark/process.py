@@ -42,6 +42,11 @@ class SparkProcess:
         except TimeoutExpired:
             return "its Spark context was stopped"
 
+    def is_out_of_memory(self) -> bool:
+        """Whether the JVM has ended for want of heap; unknown to us where the kernel killed it."""
+        process = _process()
+        return process is not None and process.poll() in OUT_OF_MEMORY
+
     def restart(self) -> SparkSession | None:
         """Start another JVM, once the old one is certain to have ended; None if it belongs to the caller.
 

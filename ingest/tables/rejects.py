@@ -1,8 +1,14 @@
-"""How many records a run may reject before it stops."""
+"""Which records a run rejects for their size, and how many it may reject before it stops."""
+
+from typing import Final, Literal
 
 import attrs
 
 from ingest.config.rules import Between
+
+MIB: Final = 1 << 20
+RECORD_MB: Final = 64
+"""A batch has several copies of a record in memory: this size fits a heap of 2 GiB."""
 
 
 @attrs.frozen
@@ -27,6 +33,24 @@ class Rejects:
         validator=Between(0, 10_000_000),
         metadata={"help": "Number of them that a run may reject whatever their share, unless that is 0."},
     )
+
+    max_record_mb: int = attrs.field(
+        default=RECORD_MB,
+        validator=Between(1, 1024),
+        metadata={
+            "help": "Largest record, in MiB without compression: key, value and headers. Its decoded values "
+            "may take four times as much memory."
+        },
+    )
+    too_large: Literal["reject", "fail"] = attrs.field(
+        default="reject",
+        metadata={"help": "What a larger record does, or one for which the JVM runs out of memory."},
+    )
+
+    @property
+    def max_record_bytes(self) -> int:
+        """Return the largest record, in bytes."""
+        return self.max_record_mb * MIB
 
     def allowed(self, read: int) -> int:
         """Return how many of the messages read may be rejected."""

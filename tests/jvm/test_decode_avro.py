@@ -228,6 +228,31 @@ def test_a_decimal_that_from_avro_wraps_is_not_read(spark: SparkSession) -> None
     assert by_us(spark, item, messages) == [(False, None)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ({"type": "array", "items": ["null", "int"]}, [None] * 1000),
+        ({"type": "array", "items": record({"a": ["null", "int"], "b": ["null", "int"]}, "E")}, [{}] * 500),
+        ({"type": "map", "values": ["null", "int"]}, {str(n): None for n in range(400)}),
+    ],
+    ids=["nulls", "records", "map"],
+)
+def test_a_record_is_given_up_when_its_values_take_too_much_memory(
+    spark: SparkSession, kind: Any, value: Any
+) -> None:
+    """Some bytes a null become many; the record after it is read."""
+    wire = record({"v": kind})
+    item = payload(reader_of({"v": kind}), {7: wire})
+    messages = payloads(spark, [framed(7, wire, {"v": value}), framed(7, wire, {"v": type(value)()})])
+
+    def whole(most_bytes: int) -> list[bool | None]:
+        decoded = decode_payload(messages, item, "message", "d", most_bytes)
+        return [row.whole for row in sorted(decoded.selectExpr("n", "d.whole").collect())]
+
+    assert whole(1 << 20) == [True, True]
+    assert whole(30_000) == [None, True]
+
+
 def test_the_last_of_equal_keys_wins(spark: SparkSession) -> None:
     """As in Avro's own maps; Spark's would hold both."""
     wire = record({"v": {"type": "map", "values": "int"}})

@@ -11,9 +11,11 @@ final class AvroDecoder {
 
     private final int[] ids;
     private final AvroReader[] readers;
-    private final AvroInput in = new AvroInput();
+    private final AvroInput in;
 
-    AvroDecoder(String reader, List<Integer> ids, List<String> wires) {
+    /** {@code mostBytes} is the memory that the values of one record may take. */
+    AvroDecoder(String reader, List<Integer> ids, List<String> wires, long mostBytes) {
+        this.in = new AvroInput(mostBytes);
         Schema schema = AvroCompiler.parse(reader);
         this.ids = ids.stream().mapToInt(Integer::intValue).toArray();
         this.readers = wires.stream()
@@ -21,27 +23,29 @@ final class AvroDecoder {
                 .toArray(AvroReader[]::new);
     }
 
-    /** Return the struct {@code value}, {@code whole} of a message; null for a schema id that is not one of these. */
+    /**
+     * Return the struct {@code value}, {@code whole} of a message; null for a schema id that is not one of these.
+     *
+     * <p>{@code whole} is null for a record that is too large when decoded.
+     */
     InternalRow decode(byte[] message) {
         AvroReader reader = readerOf(message);
         if (reader == null) {
             return null;
         }
         DecodedRow decoded = new DecodedRow(2);
-        Object record = record(reader, message);
-        decoded.set(0, record);
-        decoded.setBoolean(1, record != null);
-        return decoded;
-    }
-
-    private Object record(AvroReader reader, byte[] message) {
         in.open(message, HEADER_BYTES);
         try {
             Object record = reader.read(in);
-            return in.left() == 0 ? record : null;
+            boolean whole = in.left() == 0;
+            decoded.set(0, whole ? record : null);
+            decoded.setBoolean(1, whole);
         } catch (MalformedAvro malformed) {
-            return null;
+            if (malformed != MalformedAvro.TOO_LARGE) {
+                decoded.setBoolean(1, false);
+            }
         }
+        return decoded;
     }
 
     private AvroReader readerOf(byte[] message) {

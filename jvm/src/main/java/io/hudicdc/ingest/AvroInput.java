@@ -20,14 +20,30 @@ final class AvroInput {
     /** Elements without bytes in one record: any count of them fits in a few bytes, so that it is not believed. */
     static final int MAX_EMPTY = 1 << 16;
 
+    private final long mostBytes;
     private byte[] bytes;
     private int at;
     private int empty;
+    private long decodedBytes;
+
+    /** {@code mostBytes} is the memory that the values of one record may take, by {@link #countDecoded}. */
+    AvroInput(long mostBytes) {
+        this.mostBytes = mostBytes;
+    }
 
     void open(byte[] record, int from) {
         bytes = record;
         at = from;
         empty = 0;
+        decodedBytes = 0;
+    }
+
+    /** Count the memory of values before it is allocated: nulls of one byte become fields of many. */
+    void countDecoded(long size) {
+        decodedBytes += size;
+        if (decodedBytes > mostBytes) {
+            throw MalformedAvro.TOO_LARGE;
+        }
     }
 
     /** Count elements that take no bytes. */

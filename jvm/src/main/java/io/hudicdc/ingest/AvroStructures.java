@@ -9,6 +9,12 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Readers of unions, records, arrays and maps. */
 final class AvroStructures {
+    /** The memory of a {@link DecodedRow} without fields, of one field, and of an element with its reference. */
+    private static final int ROW_BYTES = 72;
+
+    private static final int FIELD_BYTES = 17;
+    private static final int ELEMENT_BYTES = 48;
+
     private AvroStructures() {}
 
     static final class Union extends AvroReader {
@@ -41,16 +47,19 @@ final class AvroStructures {
         private final AvroReader[] fields;
         private final int[] columns;
         private final int width;
+        private final long size;
 
         /** Take the writer's fields in order, and the column of each in the reader's row (unused if skipped). */
         Record(AvroReader[] fields, int[] columns, int width) {
             this.fields = fields;
             this.columns = columns;
             this.width = width;
+            this.size = ROW_BYTES + (long) FIELD_BYTES * width;
         }
 
         @Override
         DecodedRow read(AvroInput in) {
+            in.countDecoded(size);
             DecodedRow row = new DecodedRow(width);
             for (int i = 0; i < fields.length; i++) {
                 fields[i].readInto(in, row, columns[i]);
@@ -76,6 +85,7 @@ final class AvroStructures {
                 if (mayBeEmpty) {
                     in.countEmpty(count);
                 }
+                in.countDecoded((long) ELEMENT_BYTES * count);
                 elements = Arrays.copyOf(elements, from + count);
                 for (int i = from; i < elements.length; i++) {
                     elements[i] = element.read(in);
@@ -97,6 +107,7 @@ final class AvroStructures {
         Object read(AvroInput in) {
             Map<UTF8String, Object> entries = new LinkedHashMap<>();
             for (int count = readCount(in, false); count > 0; count = readCount(in, false)) {
+                in.countDecoded(2L * ELEMENT_BYTES * count);
                 for (int i = 0; i < count; i++) {
                     entries.put(in.readString(), value.read(in));
                 }

@@ -22,9 +22,9 @@ import scala.collection.Seq;
  * Decodes a key or value as struct {@code value}, {@code whole}: the record in the reader's schema, and whether the
  * message is exactly one record of its writer schema.
  *
- * <p>Null for an unknown schema id; {@code value} is null where {@code whole} is false. The result equals that of
- * spark-avro's {@code from_avro} with {@code avroSchema}, PERMISSIVE and CORRECTED. Java cannot extend Spark's
- * UnaryExpression: the return type of a final method of it is too wide for Java.
+ * <p>Null for an unknown schema id; {@code value} is null where {@code whole} is false, or null for a record that is too
+ * large when decoded. The result equals that of spark-avro's {@code from_avro} with {@code avroSchema}, PERMISSIVE and
+ * CORRECTED. Java cannot extend Spark's UnaryExpression: the return type of a final method of it is too wide for Java.
  */
 public final class DecodeAvro extends Expression implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -33,26 +33,33 @@ public final class DecodeAvro extends Expression implements Serializable {
     private final String reader;
     private final List<Integer> ids;
     private final List<String> wires;
+    private final long mostBytes;
     private transient DataType type;
     private transient AvroDecoder decoder;
 
-    private DecodeAvro(Expression child, String reader, List<Integer> ids, List<String> wires) {
+    private DecodeAvro(Expression child, String reader, List<Integer> ids, List<String> wires, long mostBytes) {
         this.child = child;
         this.reader = reader;
         this.ids = ids;
         this.wires = wires;
+        this.mostBytes = mostBytes;
     }
 
-    /** Decode a binary column. {@code reader} and {@code wires} are Avro JSON; each wire schema has one id. */
-    public static Column column(Column messages, String reader, List<? extends Number> ids, List<String> wires) {
+    /**
+     * Decode a binary column. {@code reader} and {@code wires} are Avro JSON; each wire schema has one id.
+     *
+     * @param mostBytes the memory that the values of one record may take
+     */
+    public static Column column(
+            Column messages, String reader, List<? extends Number> ids, List<String> wires, long mostBytes) {
         List<Integer> headers = ids.stream().map(Number::intValue).collect(Collectors.toUnmodifiableList());
-        return new Column(new DecodeAvro(messages.expr(), reader, headers, List.copyOf(wires)));
+        return new Column(new DecodeAvro(messages.expr(), reader, headers, List.copyOf(wires), mostBytes));
     }
 
     /** Decode one message; generated code calls this. */
     public InternalRow decode(byte[] message) {
         if (decoder == null) {
-            decoder = new AvroDecoder(reader, ids, wires);
+            decoder = new AvroDecoder(reader, ids, wires, mostBytes);
         }
         return decoder.decode(message);
     }
@@ -79,7 +86,7 @@ public final class DecodeAvro extends Expression implements Serializable {
         if (type == null) {
             StructField value =
                     DataTypes.createStructField("value", AvroCompiler.sparkType(AvroCompiler.parse(reader)), true);
-            StructField whole = DataTypes.createStructField("whole", DataTypes.BooleanType, false);
+            StructField whole = DataTypes.createStructField("whole", DataTypes.BooleanType, true);
             type = DataTypes.createStructType(List.of(value, whole));
         }
         return type;
@@ -97,7 +104,7 @@ public final class DecodeAvro extends Expression implements Serializable {
 
     @Override
     public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
-        return new DecodeAvro(children.head(), reader, ids, wires);
+        return new DecodeAvro(children.head(), reader, ids, wires, mostBytes);
     }
 
     @Override
@@ -107,12 +114,12 @@ public final class DecodeAvro extends Expression implements Serializable {
 
     @Override
     public int productArity() {
-        return 4;
+        return 5;
     }
 
     @Override
     public Object productElement(int at) {
-        return List.of(child, reader, ids, wires).get(at);
+        return List.of(child, reader, ids, wires, mostBytes).get(at);
     }
 
     @Override
@@ -129,12 +136,13 @@ public final class DecodeAvro extends Expression implements Serializable {
         return child.equals(that.child)
                 && reader.equals(that.reader)
                 && ids.equals(that.ids)
-                && wires.equals(that.wires);
+                && wires.equals(that.wires)
+                && mostBytes == that.mostBytes;
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(child, reader, ids, wires);
+        return Objects.hash(child, reader, ids, wires, mostBytes);
     }
 
     private static <T> Seq<T> seq(List<T> elements) {

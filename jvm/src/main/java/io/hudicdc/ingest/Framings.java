@@ -27,6 +27,9 @@ final class Framings {
 
     /** Return a message in Confluent's framing, or {@link UnusableFrame#marked} bytes with the reason why not. */
     byte[] unframed(byte[] message, ArrayData headers) {
+        if (LargeRecord.isMarked(message)) {
+            return message;
+        }
         try {
             Frame frame = parser.parse(message, headers);
             if (!has(frame.framing())) {

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.executor.InputMetrics;
@@ -45,6 +46,8 @@ public final class KafkaRows {
     private static final ObjectMapper JSON = new ObjectMapper();
     /** Otherwise expired offsets are skipped without an error, and the rows with them (SPARK-18373). */
     private static final boolean FAIL_ON_DATA_LOSS = true;
+    /** The largest key that is kept of a record that is too large. */
+    private static final int MOST_KEY_BYTES = 1 << 16;
 
     private static final StructType SCHEMA = new StructType()
             .add("partition", DataTypes.IntegerType)
@@ -66,6 +69,7 @@ public final class KafkaRows {
      * @param group the consumer group under which executors keep consumers for later batches
      * @param minPartitions the least number of tasks into which the ranges are cut
      * @param headers whether to add a column of the headers, null for a record without headers
+     * @param mostBytes the largest record; of a larger one only the key stays, and {@link LargeRecord#marked}
      */
     public static Dataset<Row> of(
             SparkSession session,
@@ -75,7 +79,8 @@ public final class KafkaRows {
             String group,
             int minPartitions,
             long pollTimeoutMs,
-            boolean headers)
+            boolean headers,
+            long mostBytes)
             throws JsonProcessingException {
         List<KafkaOffsetRange> parts = new ArrayList<>();
         for (long[] part : JSON.readValue(ranges, long[][].class)) {
@@ -91,13 +96,14 @@ public final class KafkaRows {
                         pollTimeoutMs,
                         FAIL_ON_DATA_LOSS)
                 .toJavaRDD()
-                .mapPartitions(messages -> counted(messages, headers), true);
+                .mapPartitions(messages -> counted(messages, headers, mostBytes), true);
         StructType schema = headers ? WITH_HEADERS : SCHEMA;
         return session.internalCreateDataFrame(rows.setName("kafka").rdd(), schema, false);
     }
 
     /** Return a task's rows, and count them as the records that it has read, as Spark's newer source does. */
-    private static Iterator<InternalRow> counted(Iterator<ConsumerRecord<byte[], byte[]>> messages, boolean headers) {
+    private static Iterator<InternalRow> counted(
+            Iterator<ConsumerRecord<byte[], byte[]>> messages, boolean headers, long mostBytes) {
         InputMetrics metrics = TaskContext.get().taskMetrics().inputMetrics();
         return new Iterator<>() {
             @Override
@@ -108,10 +114,34 @@ public final class KafkaRows {
             @Override
             public InternalRow next() {
                 metrics.incRecordsRead(1);
-                ConsumerRecord<byte[], byte[]> message = messages.next();
+                ConsumerRecord<byte[], byte[]> message = bounded(messages.next(), mostBytes);
                 return headers ? new JoinedRow(row(message), headersOf(message)) : row(message);
             }
         };
+    }
+
+    /** Return a record, or one that stands for it where it is too large: every later step would copy its bytes. */
+    private static ConsumerRecord<byte[], byte[]> bounded(ConsumerRecord<byte[], byte[]> message, long mostBytes) {
+        long size = (long) Math.max(0, message.serializedKeySize()) + Math.max(0, message.serializedValueSize());
+        for (Header header : message.headers()) {
+            size += header.value() == null ? 0 : header.value().length;
+        }
+        if (size <= mostBytes) {
+            return message;
+        }
+        boolean isKept = message.key() != null && message.key().length <= MOST_KEY_BYTES;
+        return new ConsumerRecord<>(
+                message.topic(),
+                message.partition(),
+                message.offset(),
+                message.timestamp(),
+                message.timestampType(),
+                message.serializedKeySize(),
+                message.serializedValueSize(),
+                isKept ? message.key() : null,
+                LargeRecord.marked(size),
+                new RecordHeaders(),
+                message.leaderEpoch());
     }
 
     private static InternalRow row(ConsumerRecord<byte[], byte[]> message) {

@@ -2,6 +2,7 @@ package io.hudicdc.ingest;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.ByteArrayOutputStream;
@@ -17,6 +18,8 @@ class AvroInputTest {
     private static final long[] LONGS = {
         0, 1, -1, 63, 64, -64, -65, Integer.MAX_VALUE, Integer.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE
     };
+
+    private static final long MOST_BYTES = 1_000;
 
     @FunctionalInterface
     private interface Writing {
@@ -41,6 +44,15 @@ class AvroInputTest {
         assertEquals(Integer.MIN_VALUE, smallest.readInt());
         AvroInput larger = open(encoder -> encoder.writeLong(1L + Integer.MAX_VALUE));
         assertThrows(MalformedAvro.class, larger::readInt);
+    }
+
+    @Test
+    void valuesBeyondTheMemoryOfOneRecordAreRefusedAndTheNextRecordBeginsAgain() {
+        AvroInput input = open(new byte[0]);
+        input.countDecoded(MOST_BYTES);
+        assertSame(MalformedAvro.TOO_LARGE, assertThrows(MalformedAvro.class, () -> input.countDecoded(1)));
+        input.open(new byte[0], 0);
+        input.countDecoded(MOST_BYTES);
     }
 
     @Test
@@ -90,7 +102,7 @@ class AvroInputTest {
     }
 
     private static AvroInput open(byte[] bytes) {
-        AvroInput input = new AvroInput();
+        AvroInput input = new AvroInput(MOST_BYTES);
         input.open(bytes, 0);
         return input;
     }
