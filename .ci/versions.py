@@ -27,7 +27,7 @@ SPARK_TESTS = (
     *(f"{EQUALITY}[{recording}-small_runs-mor]" for recording in ("sqlserver", "mongodb")),
     f"{EQUALITY}[sqlserver-json-one_run-mor]",
     "tests/hudi/test_evolution.py",
-    "tests/hudi/test_maintain.py",
+    "tests/hudi/upkeep/test_maintain.py",
     "tests/jvm",
     "tests/kafka/test_read.py",
     "tests/order/test_latest.py",

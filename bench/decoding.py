@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from ingest import avro
-from ingest.artifacts import spark_jars
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
+from ingest.jars.artifacts import spark_jars
 from ingest.names import SchemaId, Subject, Topic
 from ingest.spark.session import start_session
 from ingest.tables import Subjects, TableConfig

@@ -13,12 +13,12 @@ from whole import deployment, produce
 from ingest import Session
 from ingest.compile.table import compile_table
 from ingest.decode.events import decode_events
-from ingest.java import jvm_of
 from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
-from ingest.run.schemas import fetch_written
-from ingest.run.start import consumed
+from ingest.run.batch.schemas import fetch_written
+from ingest.run.batch.start import consumed
+from ingest.spark.java import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import attrs
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses, down, up
 from ingest.spark.session import start_session
 

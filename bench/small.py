@@ -8,7 +8,7 @@ from events import TOPIC
 from whole import deployment, produce
 
 from ingest import Session
-from ingest.java import jvm_of
+from ingest.spark.java import jvm_of
 
 ROWS = 10_000
 CHANGES = 1_000

@@ -22,8 +22,8 @@ from ingest import Session
 from ingest.compile.evolve import evolve
 from ingest.compile.table import compile_table
 from ingest.decode.events import decode_events
-from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
@@ -31,8 +31,8 @@ from ingest.local.servers import Addresses, down, up
 from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
 from ingest.order.rows import build_rows
-from ingest.run.schemas import fetch_written
-from ingest.run.start import consumed
+from ingest.run.batch.schemas import fetch_written
+from ingest.run.batch.start import consumed
 from ingest.tables import TableConfig
 
 ROUNDS = 9

@@ -7,9 +7,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.artifacts import spark_jars
 from ingest.decode.diagnosis import explain
 from ingest.decode.events import decode_events
+from ingest.jars.artifacts import spark_jars
 from ingest.spark.session import start_session
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

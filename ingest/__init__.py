@@ -14,28 +14,28 @@ from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 if TYPE_CHECKING:
     from ingest.adopt.plan import Takeover
     from ingest.adopt.request import AdoptRequest, LoadRequest
+    from ingest.api.session import Session
     from ingest.compile.describe import Description
     from ingest.onboard.outcome import Onboarded
-    from ingest.operations.checks.finding import Finding
-    from ingest.operations.doctor import Checkup
-    from ingest.operations.history import Commit, TableHistory, TableState
+    from ingest.operations.doctor.doctor import Checkup
+    from ingest.operations.doctor.finding import Finding
     from ingest.operations.maintain import Maintained, Maintenance
     from ingest.operations.offsets import OffsetMove
-    from ingest.operations.overview import LakeOverview, TableOverview
-    from ingest.operations.rebuild import Rebuilt
-    from ingest.operations.rejects import Reject, Rejects
-    from ingest.operations.replay import Replayed
+    from ingest.operations.rebuild.rebuild import Rebuilt
+    from ingest.operations.rejects.rejects import Reject, Rejects
+    from ingest.operations.rejects.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
-    from ingest.operations.status import TableStatus
+    from ingest.operations.status.history import Commit, TableHistory, TableState
+    from ingest.operations.status.overview import LakeOverview, TableOverview
+    from ingest.operations.status.status import TableStatus
     from ingest.operations.table_plan import TablePlan
     from ingest.operations.verify_files import FilesCheck
     from ingest.operations.versions import Comparison, CompatibilityReport, PlannedChange, SubjectVersion
     from ingest.order.batch_counts import BatchCounts
     from ingest.registry import Registered
-    from ingest.run.context import Progress
-    from ingest.run.lag import Measures
-    from ingest.run.report import RunReport, TableOutcome
-    from ingest.session import Session
+    from ingest.report.lag import Measures
+    from ingest.report.outcome import RunReport, TableOutcome
+    from ingest.run.work.context import Progress
     from ingest.settings import Settings
     from ingest.stop import Stop
     from ingest.tables import TableConfig
@@ -94,41 +94,41 @@ __all__ = [
 _HOMES: Final = {
     "AdoptRequest": "ingest.adopt.request",
     "BatchCounts": "ingest.order.batch_counts",
-    "Checkup": "ingest.operations.doctor",
-    "Commit": "ingest.operations.history",
+    "Checkup": "ingest.operations.doctor.doctor",
+    "Commit": "ingest.operations.status.history",
     "Comparison": "ingest.operations.versions",
     "CompatibilityReport": "ingest.operations.versions",
     "Description": "ingest.compile.describe",
     "FilesCheck": "ingest.operations.verify_files",
-    "Finding": "ingest.operations.checks.finding",
-    "LakeOverview": "ingest.operations.overview",
+    "Finding": "ingest.operations.doctor.finding",
+    "LakeOverview": "ingest.operations.status.overview",
     "LoadRequest": "ingest.adopt.request",
     "Maintained": "ingest.operations.maintain",
     "Maintenance": "ingest.operations.maintain",
-    "Measures": "ingest.run.lag",
+    "Measures": "ingest.report.lag",
     "OffsetMove": "ingest.operations.offsets",
     "Onboarded": "ingest.onboard.outcome",
     "PlannedChange": "ingest.operations.versions",
-    "Progress": "ingest.run.context",
-    "Rebuilt": "ingest.operations.rebuild",
+    "Progress": "ingest.run.work.context",
+    "Rebuilt": "ingest.operations.rebuild.rebuild",
     "Registered": "ingest.registry",
-    "Reject": "ingest.operations.rejects",
-    "Rejects": "ingest.operations.rejects",
-    "Replayed": "ingest.operations.replay",
-    "RunReport": "ingest.run.report",
-    "Session": "ingest.session",
+    "Reject": "ingest.operations.rejects.rejects",
+    "Rejects": "ingest.operations.rejects.rejects",
+    "Replayed": "ingest.operations.rejects.replay",
+    "RunReport": "ingest.report.outcome",
+    "Session": "ingest.api.session",
     "Settings": "ingest.settings",
     "Signal": "ingest.operations.signal",
     "SignalRequest": "ingest.operations.signal",
     "Stop": "ingest.stop",
     "SubjectVersion": "ingest.operations.versions",
     "TableConfig": "ingest.tables",
-    "TableHistory": "ingest.operations.history",
-    "TableOutcome": "ingest.run.report",
-    "TableOverview": "ingest.operations.overview",
+    "TableHistory": "ingest.operations.status.history",
+    "TableOutcome": "ingest.report.outcome",
+    "TableOverview": "ingest.operations.status.overview",
     "TablePlan": "ingest.operations.table_plan",
-    "TableState": "ingest.operations.history",
-    "TableStatus": "ingest.operations.status",
+    "TableState": "ingest.operations.status.history",
+    "TableStatus": "ingest.operations.status.status",
     "TableVerification": "ingest.verify.result",
     "Takeover": "ingest.adopt.plan",
     "Verification": "ingest.verify.result",

@@ -5,7 +5,7 @@ Under `TYPE_CHECKING` the module is imported as usual, so that mypy and import-l
     if TYPE_CHECKING:
         from ingest.run import fleet
     else:
-        fleet = LazyModule("ingest.run.fleet")
+        fleet = LazyModule("ingest.run.work.fleet")
 """
 
 from importlib import import_module

@@ -13,7 +13,7 @@ from pyspark import RDD
 from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.spark.session import class_path, launch_conf, prepare_context, session_of
 

@@ -14,7 +14,7 @@ import attrs
 import fastavro
 
 from ingest.hudi.fixed import recorded_parts
-from ingest.hudi.ledger import LedgerEntry, commit_metadata
+from ingest.hudi.timeline.ledger import LedgerEntry, commit_metadata
 from ingest.moments import to_millis
 from ingest.names import Partition
 from ingest.tables import TableConfig, read

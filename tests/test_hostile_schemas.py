@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from ingest import avro, connect
+from ingest import avro
+from ingest.avro import connect
 from ingest.compile.describe import describe
 from ingest.errors import SchemaError
 from ingest.kafka.sample import RawRecord
-from ingest.run.messages import bare_keys, written_in
+from ingest.run.batch.messages import bare_keys, written_in
 from ingest.typemap.column import Mapper
 
 DEEP = 10_000

@@ -15,8 +15,8 @@ from ingest.errors import IngestError
 from ingest.local.fixture import read_messages, read_recording
 from ingest.names import Subject, Topic
 from ingest.registry import FolderRegistry
-from ingest.run.messages import written_in
-from ingest.run.schemas import fetch_versions
+from ingest.run.batch.messages import written_in
+from ingest.run.batch.schemas import fetch_versions
 from ingest.tables import Subjects, TableConfig
 from tests.e2e.referee.shape import Shape, of_avro, of_connect
 

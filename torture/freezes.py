@@ -21,7 +21,7 @@ from typing import Final
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.session import Session
+from ingest.api.session import Session
 from torture.figures import Figures
 from torture.lake import Watch
 from torture.scene import Scene

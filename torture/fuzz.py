@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from ingest.decode.events import decode_events, explain_rejects
 from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
-from ingest.run.keys import with_key_rules
+from ingest.run.batch.keys import with_key_rules
 from torture.corpus import Corpus, Message, corpora
 from torture.figures import Figures
 from torture.message_judge import Outcome, is_readable, judge

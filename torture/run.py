@@ -17,7 +17,7 @@ from typing import Final
 
 import attrs
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import down, up
 from ingest.spark.session import start_session
 from torture.freezes import Freezer, freeze_all

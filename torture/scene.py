@@ -13,8 +13,8 @@ from typing import Any, Final
 import attrs
 import fastavro
 
+from ingest.api.session import Session
 from ingest.local.servers import Addresses
-from ingest.session import Session
 from ingest.testing import Columns, Message, Messages, Row, Topic, date, decimal, nullable
 from ingest.testing.servers import LocalServers
 from ingest.testing.topic import Servers

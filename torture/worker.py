@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
+from ingest.api.session import Session
 from ingest.hudi.table import HudiTable
-from ingest.session import Session
+from ingest.jars.artifacts import spark_jars
 from ingest.spark.session import start_session
 
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -25,18 +25,17 @@ from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_option
 from ingest.adopt.task import finished, locked_unless
 from ingest.errors import IngestError, TakeoverError
-from ingest.hudi.commit_reader import CommitRecord, read_commits
-from ingest.hudi.damage import live_files
-from ingest.hudi.foreign import refuse_foreign
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.lock import LockHandle
-from ingest.hudi.metaclient import lake_errors
+from ingest.hudi.locks.lock import LockHandle
+from ingest.hudi.metaclient import lake_errors, refuse_foreign
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.commit_reader import CommitRecord, read_commits
+from ingest.hudi.timeline.damage import live_files
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
-from ingest.operations.rebuild_plan import free_by_hadoop
-from ingest.run.context import Jvm, Run
+from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
 from ingest.run.task import work_on_tables
-from ingest.run.topics import refuse_several
+from ingest.run.work.context import Jvm, Run
+from ingest.run.work.topics import refuse_several
 from ingest.tables import TableConfig
 
 

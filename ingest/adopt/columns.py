@@ -16,13 +16,13 @@ from ingest.compile.table import CompiledTable
 from ingest.config.rules import suggest
 from ingest.errors import UsageError
 from ingest.masking import Mask, Masking
+from ingest.sql.names import folded
+from ingest.sql.template import Sql, ident, sql
+from ingest.sql.types import Simple, SparkType, null_of, parse_ddl, reshape, widest
 from ingest.tables import TableConfig
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.masks import masked
-from ingest.typemap.names import folded
 from ingest.typemap.rows import VALUE
-from ingest.typemap.sparktype import Simple, SparkType, null_of, parse_ddl, reshape, widest
-from ingest.typemap.sql import Sql, ident, sql
 
 Fit = Literal["same", "wider", "converted", "null"]
 _STORED_AS: Final = {"tinyint": Simple("int"), "smallint": Simple("int")}

@@ -13,22 +13,22 @@ from ingest.adopt.start import StartOffsets
 from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.errors import TakeoverError
-from ingest.hudi.catalog import register
-from ingest.hudi.exchange import Folders, exchange, find_folders
 from ingest.hudi.fixed import recorded_masks
-from ingest.hudi.ledger import CommitKind, LedgerEntry
 from ingest.hudi.options import check_hudi, options_digest
+from ingest.hudi.storage.exchange import Folders, exchange, find_folders
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.names import Partition
-from ingest.run.context import Run
-from ingest.run.keys import check_masked_names
-from ingest.run.prepared_batch import PreparedBatch
-from ingest.run.schemas import compile_written, fetch_written
+from ingest.run.batch.keys import check_masked_names
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.schemas import compile_written, fetch_written
+from ingest.run.work.context import Run
+from ingest.spark.catalog import register
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.hudi.lock import LockHandle
+    from ingest.hudi.locks.lock import LockHandle
 
 Marks = Mapping[Partition, Watermark]
 

@@ -22,16 +22,16 @@ from ingest.adopt.columns import (
 from ingest.adopt.first_commit import Subject
 from ingest.compile.evolve import TargetColumn
 from ingest.errors import UsageError
-from ingest.run.context import Run
-from ingest.typemap.sparktype import SparkType, cast
-from ingest.typemap.sql import Sql, ident, join, sql
-from ingest.verify.databases import DATABASES
-from ingest.verify.forms import Form
-from ingest.verify.jdbc import Connection, Source, sources_of
-from ingest.verify.layout import ComparedColumn
-from ingest.verify.origin import Origin, check_database, find_origin
-from ingest.verify.pairs import pair_column
-from ingest.verify.queries import SourceTable
+from ingest.run.work.context import Run
+from ingest.sources.databases import DATABASES
+from ingest.sources.forms import Form
+from ingest.sources.jdbc import Connection, Source, sources_of
+from ingest.sources.layout import ComparedColumn
+from ingest.sources.origin import Origin, check_database, find_origin
+from ingest.sources.pairs import pair_column
+from ingest.sources.queries import SourceTable
+from ingest.sql.template import Sql, ident, join, sql
+from ingest.sql.types import SparkType, cast
 from ingest.verify.rows import read_table
 
 _NATIVE: Final = frozenset({"float", "double"})

@@ -22,14 +22,14 @@ from ingest.adopt.start import StartOffsets, start_by_option
 from ingest.adopt.task import finished, locked_unless
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
-from ingest.hudi.foreign import refuse_foreign
-from ingest.hudi.java_errors import root_cause
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.lock import LockHandle
+from ingest.hudi.locks.lock import LockHandle
+from ingest.hudi.metaclient import refuse_foreign
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
-from ingest.run.context import Jvm, Run
 from ingest.run.task import work_on_tables
-from ingest.run.topics import refuse_several
+from ingest.run.work.context import Jvm, Run
+from ingest.run.work.topics import refuse_several
+from ingest.spark.java_errors import root_cause
 from ingest.tables import TableConfig
 
 

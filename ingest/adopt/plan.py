@@ -9,8 +9,8 @@ from ingest.adopt.columns import FittedColumns
 from ingest.adopt.start import StartOffsets
 from ingest.errors import IngestError, TakeoverError
 from ingest.names import Instant, Partition
-from ingest.operations.rebuild_plan import ROWS_PER_S, duration, rows_text
-from ingest.run.report import by_text
+from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, duration, rows_text
+from ingest.report.outcome import by_text
 
 Outcome = Literal["adopted", "loaded", "planned", "idle", "failed", "temporary"]
 _ROOM: Final = 1.1

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from ingest.compile.position import position_sql, sort_key_sql
 from ingest.compile.table import CompiledTable
 from ingest.errors import UsageError
-from ingest.typemap.sparktype import Simple, cast, null_of
-from ingest.typemap.sql import Sql, literal, sql
+from ingest.sql.template import Sql, literal, sql
+from ingest.sql.types import Simple, cast, null_of
 
 _BELOW_ALL: Final = "-"
 """A rank that compares below each digit."""

@@ -20,11 +20,11 @@ from ingest.names import first_few
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.chosen import chosen_rows, computed_rows, mark_outside
 from ingest.order.rows import never_null
-from ingest.run.chosen import check_computed, with_row_sql
-from ingest.run.keys import check_keys
-from ingest.run.prepared_batch import PreparedBatch
-from ingest.run.table_state import TableState
-from ingest.typemap.sql import Sql, ident, literal, sql
+from ingest.run.batch.chosen import check_computed, with_row_sql
+from ingest.run.batch.keys import check_keys
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.table_state import TableState
+from ingest.sql.template import Sql, ident, literal, sql
 
 _SHOWN: Final = 5
 """How many of the problems of columns a message names."""

@@ -7,8 +7,8 @@ import attrs
 
 from ingest.adopt.plan import Takeover
 from ingest.errors import IngestError, RetryableError
-from ingest.hudi.lock import LockHandle
-from ingest.run.context import Run
+from ingest.hudi.locks.lock import LockHandle
+from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 

@@ -23,8 +23,8 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
-from ingest.run.context import Run
-from ingest.typemap.sql import sql
+from ingest.run.work.context import Run
+from ingest.sql.template import sql
 
 _LOOK: Final = 1_000
 """Messages at the begin of a partition among which a change is expected."""

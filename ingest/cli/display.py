@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from ingest.cli.heartbeat import Measure, Steps, Work, heartbeat, ticking, unmeasured
 from ingest.cli.output import speaks_unicode
+from ingest.errors.printable import printable
 from ingest.lazy import LazyModule
-from ingest.printable import printable
 
 if TYPE_CHECKING:
     from rich import console as rich_console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich import table as rich_table
     from rich import text as rich_text
 
-    from ingest.run.context import Progress
+    from ingest.run.work.context import Progress
 else:
     rich_console, rich_live = LazyModule("rich.console"), LazyModule("rich.live")
     rich_spinner, rich_table = LazyModule("rich.spinner"), LazyModule("rich.table")

@@ -13,10 +13,10 @@ from ingest.lazy import LazyModule
 from ingest.settings import tables_folder
 
 if TYPE_CHECKING:
-    from ingest.operations import doctor as doctors
-    from ingest.operations.doctor import Checkup
+    from ingest.operations.doctor import doctor as doctors
+    from ingest.operations.doctor.doctor import Checkup
 else:
-    doctors = LazyModule("ingest.operations.doctor")
+    doctors = LazyModule("ingest.operations.doctor.doctor")
 
 app = CommandPage(name="doctor", help_format="markdown")
 _COUNTED: Final = ("warning", "problem")

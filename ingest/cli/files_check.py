@@ -12,9 +12,9 @@ from ingest.errors import UsageError
 from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
+    from ingest.api.session import Session
     from ingest.operations import verify_files
     from ingest.operations.verify_files import FilesCheck
-    from ingest.session import Session
 else:
     verify_files = LazyModule("ingest.operations.verify_files")
 

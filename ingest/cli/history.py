@@ -16,10 +16,10 @@ from ingest.moments import to_iso
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.operations import history as histories
-    from ingest.operations.history import Commit, TableHistory, TableState
+    from ingest.operations.status import history as histories
+    from ingest.operations.status.history import Commit, TableHistory, TableState
 else:
-    histories = LazyModule("ingest.operations.history")
+    histories = LazyModule("ingest.operations.status.history")
 
 app = CommandPage(name="history", help_format="markdown")
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from ingest.artifacts import find_artifacts
 from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_page, print_table, print_text, spin
 from ingest.cli.page import Json
 from ingest.errors import UsageError
+from ingest.jars.artifacts import find_artifacts
 from ingest.jars.folder import JarFolder
 from ingest.jars.pins import megabytes
 

@@ -6,21 +6,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.api.session import Session
 from ingest.cli.notify import notify_or_warn
 from ingest.cli.output import print_error
 from ingest.errors import IngestError, UsageError
 from ingest.lazy import LazyModule
-from ingest.session import Session
 from ingest.settings import mask_url
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.run import openmetrics, report
-    from ingest.run.report import RunReport
+    from ingest.report import openmetrics
+    from ingest.report import outcome as reports
+    from ingest.report.outcome import RunReport
     from ingest.verify import metrics as verify_metrics
     from ingest.verify.result import Verification
 else:
-    openmetrics, report = LazyModule("ingest.run.openmetrics"), LazyModule("ingest.run.report")
+    openmetrics, reports = LazyModule("ingest.report.openmetrics"), LazyModule("ingest.report.outcome")
     verify_metrics = LazyModule("ingest.verify.metrics")
 
 
@@ -87,8 +88,8 @@ def publish_failure(target: str, session: Session, names: Sequence[str]) -> Iter
             finished = datetime.now(UTC)
             seconds = (finished - started).total_seconds()
             tables = _tables(session, names)
-            outcomes = [report.failed(table.name, table.topic, error, seconds) for table in tables]
-            run_report = report.RunReport("", started, finished, tuple(outcomes))
+            outcomes = [reports.failed(table.name, table.topic, error, seconds) for table in tables]
+            run_report = reports.RunReport("", started, finished, tuple(outcomes))
             publish_or_warn(target, run_report)
             notify_or_warn(session.settings, run_report, "" if tables else str(error))
         raise

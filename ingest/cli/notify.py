@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ingest import log
-    from ingest.run import notify as webhook
-    from ingest.run.notify import Notice
-    from ingest.run.report import RunReport
+    from ingest.report import notify as webhook
+    from ingest.report.notify import Notice
+    from ingest.report.outcome import RunReport
     from ingest.settings import Settings
     from ingest.tables import TableConfig
     from ingest.verify import notices as verify_notices
     from ingest.verify.result import Verification
 else:
-    webhook, log = LazyModule("ingest.run.notify"), LazyModule("ingest.log")
+    webhook, log = LazyModule("ingest.report.notify"), LazyModule("ingest.log")
     verify_notices = LazyModule("ingest.verify.notices")
 
 

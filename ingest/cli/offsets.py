@@ -11,7 +11,7 @@ from ingest.cli.page import Json
 
 if TYPE_CHECKING:
     from ingest.operations.offsets import OffsetMove
-    from ingest.operations.status import TableStatus
+    from ingest.operations.status.status import TableStatus
 
 app = App(
     name="offsets", help_format="markdown", help="Show or move the Kafka offsets of a table's last commit."

@@ -7,8 +7,8 @@ from typing import Annotated
 import attrs
 from cyclopts import Group, Parameter
 
+from ingest.api.session import Session
 from ingest.log import configure
-from ingest.session import Session
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
 

@@ -13,8 +13,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 from ingest.errors import IngestError, StoppedError
+from ingest.errors.printable import printable
 from ingest.lazy import LazyModule
-from ingest.printable import printable
 from ingest.stop import INTERRUPTED
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ingest.names import first_few
 
 if TYPE_CHECKING:
     from ingest.operations import plan as planning
-    from ingest.operations.rebuild_plan import RebuildPlan
+    from ingest.operations.rebuild.rebuild_plan import RebuildPlan
     from ingest.operations.table_plan import PlanOutcome, TablePlan, VersionPlan
     from ingest.operations.versions import PlannedChange
     from ingest.order.batch_counts import BatchCounts

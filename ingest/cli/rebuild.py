@@ -13,7 +13,7 @@ from ingest.errors import UsageError
 from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
-    from ingest.operations.rebuild import Rebuilt
+    from ingest.operations.rebuild.rebuild import Rebuilt
 
 app = CommandPage(name="rebuild", help_format="markdown")
 

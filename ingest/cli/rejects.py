@@ -16,8 +16,8 @@ from ingest.errors import UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.operations.rejects import Reject, Rejects
-    from ingest.operations.replay import Replayed
+    from ingest.operations.rejects.rejects import Reject, Rejects
+    from ingest.operations.rejects.replay import Replayed
 
 app = App(
     name="rejects",

@@ -12,13 +12,13 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
-from ingest.operations.health import Bound, parse_bound
+from ingest.operations.status.health import Bound, parse_bound
 
 if TYPE_CHECKING:
-    from ingest.operations import remedies
-    from ingest.operations.overview import LakeOverview
+    from ingest.operations.status import remedies
+    from ingest.operations.status.overview import LakeOverview
 else:
-    remedies = LazyModule("ingest.operations.remedies")
+    remedies = LazyModule("ingest.operations.status.remedies")
 
 app = CommandPage(name="report", help_format="markdown")
 

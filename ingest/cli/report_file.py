@@ -11,10 +11,10 @@ from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
     from ingest import Session
-    from ingest.run import report as reports
-    from ingest.run import stored_report
+    from ingest.report import outcome as reports
+    from ingest.report import stored_report
 else:
-    reports, stored_report = LazyModule("ingest.run.report"), LazyModule("ingest.run.stored_report")
+    reports, stored_report = LazyModule("ingest.report.outcome"), LazyModule("ingest.report.stored_report")
 
 _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 

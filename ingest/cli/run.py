@@ -27,12 +27,12 @@ from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import StoppedError
 from ingest.lazy import LazyModule
-from ingest.report import Outcome
+from ingest.report.contract import Outcome
 from ingest.stop import INTERRUPTED, Stop, terminable
 
 if TYPE_CHECKING:
+    from ingest.report.outcome import RunReport, TableOutcome
     from ingest.run import follow as following
-    from ingest.run.report import RunReport, TableOutcome
 else:
     following = LazyModule("ingest.run.follow")
 

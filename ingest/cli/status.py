@@ -11,13 +11,13 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_problems, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
-from ingest.operations.health import Bound, health, parse_bound
+from ingest.operations.status.health import Bound, health, parse_bound
 
 if TYPE_CHECKING:
-    from ingest.operations import status as statuses
-    from ingest.operations.status import TableStatus
+    from ingest.operations.status import status as statuses
+    from ingest.operations.status.status import TableStatus
 else:
-    statuses = LazyModule("ingest.operations.status")
+    statuses = LazyModule("ingest.operations.status.status")
 
 app = CommandPage(name="status", help_format="markdown")
 

@@ -5,9 +5,9 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from ingest.artifacts import find_artifacts
 from ingest.errors import UsageError
-from ingest.jdk import find_java
+from ingest.jars.artifacts import find_artifacts
+from ingest.spark.jdk import find_java
 
 PACKAGE: Final = "hudi-cdc-ingest"
 _PINNED: Final = re.compile(r"<([\w.]+)\.version>([^<]+)<")

@@ -12,7 +12,7 @@ from typing import Final
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.table import CompiledTable
 from ingest.names import SchemaId
-from ingest.typemap.sparktype import SparkType, widest
+from ingest.sql.types import SparkType, widest
 
 Present = Mapping[str, SparkType] | None
 """The table's columns; None before its first commit."""

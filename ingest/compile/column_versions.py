@@ -18,13 +18,13 @@ from ingest.dialects import Dialect
 from ingest.errors import SchemaError, TableFileError
 from ingest.masking import Mask, strictest
 from ingest.names import SchemaId
+from ingest.sql import types as spark_types
+from ingest.sql.names import RULE, folded, shown
+from ingest.sql.types import SparkType
 from ingest.tables import Column, TableConfig
 from ingest.tables.rules import RESERVED
-from ingest.typemap import sparktype
 from ingest.typemap.column import Mapped, Mapper, reader_record
 from ingest.typemap.masks import masked
-from ingest.typemap.names import RULE, folded, shown
-from ingest.typemap.sparktype import SparkType
 
 
 @attrs.frozen
@@ -204,7 +204,7 @@ def merged_type(column_versions: Sequence[ColumnVersion], where: str) -> SparkTy
                 f"was written as {column_versions[0].mapped.described} and as "
                 f"{column_version.mapped.described}: values of two units cannot share a column",
             )  # fmt: skip
-        wider = sparktype.widest(merged, column_version.mapped.spark)
+        wider = spark_types.widest(merged, column_version.mapped.spark)
         if wider is None:
             raise SchemaError(
                 where, f"$.{column_version.column}",

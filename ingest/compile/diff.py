@@ -12,8 +12,8 @@ from ingest import avro
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.payload import Payload
 from ingest.names import SchemaId
+from ingest.sql.types import ArrayOf, Decimal, MapOf, SparkType, Struct, widest
 from ingest.tables import Kind
-from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, SparkType, Struct, widest
 
 
 @attrs.frozen

@@ -6,11 +6,11 @@ import attrs
 
 from ingest.compile.column_versions import ColumnVersion
 from ingest.names import SchemaId
+from ingest.sql.names import check_fields
+from ingest.sql.template import Sql, literal, sql
+from ingest.sql.types import Simple, SparkType, parse_ddl, type_sql
 from ingest.tables import TableConfig
 from ingest.typemap.column import Mapped
-from ingest.typemap.names import check_fields
-from ingest.typemap.sparktype import Simple, SparkType, parse_ddl, type_sql
-from ingest.typemap.sql import Sql, literal, sql
 
 DOCUMENT = "doc"
 """The column that holds the whole document, as Extended JSON."""

@@ -11,9 +11,9 @@ import attrs
 
 from ingest.compile.envelope import Envelope
 from ingest.dialects import Dialect
+from ingest.sql.template import Sql, join, literal, sql
+from ingest.sql.types import Simple, null_of
 from ingest.typemap.column import reader_record
-from ingest.typemap.sparktype import Simple, null_of
-from ingest.typemap.sql import Sql, join, literal, sql
 
 EVENT = sql("event.value")
 

@@ -20,8 +20,8 @@ from ingest.compile.policy import ALL_ALLOWED, PolicyDecision, Refused, failures
 from ingest.compile.table import CompiledTable
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
-from ingest.typemap.sparktype import SparkType, in_place, null_of, reshape, widest
-from ingest.typemap.sql import Sql, join, sql
+from ingest.sql.template import Sql, join, sql
+from ingest.sql.types import SparkType, in_place, null_of, reshape, widest
 
 __all__ = ["Evolution", "Present", "TargetColumn", "evolve"]
 

@@ -19,8 +19,8 @@ from ingest.config.rules import suggest
 from ingest.dialects import Dialect
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
+from ingest.sql.types import Simple, SparkType
 from ingest.tables import SOURCE, TableConfig
-from ingest.typemap.sparktype import Simple, SparkType
 
 
 def message_key(keys: Sequence[WriterSchema]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ingest.compile.event import EventForm
 from ingest.dialects import Dialect, Term
-from ingest.typemap.sql import Sql, join, literal, sql, struct
+from ingest.sql.template import Sql, join, literal, sql, struct
 
 _OFFSET_DIGITS = 19
 _EPOCH_DIGITS = 4

@@ -11,7 +11,7 @@ from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.document import DOCUMENT
 from ingest.compile.row_model import Append, Columns, Document, SoftDelete
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sql import Sql, any_true, join, sql
+from ingest.sql.template import Sql, any_true, join, sql
 
 UPDATE_FIELDS = ("updatedFields", "removedFields", "truncatedArrays")
 

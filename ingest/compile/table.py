@@ -49,10 +49,10 @@ from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.masking import Mask
 from ingest.names import SchemaId
+from ingest.sql.template import Sql
+from ingest.sql.types import Simple, SparkType
 from ingest.tables import TableConfig
 from ingest.typemap.column import reader_record
-from ingest.typemap.sparktype import Simple, SparkType
-from ingest.typemap.sql import Sql
 
 _NO_KEYS = Payload((), (), reader_json("K", {}))
 _COORDINATES = tuple(zip(COORDINATES, (Simple("int"), Simple("bigint")), strict=True))

@@ -17,8 +17,8 @@ from ingest.decode.large import large_checks
 from ingest.decode.mismatch import mismatch_checks
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
+from ingest.sql.template import Sql, join, literal, sql
 from ingest.tables import SOURCE
-from ingest.typemap.sql import Sql, join, literal, sql
 
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """0001-01-01 and 9999-12-31 in UTC: the range of a timestamp."""

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.payload import Payload
-from ingest.java import java_column, jvm_of
-from ingest.typemap.sql import Sql, ident, sql
+from ingest.spark.java import java_column, jvm_of
+from ingest.sql.template import Sql, ident, sql
 
 MOST_DECODED: Final = 256 << 20
 """The memory that the values of one record may take, where no table file says more."""

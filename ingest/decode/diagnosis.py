@@ -20,7 +20,7 @@ from ingest.decode.framing import has_framings, unframe, unknown_frame_ids
 from ingest.decode.wire import HEADER_BYTES, TODO, header_literal, header_sql, is_framed, written_id_sql
 from ingest.names import SchemaId
 from ingest.registry import FrameId
-from ingest.typemap.sql import Sql, ident, join, literal, sql
+from ingest.sql.template import Sql, ident, join, literal, sql
 
 _MOST_SCHEMAS = 100
 _MOST_TEXTS = 1001

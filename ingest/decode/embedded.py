@@ -16,7 +16,7 @@ from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
 from ingest.decode.numeric import find_scales, with_base64
 from ingest.decode.rejects import Check
-from ingest.typemap.sql import Sql, ident, join, literal, sql
+from ingest.sql.template import Sql, ident, join, literal, sql
 
 BEFORE_PAYLOAD: Final = ',"payload":'
 _BEFORE_SCHEMA: Final = '{"schema":'

@@ -37,7 +37,7 @@ from ingest.decode.large import large_checks, most_decoded
 from ingest.decode.mismatch import key_flags
 from ingest.decode.rejects import reason_sql, rejected_sql
 from ingest.decode.route import kind_sql, op_sql
-from ingest.typemap.sql import Sql, ident, literal, sql, struct
+from ingest.sql.template import Sql, ident, literal, sql, struct
 
 _MESSAGE = ("partition", "offset", "key", "value")
 _SIZE = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L) as bytes"

@@ -11,7 +11,7 @@ from ingest.compile.payload import Payload, WriterSchema
 from ingest.compile.table import CompiledTable
 from ingest.decode import confluent, embedded, wire
 from ingest.decode.rejects import Check
-from ingest.typemap.sql import Sql
+from ingest.sql.template import Sql
 
 
 @attrs.frozen

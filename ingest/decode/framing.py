@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 from ingest.compile.payload import Payload
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check, Reason
-from ingest.java import java_column, jvm_of
 from ingest.registry import FrameId, Side
+from ingest.spark.java import java_column, jvm_of
+from ingest.sql.template import Sql, binary, ident, literal, sql
 from ingest.tables import CONFLUENT, TableConfig
-from ingest.typemap.sql import Sql, binary, ident, literal, sql
 
 _UNKNOWN: Final = binary(b"\xffu")
 _UNREADABLE: Final = binary(b"\xfff")

@@ -6,9 +6,9 @@ from typing import Any, Final
 import attrs
 
 from ingest.errors import SchemaError
-from ingest.typemap.names import folded
+from ingest.sql.names import folded
+from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct, word
 from ingest.typemap.rows import VALUE
-from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, struct, word
 
 AS_TEXT: Final = "source"
 """The field of an event whose scalar fields may be text where they should not be, and the other way round.

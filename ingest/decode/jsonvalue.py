@@ -15,7 +15,7 @@ from typing import Any, Final
 import attrs
 
 from ingest.decode.jsonlift import Converter, Names
-from ingest.typemap.sql import Sql, ident, join, literal, sql
+from ingest.sql.template import Sql, ident, join, literal, sql
 
 _OPTIONS: Final = join(
     ", ",

@@ -5,9 +5,9 @@ from typing import Final, assert_never
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.row_model import Coordinates, MessageKey, RowKey
 from ingest.compile.table import CompiledTable
+from ingest.sql.template import Sql, ident, join, literal, sql
+from ingest.sql.types import reshape
 from ingest.tables import SOURCE
-from ingest.typemap.sparktype import reshape
-from ingest.typemap.sql import Sql, ident, join, literal, sql
 
 KEY: Final = sql("keyed.value")
 """The decoded message key."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
-from ingest.typemap.sql import Sql, binary, ident, literal, sql
+from ingest.sql.template import Sql, binary, ident, literal, sql
 
 DECODED: Final = 4
 """How many times the bytes of the largest record its decoded values may take."""

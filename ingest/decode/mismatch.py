@@ -15,8 +15,8 @@ from ingest.decode.keys import KEY
 from ingest.decode.rejects import Check
 from ingest.decode.route import op_sql
 from ingest.errors import SchemaError
-from ingest.typemap.sparktype import Simple, SparkType, has_map, reshape
-from ingest.typemap.sql import Sql, join, literal, sql
+from ingest.sql.template import Sql, join, literal, sql
+from ingest.sql.types import Simple, SparkType, has_map, reshape
 
 _SHOWN = 100
 """The characters of a value that a reason shows."""

@@ -4,7 +4,7 @@ import json
 
 from ingest import avro
 from ingest.compile.payload import CompiledWriter, Payload
-from ingest.typemap.sql import Sql, literal, sql
+from ingest.sql.template import Sql, literal, sql
 
 Scales = int | dict[str, "Scales"] | list["Scales | None"]
 """A decimal's scale, the fields of a record, `[element]` of an array, or `[null, value]` of a map."""

@@ -12,9 +12,9 @@ from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode import confluent
 from ingest.decode.wire import writer_sql
 from ingest.errors import SchemaError
+from ingest.sql.template import Sql, join, literal, sql, struct
 from ingest.tables import SOURCE_FIELDS, full_name
 from ingest.typemap.column import reader_record
-from ingest.typemap.sql import Sql, join, literal, sql, struct
 
 _MOST_BYTES: Final = 1 << 20
 """The memory that a source block may take; the rest of an event is skipped."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from ingest.typemap.sql import Sql, any_true, join, literal, sql
+from ingest.sql.template import Sql, any_true, join, literal, sql
 
 Reason = Literal[
     "too-large",

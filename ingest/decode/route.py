@@ -4,7 +4,7 @@ from ingest.compile.event import CHANGE, EMPTY, TOMBSTONE, TRUNCATE
 from ingest.compile.row_model import Document
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
-from ingest.typemap.sql import Sql, join, literal, sql
+from ingest.sql.template import Sql, join, literal, sql
 
 OPS = ("c", "u", "d", "r")
 """The operations that change a row (every connector's documentation, field `op`)."""

@@ -9,7 +9,7 @@ from typing import Final
 from ingest.compile.payload import Payload, WriterSchema
 from ingest.decode.rejects import Check, Reason
 from ingest.names import SchemaId
-from ingest.typemap.sql import Sql, binary, ident, join, literal, sql
+from ingest.sql.template import Sql, binary, ident, join, literal, sql
 
 HEADER_BYTES = 5
 TODO: Final = 'name the producers\' framings in the table file, such as framings = ["confluent-guid"]'

@@ -6,7 +6,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from ingest.hudi.fixed import compare
-from ingest.java import jvm_of
+from ingest.spark.java import jvm_of
 from ingest.tables import TableConfig
 
 SAMPLE: Final = 64

@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
-from ingest.java import find_class
+from ingest.spark.java import find_class
+from ingest.sql.types import SparkType
 from ingest.tables import TableConfig
-from ingest.typemap.sparktype import SparkType
 
 HUDIS: Final = "org.apache.parquet.schema.SchemaRepair"
 PARQUETS: Final = "org.apache.parquet.schema.GroupType"

@@ -14,8 +14,8 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import ClockError, JvmZoneError
-from ingest.hudi.commit_reader import active_instants
-from ingest.java import jvm_of
+from ingest.hudi.timeline.commit_reader import active_instants
+from ingest.spark.java import jvm_of
 
 PATIENCE_S: Final = 5.0
 """How far the clocks of two hosts may differ without an error: a writer waits until its own has caught up."""

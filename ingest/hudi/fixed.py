@@ -2,7 +2,7 @@
 
 Hudi trusts most options of a write: with other buckets the table holds old keys twice (apache/hudi#13241),
 another table type is ignored.  Type, key and partitions are in Hudi's own properties; the rest is in the
-ledger.  Only a rebuild changes them (`ingest.hudi.rebuild`).
+ledger.  Only a rebuild changes them (`ingest.hudi.upkeep.rebuild`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ import attrs
 
 from ingest.compile.event import COORDINATES
 from ingest.errors import TableChangedError
-from ingest.hudi.properties import TableProperties
+from ingest.hudi.timeline.properties import TableProperties
 from ingest.masking import Mask
 from ingest.tables import SOURCE, TableConfig
 

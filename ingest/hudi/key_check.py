@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import LakeUnreachableError
-from ingest.hudi.damage import RESTORE
-from ingest.hudi.findings import Finding
-from ingest.hudi.java_errors import is_unreachable, root_cause
 from ingest.hudi.table import HudiTable
-from ingest.typemap.sql import ident
+from ingest.hudi.timeline.damage import RESTORE
+from ingest.hudi.timeline.findings import Finding
+from ingest.spark.java_errors import is_unreachable, root_cause
+from ingest.sql.template import ident
 
 EXAMPLES: Final = 5
 _COUNT: Final = "_ingest_rows"

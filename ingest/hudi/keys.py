@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from ingest.errors import SchemaError
-from ingest.typemap.sql import Sql, join, literal, sql
+from ingest.sql.template import Sql, join, literal, sql
 
 KEY_TYPES: Final = frozenset(
     {"int", "bigint", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary"}

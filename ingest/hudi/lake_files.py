@@ -2,12 +2,12 @@
 
 import attrs
 
-from ingest.hudi.hadoop_settings import HadoopSettings
-from ingest.hudi.local_files import LocalFolder, local_folder
-from ingest.hudi.lock_holder import LOCK_FILE, read_holder
+from ingest.hudi.locks.lock_holder import LOCK_FILE, read_holder
 from ingest.hudi.reject_files import count_open_rows
+from ingest.hudi.storage.local_files import LocalFolder, local_folder
 from ingest.hudi.table_files import TableFiles
 from ingest.settings import LakeSettings
+from ingest.spark.hadoop_settings import HadoopSettings
 from ingest.tables import TableConfig
 
 

@@ -1,20 +1,27 @@
 """Hudi's own view of a table, opened on the driver: no Spark job, no catalog."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
-from ingest.hudi.damage import RESTORE
-from ingest.hudi.java_errors import class_names, is_damage, root_cause
-from ingest.hudi.properties import TYPES, TableProperties
-from ingest.java import hadoop_of, jvm_of
+from ingest.hudi.options import MARKER, TIMELINE_ZONE
+from ingest.hudi.timeline.damage import RESTORE
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.properties import TYPES, TableProperties
+from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.spark.java import hadoop_of, jvm_of
+from ingest.spark.java_errors import class_names, is_damage, root_cause
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 """The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
+
+MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
+"""The text in the column of operations that makes a row a delete."""
 
 
 def open_client(spark: SparkSession, path: str) -> Any | None:
@@ -153,3 +160,49 @@ def _lake_error(path: str, error: Py4JJavaError) -> IngestError:
     if is_damage(error) or problem.endswith("/.hoodie/timeline does not exist"):
         return LakeError(path, f"the table is damaged: {problem}", RESTORE)
     return LakeUnreachableError(path, problem)
+
+
+class CommittedTable(Protocol):
+    """A table and its commits."""
+
+    path: str
+
+    def checkpoint(self) -> LedgerEntry | None:
+        """Return the newest commit's account of itself; None before the first commit."""
+
+    def commits(self) -> Sequence[StoredCommit]:
+        """Return the commits, newest first, those of other writers included."""
+
+
+def refuse_foreign(name: str, stored: CommittedTable) -> None:
+    """Raise LakeError for a table that has commits, but not one with an account.
+
+    A run must not mix its rows with those of another writer.
+    """
+    commits = () if stored.checkpoint() else stored.commits()
+    if commits:
+        problem = f"holds a table of another writer: its {len(commits)} commits have no offsets of ingest"
+        todo = f"Take over its rows: `ingest adopt {name} --dry-run`. Or move the folder away"
+        raise LakeError(stored.path, problem, todo)
+
+
+def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, str]) -> None:
+    """Set the table's marker of deletes and its timeline's zone as a write's options have them.
+
+    Hudi ignores these options in a write to an existing table.
+    The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
+    """
+    set_properties(spark, client, {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]})
+
+
+def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, str]) -> bool:
+    """Set properties of a table that differ, in one step for readers; False if none does.
+
+    Call only as the writer.  Raises Py4JJavaError.
+    """
+    current = client.getTableConfig().getProps()
+    changed = {key: value for key, value in properties.items() if current.getProperty(key) != value}
+    if changed:
+        jvm_of(spark).io.hudicdc.ingest.PropertiesFile.update(client, json.dumps(changed))
+        client.reload()
+    return bool(changed)

@@ -9,9 +9,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import TableFileError
-from ingest.hudi.java_errors import root_cause
 from ingest.hudi.options import OWNED, tuned
-from ingest.java import find_class, jvm_of
+from ingest.spark.java import find_class, jvm_of
+from ingest.spark.java_errors import root_cause
 from ingest.tables import TableConfig
 
 CLASSES: Final = (

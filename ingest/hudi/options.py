@@ -10,8 +10,8 @@ from typing import Final, Literal
 from ingest.compile.event import COORDINATES
 from ingest.errors import TableFileError
 from ingest.hudi.keys import is_row_writer_key
-from ingest.hudi.ledger import PREFIX
 from ingest.hudi.owned import refusal
+from ingest.hudi.timeline.ledger import PREFIX
 from ingest.tables import TableConfig, Target
 
 OP: Final = "_cdc_op"
@@ -49,7 +49,7 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
     # Instants in UTC (HUDI-3014); `LOCAL`, the default, is the zone of the JVM (HUDI-6895).
     TIMELINE_ZONE: "UTC",
-    # By a lock of our own, see `ingest.hudi.lock`.
+    # By a lock of our own, see `ingest.hudi.locks.lock`.
     "hoodie.write.concurrency.mode": "SINGLE_WRITER",
     # Offsets advance over batches without rows (HUDI-227, for Hudi's own streamer).
     "hoodie.allow.empty.commit": "true",
@@ -85,6 +85,18 @@ REWRITE: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
 }
 """All files are replaced, in one commit."""
+
+MERGER: Final = "hoodie.write.record.merge.custom.implementation.classes"
+SPARKS: Final = "org.apache.hudi.DefaultSparkRecordMerger"
+"""Spark's own record merger, where parquet-avro cannot read the table's files.
+
+Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an
+Avro schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named
+after its Parquet field, and the schema cannot be printed where that name occurs twice: an array of decimals
+in the structs ("Can't redefine: element", as in apache/hudi#6849), decimals of one name in several structs.
+The second commit to a file then fails.  Spark's merger reads the files as Spark does.
+"""
+_DECIMAL_IN_ARRAY: Final = re.compile(r"array<struct<.*decimal\(")
 
 
 def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Operation) -> dict[str, str]:
@@ -233,8 +245,16 @@ SHUFFLES: Final = (
     "hoodie.global.simple.index.parallelism",
 )
 SERVICES_OFF: Final[Mapping[str, str]] = {
-    # `ingest.hudi.upkeep` does these, after the commit or on a schedule of their own.
+    # `ingest.hudi.upkeep.services` does these, after the commit or on a schedule of their own.
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
     "hoodie.compact.inline": "false",
 }
+
+
+def merger_options(types: Iterable[str]) -> Mapping[str, str]:
+    """Return the option that chooses the merger for columns of these types, in DDL; empty for Hudi's default.
+
+    Spark's merger also fits arrays of structs whose decimals have names of their own: no harm.
+    """
+    return {MERGER: SPARKS} if any(_DECIMAL_IN_ARRAY.search(ddl) for ddl in types) else {}

@@ -7,7 +7,7 @@ offset, and is resolved while the commit of the run that resolved it is in the d
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ingest.hudi.storage import UnclearFilesError
+from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.table_files import TableFiles
 from ingest.lazy import LazyModule
 from ingest.names import Topic

@@ -16,12 +16,12 @@ from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
 from ingest.hudi.lake import Lake
-from ingest.hudi.ledger import CommitKind, LedgerEntry
 from ingest.hudi.options import KEYGEN, OWNED, tuned
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.names import Partition, Topic
+from ingest.sql.template import Sql, any_true, join, literal, sql
 from ingest.tables import TableConfig, Target
-from ingest.typemap.sql import Sql, any_true, join, literal, sql
 
 KEY: Final = ("topic", "partition", "offset")
 COLUMNS: Final[Mapping[str, str]] = {

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -13,21 +13,26 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.event import CURRENT, DELETED
-from ingest.errors import LakeError, UsageError
+from ingest.errors import (
+    IngestError,
+    LakeError,
+    LakeUnreachableError,
+    TableLockedError,
+    UsageError,
+    WriteError,
+)
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
-from ingest.hudi.change_properties import agree_on_properties
 from ingest.hudi.clock import check_clock
-from ingest.hudi.commit_reader import entries
-from ingest.hudi.commits import check_stored_files, committed_files, stored_commits
-from ingest.hudi.damage import CommittedFiles, largest_base, live_files
-from ingest.hudi.failures import write_failure
 from ingest.hudi.fixed import FixedChanges
-from ingest.hudi.foreign import refuse_foreign
-from ingest.hudi.java_errors import root_cause
-from ingest.hudi.ledger import LedgerEntry, commit_metadata
-from ingest.hudi.merger import merger_options
-from ingest.hudi.metaclient import lake_errors, open_client, properties_of, remove_incomplete_table
+from ingest.hudi.metaclient import (
+    agree_on_properties,
+    lake_errors,
+    open_client,
+    properties_of,
+    refuse_foreign,
+    remove_incomplete_table,
+)
 from ingest.hudi.option_values import check_values
 from ingest.hudi.options import (
     DELETE,
@@ -36,17 +41,29 @@ from ingest.hudi.options import (
     Operation,
     hudi_options,
     keeps_deletes,
+    merger_options,
     row_writer,
     uses_row_writer,
 )
-from ingest.hudi.properties import TableProperties
-from ingest.hudi.stored_commit import StoredCommit
+from ingest.hudi.timeline.commit_reader import (
+    check_stored_files,
+    committed_files,
+    entries,
+    read_actions,
+    stored_commits,
+    stored_sizes,
+)
+from ingest.hudi.timeline.damage import CommittedFiles, largest_base, live_files
+from ingest.hudi.timeline.ledger import LedgerEntry, commit_metadata
+from ingest.hudi.timeline.properties import TableProperties
+from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
-from ingest.java import empty_rows, java_rows, jvm_of
 from ingest.log import logger
 from ingest.names import Instant
+from ingest.spark.java import empty_rows, java_rows, jvm_of
+from ingest.spark.java_errors import LOCKED, class_names, has_no_room, is_unreachable, root_cause
+from ingest.sql.types import SparkType, parse_ddl
 from ingest.tables import TableConfig
-from ingest.typemap.sparktype import SparkType, parse_ddl
 
 AS_OF: Final = "as.of.instant"
 """Hudi's option for a state of the past."""
@@ -347,3 +364,59 @@ class HudiTable:
         with lake_errors(self.path):
             active = entries(self.spark, self.path, client, archived=False)
             return next((entry for entry in active if commit_metadata(entry) == account), None)
+
+
+def write_failure(name: str, path: str, error: Exception) -> IngestError:
+    """Tell a temporary failure from a permanent one by the classes in its chain."""
+    names, problem = class_names(error), root_cause(error)
+    if names & LOCKED:
+        return TableLockedError(name, problem)
+    if is_unreachable(error):
+        return LakeUnreachableError(path, problem)
+    if has_no_room(error):
+        return LakeUnreachableError(path, f"{problem}. Nothing was committed: free some space, and run again")
+    return WriteError(name, problem)
+
+
+@attrs.frozen
+class HudiRecord:
+    """The commits of the table at a path, as they were when it was opened.
+
+    Answers as `TableFiles` does, for every storage and every layout that Hudi reads.
+    """
+
+    path: str
+    _spark: SparkSession
+    _client: Any
+
+    def instants(self) -> frozenset[str]:
+        """Return the requested times of the active timeline, pending ones included."""
+        with lake_errors(self.path):
+            instants = self._client.getActiveTimeline().getInstants()
+            return frozenset(instant.requestedTime() for instant in instants)
+
+    def accounts(self) -> tuple[LedgerEntry, ...]:
+        """Return all accounts, newest first, archived ones included."""
+        with lake_errors(self.path):
+            return tuple(entries(self._spark, self.path, self._client))
+
+    def committed(self) -> Iterator[CommittedFiles]:
+        """Yield the files of all commits, newest first, archived ones included."""
+        with lake_errors(self.path):
+            yield from committed_files(self._spark, self.path, self._client, archived=True)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the bytes of all data files by their paths."""
+        with lake_errors(self.path):
+            return stored_sizes(self._spark, self.path)
+
+    def check_actions(self) -> None:
+        """Read the other actions of the timeline: cleans, rollbacks, savepoints.  Raises LakeError."""
+        with lake_errors(self.path):
+            read_actions(self._client)
+
+
+def open_record(spark: SparkSession, path: str) -> HudiRecord | None:
+    """Open the table at a path; None where it does not exist.  Raises LakeError for a damaged one."""
+    client = open_client(spark, path)
+    return None if client is None else HudiRecord(path, spark, client)

@@ -9,20 +9,18 @@ from typing import BinaryIO
 
 from ingest.compile.event import CURRENT, DELETED
 from ingest.hudi import fixed
-from ingest.hudi.archive_files import archived_commits, has_archive
-from ingest.hudi.damage import CommittedFiles, check_files, largest_base, live_files
 from ingest.hudi.fixed import FixedChanges
-from ingest.hudi.folder_size import FolderSize, measure
-from ingest.hudi.folders import open_folder
-from ingest.hudi.hadoop_settings import HadoopSettings
-from ingest.hudi.ledger import TABLE_SERVICES, LedgerEntry, entry_of
 from ingest.hudi.options import options_digest
-from ingest.hudi.parquet_footer import names_spark
-from ingest.hudi.properties import TableProperties, read_properties
-from ingest.hudi.row_count import base_files, count_rows, row_files
-from ingest.hudi.storage import TableFolder, UnclearFilesError
-from ingest.hudi.stored_commit import StoredCommit
-from ingest.hudi.timeline_files import (
+from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
+from ingest.hudi.storage.folders import open_folder
+from ingest.hudi.timeline.archive_files import archived_commits, has_archive
+from ingest.hudi.timeline.damage import CommittedFiles, check_files, largest_base, live_files
+from ingest.hudi.timeline.folder_size import FolderSize, measure
+from ingest.hudi.timeline.ledger import TABLE_SERVICES, LedgerEntry, entry_of
+from ingest.hudi.timeline.properties import TableProperties, read_properties
+from ingest.hudi.timeline.row_count import base_files, count_rows, names_spark, row_files
+from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.hudi.timeline.timeline_files import (
     ActiveTimeline,
     CommitFile,
     committed_files,
@@ -30,6 +28,7 @@ from ingest.hudi.timeline_files import (
     read_timeline,
 )
 from ingest.names import Instant
+from ingest.spark.hadoop_settings import HadoopSettings
 from ingest.tables import TableConfig
 
 

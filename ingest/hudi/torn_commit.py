@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from ingest.java import jvm_of
 from ingest.log import logger
+from ingest.spark.java import jvm_of
 
 _INSTANT: Final = re.compile(r"\d{17}(_\d{17})?\.[a-z.]+")
 """The name of an action's file; a completed one has two times.  Temporary names do not match."""

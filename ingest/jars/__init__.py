@@ -1,1 +1,1 @@
-"""The pinned jars of a Spark job: checksums, the repository that has them, the folder that keeps them."""
+"""Pinned jars: checksums, repositories, the folder that keeps them, and the jars of a Spark job."""

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import DataFrame, SparkSession
 
-    from ingest import java
+    from ingest.spark import java
 else:
-    pyspark_sql, java = LazyModule("pyspark.sql"), LazyModule("ingest.java")
+    pyspark_sql, java = LazyModule("pyspark.sql"), LazyModule("ingest.spark.java")
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 

@@ -8,11 +8,11 @@ from typing import Final
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from ingest import jdk
-from ingest.artifacts import broker_classpath
 from ingest.errors import LocalServerError
+from ingest.jars.artifacts import broker_classpath
 from ingest.local import registry
 from ingest.local.ports import LOOPBACK, choose_port, listens
+from ingest.spark import jdk
 
 JAVA_AT_LEAST: Final = 17
 JVM: Final = (

@@ -5,8 +5,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ingest.artifacts import registry_home
 from ingest.errors import LocalServerError
+from ingest.jars.artifacts import registry_home
 from ingest.lazy import LazyModule
 from ingest.local.ports import LOOPBACK, choose_port, listens
 

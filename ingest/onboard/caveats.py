@@ -4,9 +4,9 @@ from ingest import avro
 from ingest.compile.envelope import Envelope
 from ingest.compile.table import CompiledTable
 from ingest.dialects import Dialect
+from ingest.sql.types import parse_ddl
 from ingest.tables import Column
 from ingest.typemap.readers import excluded_readers
-from ingest.typemap.sparktype import parse_ddl
 
 
 def lossless_keys(key: avro.Schema) -> dict[str, Column]:

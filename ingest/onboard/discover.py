@@ -17,8 +17,8 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import SchemaId, Topic
 from ingest.onboard.guess import Guess, guess_schema
 from ingest.registry import Registry, TopicSubjects, find_topics, subject_of
-from ingest.run.messages import bare_keys, read_schema, written_in
-from ingest.run.schemas import document_keys, fetch_versions
+from ingest.run.batch.messages import bare_keys, read_schema, written_in
+from ingest.run.batch.schemas import document_keys, fetch_versions
 from ingest.settings import KafkaSettings
 from ingest.tables import CONFLUENT, Framing, Subjects
 

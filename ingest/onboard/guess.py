@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import attrs
 
-from ingest import avro, connect
+from ingest import avro
+from ingest.avro import connect
 
 _SEMANTIC_JSON: Final = {"name": "io.debezium.data.Json"}
 _MAX_LONG: Final = 2**63 - 1

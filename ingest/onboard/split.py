@@ -20,8 +20,8 @@ from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.split_table import Splitting
 from ingest.onboard.write import write_table
 from ingest.registry import Registry
-from ingest.run.compacted_topics import refuse_compacted
-from ingest.run.topic_tables import TopicTables
+from ingest.run.batch.compacted_topics import refuse_compacted
+from ingest.run.batch.topic_tables import TopicTables
 from ingest.settings import Settings
 from ingest.tables import CONFLUENT, clashes
 

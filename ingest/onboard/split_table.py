@@ -15,8 +15,8 @@ from ingest.onboard.discover import TopicSchemas
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.source_key import find_key
 from ingest.registry import Registry, TopicSubjects, find_topics
-from ingest.run.schemas import fetch_versions
-from ingest.run.topic_tables import SourceTable
+from ingest.run.batch.schemas import fetch_versions
+from ingest.run.batch.topic_tables import SourceTable
 from ingest.settings import Settings
 from ingest.tables import (
     Key,

@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ingest.errors import IngestError, RetryableError, TableFileError
-from ingest.hudi.local_files import local_folder
+from ingest.hudi.storage.local_files import local_folder
 from ingest.lazy import LazyModule
 from ingest.log import logger
-from ingest.report import MaintenanceOutcome, MaintenanceReport, RunOutcome, TableMaintenance, unstructure
-from ingest.run.context import Jvm, Run
+from ingest.report.contract import (
+    MaintenanceOutcome,
+    MaintenanceReport,
+    RunOutcome,
+    TableMaintenance,
+    unstructure,
+)
 from ingest.run.task import work_on_lake
+from ingest.run.work.context import Jvm, Run
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.hudi import exchange as exchanging
-    from ingest.hudi import maintain as services
-    from ingest.hudi.upkeep import Upkeep
+    from ingest.hudi.storage import exchange as exchanging
+    from ingest.hudi.upkeep import maintain as services
+    from ingest.hudi.upkeep.services import Upkeep
 else:  # a table without commits needs no Spark
-    services = LazyModule("ingest.hudi.maintain")
-    exchanging = LazyModule("ingest.hudi.exchange")
+    services = LazyModule("ingest.hudi.upkeep.maintain")
+    exchanging = LazyModule("ingest.hudi.storage.exchange")
 
 
 @attrs.frozen

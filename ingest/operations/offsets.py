@@ -8,17 +8,17 @@ from typing import Any, Final
 import attrs
 
 from ingest.errors import UsageError
-from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import count_open
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.moments import to_iso
 from ingest.names import Partition, Topic
-from ingest.operations.status import TableStatus, table_status
-from ingest.operations.topics import one_view
-from ingest.run.context import Run
-from ingest.run.report import by_text
-from ingest.run.start import consumed, last_of
+from ingest.operations.status.status import TableStatus, table_status
+from ingest.report.outcome import by_text
+from ingest.run.batch.start import consumed, last_of
+from ingest.run.work.context import Run
+from ingest.run.work.views import one_view
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 

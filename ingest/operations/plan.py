@@ -27,20 +27,20 @@ from ingest.hudi.keys import check_key_types
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
-from ingest.operations.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
+from ingest.operations.rebuild.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
 from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
-from ingest.run.chosen import check_computed
-from ingest.run.commit import fetch_known, prepared, rows_to_write
-from ingest.run.context import Jvm, Run
-from ingest.run.prepared_batch import PreparedBatch
-from ingest.run.report import without_file
-from ingest.run.schemas import PayloadSchemas, compile_written
-from ingest.run.start import Start, StoredTable, find_start
-from ingest.run.table_state import TableState, known_ids, table_state
+from ingest.report.outcome import without_file
+from ingest.run.batch.chosen import check_computed
+from ingest.run.batch.commit import fetch_known, prepared, rows_to_write
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.schemas import PayloadSchemas, compile_written
+from ingest.run.batch.start import Start, StoredTable, find_start
+from ingest.run.batch.table_state import TableState, known_ids, table_state
 from ingest.run.task import work_on_tables
-from ingest.run.topics import TopicsTask
+from ingest.run.work.context import Jvm, Run
+from ingest.run.work.topics import TopicsTask
 from ingest.tables import TableConfig
 
 States = dict[str, TableState]

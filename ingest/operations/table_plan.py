@@ -11,10 +11,10 @@ from ingest.compile.diff import SchemaChange
 from ingest.errors import IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
-from ingest.operations.rebuild_plan import RebuildPlan
+from ingest.operations.rebuild.rebuild_plan import RebuildPlan
 from ingest.operations.versions import PlannedChange
 from ingest.order.batch_counts import BatchCounts, total
-from ingest.run.report import by_text
+from ingest.report.outcome import by_text
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
 

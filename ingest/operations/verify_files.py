@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from ingest.errors import IngestError, LakeError, RetryableError, TableFileError
-from ingest.hudi.damage import RESTORE, CommittedFiles
-from ingest.hudi.findings import Finding, Inventory, find_holes, find_strays, take_inventory
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.storage import UnclearFilesError
+from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.timeline.damage import RESTORE, CommittedFiles
+from ingest.hudi.timeline.findings import Finding, Inventory, find_holes, find_strays, take_inventory
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.lazy import LazyModule
-from ingest.run.context import Run
+from ingest.run.work.context import Run
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.hudi import key_check, table_record
+    from ingest.hudi import key_check
+    from ingest.hudi import table as hudi_table
 else:  # files are checked without Spark where they answer
-    key_check, table_record = LazyModule("ingest.hudi.key_check"), LazyModule("ingest.hudi.table_record")
+    key_check, hudi_table = LazyModule("ingest.hudi.key_check"), LazyModule("ingest.hudi.table")
 
 
 class TableRecord(Protocol):
@@ -111,7 +112,7 @@ class VerifyFilesTask:
     def work(self, run: Run, table: TableConfig) -> FilesCheck:
         """Check files and offsets by Hudi's classes, then the keys."""
         run.enter(table, "checking its files")
-        result = _with_rejects(run, table, lambda path: table_record.open_record(run.spark, path))
+        result = _with_rejects(run, table, lambda path: hudi_table.open_record(run.spark, path))
         if not self.reads_keys or not result.commits:
             return result
         run.enter(table, "checking its keys")

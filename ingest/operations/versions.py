@@ -20,16 +20,16 @@ from ingest.errors import EvolutionError, IngestError, SchemaError, SchemaNotFou
 from ingest.lazy import LazyModule
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
-from ingest.run.messages import read_schema
-from ingest.run.schemas import compile_written, fetch_versions, label
+from ingest.run.batch.messages import read_schema
+from ingest.run.batch.schemas import compile_written, fetch_versions, label
 from ingest.tables import Policy, Subjects, TableConfig, Target
 from ingest.tables.evolution import effect_of
 
 if TYPE_CHECKING:
-    from ingest.hudi.ledger import LedgerEntry
-    from ingest.run import keys as run_keys
+    from ingest.hudi.timeline.ledger import LedgerEntry
+    from ingest.run.batch import keys as run_keys
 else:  # schemas are compared without Spark's modules
-    run_keys = LazyModule("ingest.run.keys")
+    run_keys = LazyModule("ingest.run.batch.keys")
 
 
 @attrs.frozen

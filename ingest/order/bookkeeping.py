@@ -2,7 +2,7 @@
 
 from ingest.compile.position import position_sql, without_partition_terms
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sql import Sql, join, sql
+from ingest.sql.template import Sql, join, sql
 
 
 def bookkeeping(compiled: CompiledTable, event: Sql, position: Sql | None = None) -> list[Sql]:

@@ -13,8 +13,8 @@ from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import lacks_sql
 from ingest.compile.row_model import Append, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sparktype import cast
-from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, written
+from ingest.sql.template import Sql, any_true, ident, join, literal, sql, written
+from ingest.sql.types import cast
 
 OUTSIDE: Final = "_ingest_outside"
 """Whether a row is outside the condition."""

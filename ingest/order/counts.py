@@ -19,8 +19,8 @@ from ingest.order.tombstone_ends import bare_tombstones
 from ingest.order.tombstones import bare_sql, has_change_sql
 from ingest.order.truncates import find_truncates
 from ingest.order.version_values import is_partial_sql
-from ingest.plans import Plans
-from ingest.typemap.sql import Sql, literal, sql
+from ingest.spark.planned_queries import Plans
+from ingest.sql.template import Sql, literal, sql
 
 
 def count_batch(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:

@@ -16,8 +16,8 @@ from ingest.order.rows import never_null
 from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, NEWEST
 from ingest.order.truncates import IS_NEW, SWEPT, WAS
 from ingest.order.version_values import LOST
-from ingest.typemap.sparktype import Simple, SparkType, has_map
-from ingest.typemap.sql import Sql, ident, literal, sql, struct
+from ingest.sql.template import Sql, ident, literal, sql, struct
+from ingest.sql.types import Simple, SparkType, has_map
 
 REMOVED: Final = "none"
 """The operation by which Hudi removes a row of a table that keeps deletes as rows."""

@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
 from ingest.compile.row_model import History
 from ingest.compile.table import CompiledTable
-from ingest.java import java_rows, jvm_of
 from ingest.order.tombstones import tombstone_counters
-from ingest.typemap.sql import Sql, ident, join, literal, sql
+from ingest.spark.java import java_rows, jvm_of
+from ingest.sql.template import Sql, ident, join, literal, sql
 
 REJECTED: Final = "rejected"
 

@@ -10,8 +10,8 @@ from ingest.compile.event import DELETED
 from ingest.compile.row_model import Append, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
 from ingest.order.intervals import REMOVED
-from ingest.typemap.sparktype import SparkType, parse_ddl, reshape
-from ingest.typemap.sql import ident, literal, sql
+from ingest.sql.template import ident, literal, sql
+from ingest.sql.types import SparkType, parse_ddl, reshape
 
 _IS_NEW = "_ingest_is_new"
 _RANK = "_ingest_rank"

@@ -28,9 +28,9 @@ from ingest.order.soft_delete import (
     without_newer_stored,
 )
 from ingest.order.tombstones import deleted_change, has_change_sql, stored_deletes, tombstone_rows
+from ingest.sql.template import Sql, any_true, ident, literal, sql, struct, word
+from ingest.sql.types import SparkType, cast, null_of, parse_ddl
 from ingest.tables import SOURCE
-from ingest.typemap.sparktype import SparkType, cast, null_of, parse_ddl
-from ingest.typemap.sql import Sql, any_true, ident, literal, sql, struct, word
 
 STORED = "stored"
 """The struct that holds a stored row's columns."""

@@ -13,8 +13,8 @@ from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.table import CompiledTable
 from ingest.order.bookkeeping import bookkeeping, older_position_sql, position_of
 from ingest.order.counts import older_sql
-from ingest.typemap.sparktype import SparkType, cast, null_of, parse_ddl
-from ingest.typemap.sql import Sql, ident, join, sql
+from ingest.sql.template import Sql, ident, join, sql
+from ingest.sql.types import SparkType, cast, null_of, parse_ddl
 
 MARK = "mark"
 """The event that decides a row: its newest change, or a later truncate."""

@@ -16,8 +16,8 @@ from ingest.compile.evolve import Evolution
 from ingest.compile.position import moved_sql
 from ingest.compile.table import CompiledTable
 from ingest.order.truncates import IS_NEW, SWEPT
-from ingest.typemap.sparktype import cast, null_of, parse_ddl
-from ingest.typemap.sql import ident, join, literal, sql
+from ingest.sql.template import ident, join, literal, sql
+from ingest.sql.types import cast, null_of, parse_ddl
 
 IS_TOMBSTONE: Final = "_ingest_is_tombstone"
 """Whether a row is the end by a tombstone; the table has `MARK` in the column `_cdc_partial`."""

@@ -16,8 +16,8 @@ from ingest.compile.evolve import Evolution
 from ingest.compile.position import moved_sql, position_sql
 from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sparktype import cast, null_of, parse_ddl
-from ingest.typemap.sql import Sql, ident, join, literal, sql
+from ingest.sql.template import Sql, ident, join, literal, sql
+from ingest.sql.types import cast, null_of, parse_ddl
 
 _OURS = ("_cdc_", "_hoodie_")
 

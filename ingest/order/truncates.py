@@ -14,8 +14,8 @@ from ingest.compile.event import COORDINATES, TRUNCATE
 from ingest.compile.table import CompiledTable
 from ingest.names import Partition, Truncate
 from ingest.order.bookkeeping import older_position_sql, position_of
-from ingest.typemap.sparktype import null_of, parse_ddl
-from ingest.typemap.sql import Sql, ident, join, literal, sql, struct
+from ingest.sql.template import Sql, ident, join, literal, sql, struct
+from ingest.sql.types import null_of, parse_ddl
 
 IS_NEW: Final = "_ingest_is_new"
 """Whether a row is a change of the batch, not a stored one."""

@@ -15,8 +15,8 @@ from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.row_image import UPDATE_FIELDS, lacks_sql
 from ingest.compile.row_model import Columns, Document
 from ingest.compile.table import CompiledTable
-from ingest.typemap.sparktype import Simple, null_of
-from ingest.typemap.sql import Sql, any_true, ident, join, literal, sql, struct
+from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct
+from ingest.sql.types import Simple, null_of
 
 LACKS: Final = "_ingest_lacks"
 """The names of the columns that a change lacked; null for a whole one."""

@@ -28,8 +28,8 @@ from ingest.order.soft_delete import with_stored_columns
 from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, bare_tombstones, with_tombstone_ends
 from ingest.order.truncates import IS_NEW, SWEPT, WAS, with_swept
 from ingest.order.version_values import LOST, fill, filled_columns, partial_of, stored_value, value_of
-from ingest.typemap.sparktype import cast, null_of, parse_ddl, reshape
-from ingest.typemap.sql import Sql, ident, join, literal, sql, struct
+from ingest.sql.template import Sql, ident, join, literal, sql, struct
+from ingest.sql.types import cast, null_of, parse_ddl, reshape
 
 _OLD: Final = sql("false").alias(IS_NEW)
 _FEW: Final = 200_000

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from itertools import count
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from confluent_kafka.schema_registry import RegisteredSchema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry import Schema as ClientSchema
@@ -21,7 +21,6 @@ from ingest.registry.answer import (
 from ingest.registry.connection import FAILURES, OTHER_SERVER, Question, connect
 from ingest.registry.frame_ids import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
 from ingest.registry.lookup import chosen_ids, texts_in_order
-from ingest.registry.pages import CUT_VERSIONS, PAGE, SMALLEST_PAGE, EndlessListError, every_page
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
@@ -36,6 +35,23 @@ from ingest.tables import IdKind
 
 T = TypeVar("T")
 P = TypeVar("P", bound=str | int)
+
+Entry = TypeVar("Entry", bound=str | int)
+
+PAGE: Final = 20_000
+"""Entries to ask for at once, the most that Confluent's server gives (schema-registry #3455).
+
+Without a limit Apicurio gives 1,000 subjects (#3118); it takes any limit.
+"""
+
+CUT_VERSIONS: Final = 500
+"""Versions after which Apicurio 3.3.3 cuts a subject's list, whatever offset is asked for (#9851)."""
+
+SMALLEST_PAGE: Final = 10
+"""Versions in the shortest page that any server may hand out: most subjects then take one request."""
+
+MOST_PAGES: Final = 1_000
+MOST_ENTRIES: Final = 1_000_000
 
 
 class LiveRegistry:
@@ -251,3 +267,27 @@ def _fetch_version(
 def _client_schema(schema_text: str, references: tuple[Reference, ...]) -> ClientSchema:
     named = [SchemaReference(item.name, item.subject, item.version) for item in references]
     return ClientSchema(schema_text, "AVRO", named)
+
+
+class EndlessListError(Exception):
+    """A list that does not end where every registry's does."""
+
+
+def every_page(fetch: Callable[[int], tuple[Entry, ...]], *, smallest_page: int = 1) -> tuple[Entry, ...]:
+    """Fetch pages by offset until one adds nothing, and return their entries without repetitions.
+
+    Many servers truncate a list without saying so.
+    Short pages end nothing: a server's own limit may be below the one asked for.  A server that ignores the
+    offset answers the same page again, which ends it too.  No server cuts below `smallest_page`: a shorter
+    page is the last one.  Raises `EndlessListError`.
+    """
+    entries: dict[Entry, None] = {}
+    for _ in range(MOST_PAGES):
+        offset = len(entries)
+        page = fetch(offset)
+        entries.update(dict.fromkeys(page))
+        if len(entries) == offset or len(page) < smallest_page:
+            return tuple(entries)
+        if len(entries) > MOST_ENTRIES:
+            break
+    raise EndlessListError(f"lists more than {MOST_ENTRIES:,} entries or {MOST_PAGES:,} pages")

@@ -1,9 +1,11 @@
-"""The interface of registries, live or a folder, and queries that need several requests."""
+"""The interface of registries, live, a folder or absent, and queries that need several requests."""
+
+# ruff: noqa: ARG002  an absent registry has one answer to every query
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
-from ingest.errors import SchemaError, SchemaNotFoundError
+from ingest.errors import SchemaError, SchemaNotFoundError, SettingsError
 from ingest.names import SchemaId, Subject
 from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
 from ingest.tables import IdKind
@@ -146,3 +148,74 @@ def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str
         yield parent.schema_text
 
     return tuple(texts(schema))
+
+
+class AbsentRegistry:
+    """The registry of a deployment without a URL: every query raises `SettingsError`.
+
+    JSON topics need no registry.  A run opens its registry before it knows whether a table needs it; a
+    nullable registry would put the same test at each query.
+    """
+
+    url = ""
+
+    def subjects(self, pattern: str = "*") -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def versions(self, subject: Subject, *, deleted: bool = False) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def latest(self, subject: Subject) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def version(self, subject: Subject, number: int) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def by_id(self, schema_id: SchemaId) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def by_frame_id(self, frame_id: FrameId) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def with_references(self, schema: Schema | Registered) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def compatibility(self, subject: Subject) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def compatible(
+        self,
+        subject: Subject,
+        schema_text: str,
+        references: tuple[Reference, ...] = (),
+        *,
+        version: int | None = None,
+    ) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def register(
+        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
+    ) -> NoReturn:
+        """Raise `SettingsError`."""
+        _refuse()
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def _refuse() -> NoReturn:
+    todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
+    raise SettingsError("settings", "registry.url", "is not set", todo)

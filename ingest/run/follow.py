@@ -6,7 +6,7 @@ from typing import Final
 
 from ingest.errors import RetryableError
 from ingest.log import logger
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from ingest.stop import Stop, listening
 
 RunOnce = Callable[[Stop], RunReport]

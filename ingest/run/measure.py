@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ingest.errors import OffsetError
-from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.lazy import LazyModule
 from ingest.log import logger
 from ingest.moments import moment_or_none
 from ingest.names import Partition
-from ingest.run.context import Run
-from ingest.run.lag import source_lag_s
-from ingest.run.report import RunReport, TableOutcome
-from ingest.run.start import last_of, pending
+from ingest.report.lag import source_lag_s
+from ingest.report.outcome import RunReport, TableOutcome
+from ingest.run.batch.start import last_of, pending
+from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:

@@ -10,23 +10,24 @@ from collections.abc import Mapping
 
 import attrs
 
-from ingest.errors import LakeUnreachableError, TableChangedError
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.lock import LockHandle
+from ingest.errors import IngestError, LakeUnreachableError, TableChangedError
+from ingest.hudi.locks.lock import LockHandle
 from ingest.hudi.metaclient import complete_rewrite, is_rewritten
 from ingest.hudi.options import options_digest
-from ingest.hudi.rebuild import finish_rebuild
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.upkeep.maintain import keep_up
+from ingest.hudi.upkeep.rebuild import finish_rebuild
 from ingest.kafka.breaks import Watermark
+from ingest.log import logger
 from ingest.names import Partition
-from ingest.run.commit import account, commit_rows, fetch_known, prepared, rows_to_write
-from ingest.run.context import Run
-from ingest.run.lag import Measures
-from ingest.run.prepared_batch import PreparedBatch
-from ingest.run.rejects import write_rejects
-from ingest.run.report import TableOutcome
-from ingest.run.start import Start, find_start
-from ingest.run.table_state import table_state
-from ingest.run.upkeep import keep_up_inline
+from ingest.report.lag import Measures
+from ingest.report.outcome import TableOutcome
+from ingest.run.batch.commit import account, commit_rows, fetch_known, prepared, rows_to_write
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.rejects import write_rejects
+from ingest.run.batch.start import Start, find_start
+from ingest.run.batch.table_state import table_state
+from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 
@@ -120,3 +121,17 @@ def _ledger_entry(run: Run, start: Start, batch: PreparedBatch) -> LedgerEntry:
         high_offsets=high,
         topic_id=start.ranges.topic_id,
     )
+
+
+def keep_up_inline(run: Run, table: TableConfig) -> None:
+    """Compact, clean and archive what is due, unless the settings leave that to `ingest maintain`.
+
+    A failure is a warning in the log: the next run tries again.
+    """
+    if run.settings.run.upkeep == "maintain":
+        return
+    run.steps.begin(table.name, "upkeep")
+    try:
+        keep_up(run.lake.table(table), table)
+    except IngestError as error:
+        logger(__name__).warning("commit succeeded; upkeep failed", table=table.name, problem=str(error))

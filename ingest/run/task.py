@@ -10,26 +10,27 @@ import attrs
 
 from ingest.errors import IngestError, StoppedError, TableChangedError, TableFileError, TopicNotFoundError
 from ingest.kafka.breaks import Watermark
+from ingest.kafka.group import store_offsets
 from ingest.kafka.watermarks import Watermarks
 from ingest.lazy import LazyModule
+from ingest.log import logger
 from ingest.names import Partition, Topic
-from ingest.run.by_files import await_writers, work_by_files
-from ingest.run.context import Jvm, Run, TableTask
-from ingest.run.group import show_offsets
+from ingest.report.outcome import RunReport, TableOutcome, combined, continued, failed
+from ingest.run.batch.start import find_start, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
-from ingest.run.report import RunReport, TableOutcome, combined, continued, failed
-from ingest.run.start import find_start, last_of
-from ingest.run.topics import TopicsTask, resolved, watermarks_of
+from ingest.run.work.by_files import await_writers, work_by_files
+from ingest.run.work.context import Jvm, Run, TableTask
+from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.run import fleet
-    from ingest.run import lineage as lineages
+    from ingest.report import lineage as lineages
     from ingest.run import table as running
+    from ingest.run.work import fleet
 else:
-    fleet, running = LazyModule("ingest.run.fleet"), LazyModule("ingest.run.table")
-    lineages = LazyModule("ingest.run.lineage")
+    fleet, running = LazyModule("ingest.run.work.fleet"), LazyModule("ingest.run.table")
+    lineages = LazyModule("ingest.report.lineage")
 
 T = TypeVar("T")
 
@@ -213,3 +214,24 @@ def run_tables(
     report = RunReport(run.run_id, started, datetime.now(UTC), (*outcomes, *of_files), run.steps.of_run())
     log_run(report)
     return report
+
+
+def show_offsets(run: Run, outcomes: Sequence[TableOutcome]) -> None:
+    """Store the offsets at which the next run continues; of a topic of several tables, the lowest.
+
+    They are for tools that know consumer groups (`[kafka] group`).
+    Leaves out a topic of which a table failed: its lag grows.  An error is only logged: the commits are
+    there, and the next run stores the offsets again.
+    """
+    offsets: dict[Topic, dict[Partition, int]] = {}
+    outcomes = [topic for outcome in outcomes for topic in outcome.topics or (outcome,)]
+    failed_topics = {outcome.topic for outcome in outcomes if outcome.outcome not in {"committed", "idle"}}
+    for outcome in outcomes:
+        if outcome.ranges is not None and outcome.topic not in failed_topics:
+            ends = offsets.setdefault(outcome.topic, {})
+            for partition, end in outcome.ranges.end_offsets().items():
+                ends[partition] = min(end, ends.get(partition, end))
+    try:
+        store_offsets(run.settings.kafka, offsets)
+    except IngestError as error:
+        logger(__name__).warning("group.not-stored", group=run.settings.kafka.group, problem=str(error))

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias, get_current_context
 
 from ingest.moments import to_iso
-from ingest.report import TableReport
+from ingest.report.contract import TableReport
 from ingest.schedule.report import Report
 
 

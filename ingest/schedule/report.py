@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import attrs
 import cattrs
 
-from ingest import report
+from ingest.report import contract
 
 Json = dict[str, Any]
 
@@ -17,14 +17,14 @@ class ReportError(ValueError):
 
 
 @attrs.frozen
-class Report(report.Report):
+class Report(contract.Report):
     """A run's report; `content` is the whole JSON."""
 
     content: Json = attrs.field(factory=dict, repr=False, eq=False)
 
 
 @attrs.frozen
-class MaintenanceReport(report.MaintenanceReport):
+class MaintenanceReport(contract.MaintenanceReport):
     """The report of `ingest maintain`; `content` is the whole JSON."""
 
     content: Json = attrs.field(factory=dict, repr=False, eq=False)
@@ -37,7 +37,7 @@ R = TypeVar("R", bound=AnyReport)
 def read_content(content: Any, kind: type[R]) -> R:
     """Read a report of a kind from JSON.  Raises `ReportError`."""
     try:
-        return attrs.evolve(report.structure(content, kind), content=content)
+        return attrs.evolve(contract.structure(content, kind), content=content)
     except (ValueError, TypeError, cattrs.BaseValidationError):
         raise ReportError("is not a run report") from None
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ingest.errors import PermanentError, RetryableError
-from ingest.report import Outcome, RunOutcome
+from ingest.report.contract import Outcome, RunOutcome
 from ingest.schedule.deliver import REPORT_KEY, deliver, push_report
 from ingest.schedule.job_result import Ended, count_outcomes, judge
 from ingest.schedule.operator import IngestOperator, table_names

@@ -1,10 +1,13 @@
-"""Secret texts, and the names and URLs that hold them: never shown."""
+"""Secret texts, and the names, URLs and files that hold them: never shown."""
 
 import base64
 import html
 import json
+import logging
 import re
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 import attrs
@@ -83,3 +86,21 @@ def secrets_in_property(name: str, text: str) -> set[str]:
     if looks_secret(name):
         secrets |= {text, *(str(part) for part in _JAAS_SECRET.findall(text))}
     return secrets
+
+
+def readable_by_all(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the files that every user of this machine can read; missing ones are left out."""
+    return tuple(path for path in paths if path.is_file() and path.stat().st_mode & stat.S_IROTH)
+
+
+def warn_if_readable(file: Path, secret_keys: Sequence[str]) -> None:
+    """Log a warning for secrets in a settings file that everybody may read; the group is a team's choice."""
+    if not secret_keys:
+        return
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & stat.S_IROTH:
+        logging.getLogger(__name__).warning(
+            "%s holds secrets (%s), and every user of this machine can read it (mode %03o): "
+            "run `chmod o-r %s`, or keep the secrets in files or variables",
+            file, ", ".join(secret_keys), mode, file,
+        )  # fmt: skip

@@ -15,9 +15,7 @@ from ingest.config.document import property_text, read_text, read_toml
 from ingest.config.lines import find_line
 from ingest.config.rules import WrongValueError, wrong_value
 from ingest.errors import SettingsError, joined
-from ingest.settings.check import registry_problems
 from ingest.settings.deployment import RegistrySettings, Settings
-from ingest.settings.exposure import readable_by_all, warn_if_readable
 from ingest.settings.keys import (
     FIELDS,
     NAMED,
@@ -32,7 +30,14 @@ from ingest.settings.keys import (
 )
 from ingest.settings.lake import LakeSettings
 from ingest.settings.origin import METHODS, Origin, origin_of
-from ingest.settings.secret import Secret, looks_secret, mask_url
+from ingest.settings.secret import (
+    Secret,
+    looks_secret,
+    mask_url,
+    readable_by_all,
+    secrets_in_url,
+    warn_if_readable,
+)
 
 DEFAULT_FILE: Final = "ingest.toml"
 FILE_VARIABLE: Final = "INGEST_SETTINGS"
@@ -346,3 +351,28 @@ def _nested(values: Mapping[str, object]) -> dict[str, dict[str, Any]]:
 
 
 _CONVERTER: Final = _make_converter()
+
+
+def registry_problems(registry: RegistrySettings) -> Iterator[WrongValueError]:
+    """Find credentials that contradict each other or are incomplete."""
+    oauth = {
+        "oauth_token_url": registry.oauth_token_url,
+        "oauth_client_id": registry.oauth_client_id,
+        "oauth_client_secret": registry.oauth_client_secret,
+    }
+    methods = {
+        "basic_auth": registry.basic_auth is not None,
+        "user:password in url": bool(secrets_in_url(registry.url)),
+        "bearer_token": registry.bearer_token is not None,
+        "oauth_*": any(oauth.values()),
+    }
+    used = [method for method, is_used in methods.items() if is_used]
+    if len(used) > 1:
+        yield WrongValueError("registry", f"found {' and '.join(used)}", "Keep one of them")
+    missing = [name for name, value in oauth.items() if not value]
+    if methods["oauth_*"] and missing:
+        yield WrongValueError(f"registry.{missing[0]}", "is not set, but OAuth needs it")
+    if registry.basic_auth and ":" not in registry.basic_auth.reveal():
+        yield WrongValueError("registry.basic_auth", "found text without a colon; allowed: user:password")
+    if (registry.key or registry.key_password) and not registry.certificate:
+        yield WrongValueError("registry.certificate", "is not set, but key or key_password is")

@@ -17,10 +17,10 @@ import attrs
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from ingest.java import jvm_of
-from ingest.jdk import Java
+from ingest.jars.job_jars import spark_home
 from ingest.log import logger
-from ingest.spark.job_jars import spark_home
+from ingest.spark.java import jvm_of
+from ingest.spark.jdk import Java
 
 OLDEST: Final = 17
 """The first Java that can write the archive of a running JVM (-XX:+RecordDynamicDumpInfo)."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from ingest.artifacts import cache_folder
-from ingest.hudi.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
-from ingest.jdk import find_java
+from ingest.jars.artifacts import cache_folder
 from ingest.lazy import LazyModule
 from ingest.settings import Settings
+from ingest.spark.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
+from ingest.spark.jdk import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest import java
-    from ingest.hudi import catalog
-    from ingest.spark import class_archive, job_jars
+    from ingest.jars import job_jars
+    from ingest.spark import catalog, class_archive, java
     from ingest.spark import functions as spark_functions
     from ingest.spark import process as spark_process
     from ingest.spark import session as spark_session
@@ -34,10 +33,10 @@ else:
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     spark_process = LazyModule("ingest.spark.process")
     spark_functions = LazyModule("ingest.spark.functions")
-    java = LazyModule("ingest.java")
+    java = LazyModule("ingest.spark.java")
     spark_stages = LazyModule("ingest.spark.stages")
-    job_jars = LazyModule("ingest.spark.job_jars")
-    class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.hudi.catalog")
+    job_jars = LazyModule("ingest.jars.job_jars")
+    class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.spark.catalog")
 
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType
 
 from ingest.errors import SettingsError
-from ingest.java import java_session, jvm_of
 from ingest.masking import salt_id_of
+from ingest.spark.java import java_session, jvm_of
 
 FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_plain_decimal": "io.hudicdc.ingest.PlainDecimal",

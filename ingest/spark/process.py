@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.context import SQLContext
 
-from ingest.java import java_session
+from ingest.spark.java import java_session
 
 OUT_OF_MEMORY: Final = frozenset({3, 52})
 """Exit codes: HotSpot's for -XX:+ExitOnOutOfMemoryError, and SparkExitCode.OOM."""

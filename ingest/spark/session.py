@@ -20,12 +20,11 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError, SparkStartError
-from ingest.hudi.catalog import IMPLEMENTATION, LASTING
-from ingest.java import hadoop_of, jvm_of
-from ingest.jdk import check_spark_java
 from ingest.settings.secret import MASKED_NAMES
+from ingest.spark.catalog import IMPLEMENTATION, LASTING
 from ingest.spark.class_archive import ClassArchive
 from ingest.spark.functions import register_functions
+from ingest.spark.java import hadoop_of, jvm_of
 from ingest.spark.java_options import (
     DRIVER_OPTIONS,
     EXECUTOR_OPTIONS,
@@ -33,6 +32,7 @@ from ingest.spark.java_options import (
     driver_options,
     executor_options,
 )
+from ingest.spark.jdk import check_spark_java
 from ingest.spark.session_jars import check_session_jars
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
@@ -57,7 +57,7 @@ MUST_HOLD_SQL: Final[Mapping[str, str]] = {
     # (VariableSubstitution): a schema's default or name would bring the environment, passwords included, into
     # the lake.
     "spark.sql.variable.substitute": "false",
-    # `ingest.typemap.sql` writes names and texts for the parser's defaults.
+    # `ingest.sql.template` writes names and texts for the parser's defaults.
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
 }

@@ -7,9 +7,9 @@ import attrs
 from pyspark.sql import SparkSession
 
 from ingest.errors import JarError
+from ingest.jars.job_jars import check_spark
 from ingest.jars.platform import HUDI, PlatformJar, check_jar, identify
-from ingest.java import find_class, jvm_of
-from ingest.spark.job_jars import check_spark
+from ingest.spark.java import find_class, jvm_of
 
 _CLASSES: Final[Mapping[str, str]] = {
     HUDI: "org.apache.hudi.DefaultSource",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.java import jvm_of, status_store
+from ingest.spark.java import jvm_of, status_store
 
 
 @attrs.frozen

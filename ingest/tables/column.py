@@ -1,4 +1,4 @@
-"""The settings of one column."""
+"""The settings of one column, and those of the rows to hold."""
 
 from typing import Literal
 
@@ -63,3 +63,25 @@ class Column:
             raise WrongValueError("sql", "a computed column has no other keys", "Put a cast into the SQL")
         if self.exclude and any(rule is not None for rule in rules):
             raise WrongValueError("exclude", "an excluded column cannot have a type, a mask or another name")
+
+
+@attrs.frozen
+class Rows:
+    """The rows to hold, of those that the source has."""
+
+    where: str | None = attrs.field(
+        default=None,
+        validator=not_empty,
+        metadata={
+            "help": "Condition in Spark SQL over the row's own columns. The table has only rows for which it "
+            "is true. Fixed at creation: see [Chosen columns](../chosen.md)."
+        },
+    )
+    source_where: str | None = attrs.field(
+        default=None,
+        validator=not_empty,
+        metadata={
+            "help": "The same condition in the source's SQL, over the source's columns: `ingest verify` "
+            "compares the rows of the source for which it is true."
+        },
+    )

@@ -11,11 +11,10 @@ import attrs
 from ingest.config.rules import Between, WrongValueError, not_empty
 from ingest.masking import Masking
 from ingest.names import Subject, Topic
-from ingest.tables.column import Column, Nanos, OutOfRange, TimeOfDay
+from ingest.tables.column import Column, Nanos, OutOfRange, Rows, TimeOfDay
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.framing import CONFLUENT, Framing, check_framings
 from ingest.tables.rejects import Rejects
-from ingest.tables.rows import Rows
 from ingest.tables.rules import (
     check_column_names,
     check_column_type,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from ingest.api.session import Session
 from ingest.local.servers import Addresses
-from ingest.run.report import RunReport
-from ingest.session import Session
+from ingest.report.outcome import RunReport
 from ingest.testing.columns import Columns
 from ingest.testing.connectors import Connector
 from ingest.testing.servers import LocalServers

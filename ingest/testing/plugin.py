@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest import artifacts
+    from ingest.jars import artifacts
     from ingest.local import servers
     from ingest.local.servers import Addresses
     from ingest.spark import session as spark_session
     from ingest.testing import deployment
     from ingest.testing.deployment import Deployment
 else:
-    artifacts, servers = LazyModule("ingest.artifacts"), LazyModule("ingest.local.servers")
+    artifacts, servers = LazyModule("ingest.jars.artifacts"), LazyModule("ingest.local.servers")
     pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
     deployment = LazyModule("ingest.testing.deployment")
 

@@ -7,15 +7,15 @@ import attrs
 
 from ingest import avro
 from ingest.errors import SchemaError, UnmappedTypeError
+from ingest.sql import types as spark_types
+from ingest.sql.names import check_fields
+from ingest.sql.template import any_true, sql, struct
+from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl
 from ingest.tables import Column, Types
-from ingest.typemap import sparktype
 from ingest.typemap.decimals import declared_sql, is_number_text, plain_sql, shape_of
 from ingest.typemap.lookup import find_row, find_structure, has_meaning, semantic_of
 from ingest.typemap.mapped import Mapped, of_row
-from ingest.typemap.names import check_fields
 from ingest.typemap.rows import VALUE, TypeRow
-from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl
-from ingest.typemap.sql import any_true, sql, struct
 from ingest.typemap.unavailable import unavailable_sql
 
 __all__ = ["Mapped", "Mapper", "reader_record"]
@@ -183,14 +183,14 @@ class Mapper:
         if isinstance(target, Decimal) and is_number_text(mapped.semantic, mapped.spark):
             value, fault = declared_sql(mapped.sql, target)
             return attrs.evolve(mapped, spark=target, sql=value, fault=fault, units={"": ""})
-        if sparktype.widest(mapped.spark, target) != target:
+        if spark_types.widest(mapped.spark, target) != target:
             raise SchemaError(
                 self.where,
                 path,
                 f"'{declared}' cannot be declared for a {mapped.spark}",
                 "Declare a wider type of the same kind, or string where the source sends text",
             )
-        return attrs.evolve(mapped, spark=target, sql=sparktype.reshape(mapped.sql, mapped.spark, target))
+        return attrs.evolve(mapped, spark=target, sql=spark_types.reshape(mapped.sql, mapped.spark, target))
 
 
 def _struct_of(fields: Mapping[str, Mapped], semantic: str) -> Mapped:

@@ -4,9 +4,9 @@ import attrs
 
 from ingest import avro
 from ingest.errors import SchemaError
-from ingest.typemap import sparktype
-from ingest.typemap.sparktype import Decimal, Simple, type_sql
-from ingest.typemap.sql import Sql, sql
+from ingest.sql import types as spark_types
+from ingest.sql.template import Sql, sql
+from ingest.sql.types import Decimal, Simple, type_sql
 
 UNKNOWN_PRECISION = 64
 """The precision that Confluent's and Apicurio's converters write for a decimal without one."""
@@ -33,7 +33,7 @@ class Shape:
     @property
     def fits(self) -> bool:
         """Whether Spark's decimal holds them."""
-        return self.digits <= sparktype.MAX_PRECISION
+        return self.digits <= spark_types.MAX_PRECISION
 
     @property
     def target(self) -> Decimal:
@@ -52,7 +52,7 @@ def shape_of(notes: avro.Notes, where: str, path: str) -> Shape:
     declared = notes.parameter("connect.decimal.precision")
     precision = _number(declared, "precision", where, path) if declared else notes.precision
     if precision is None or (not declared and precision == UNKNOWN_PRECISION):
-        precision = sparktype.MAX_PRECISION
+        precision = spark_types.MAX_PRECISION
     if not MIN_SCALE <= scale <= MAX_SCALE:
         raise SchemaError(where, path, f"has scale {scale:,}, allowed are {MIN_SCALE:,} to {MAX_SCALE:,}")
     if not 1 <= precision <= MAX_DIGITS:
@@ -86,7 +86,7 @@ def declared_sql(text: Sql, target: Decimal) -> tuple[Sql, Sql]:
     return value, fault
 
 
-def is_number_text(semantic: str, spark: sparktype.SparkType) -> bool:
+def is_number_text(semantic: str, spark: spark_types.SparkType) -> bool:
     """Tell whether a column's text is a number, so that a decimal may be declared for it."""
     numbers = (
         "",

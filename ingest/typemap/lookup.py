@@ -5,9 +5,9 @@ from typing import Final
 import attrs
 
 from ingest import avro
+from ingest.sql.template import sql
 from ingest.tables import Types
 from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
-from ingest.typemap.sql import sql
 
 WALL_CLOCK: Final = "wall clock, as if in UTC"
 """The unit of a timestamp without a zone that is stored as one with a zone: the two never share a column."""

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import attrs
 
 from ingest.masking import Mask
+from ingest.sql.template import Sql, join, sql
+from ingest.sql.types import SparkType, parse_ddl
 from ingest.typemap.rows import VALUE, TypeRow
-from ingest.typemap.sparktype import SparkType, parse_ddl
-from ingest.typemap.sql import Sql, join, sql
 
 _OUTSIDE = "infinity, and dates outside the years 1 to 9999 (null)"
 

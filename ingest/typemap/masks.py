@@ -5,10 +5,10 @@ from typing import Final
 import attrs
 
 from ingest.masking import Mask
+from ingest.sql.template import Sql, literal, sql
+from ingest.sql.types import Decimal, Simple, SparkType, null_of
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.rows import VALUE
-from ingest.typemap.sparktype import Decimal, Simple, SparkType, null_of
-from ingest.typemap.sql import Sql, literal, sql
 
 REDACTED: Final = "***"
 _MISSING: Final = literal("\x00missing")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, assert_never
 
-from ingest.typemap.sparktype import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
+from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
 
 HUDI_RS: Final = "hudi-rs 0.5.0"
 BY_FILES: Final = ("DuckDB", "Polars")

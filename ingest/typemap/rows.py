@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 import attrs
 
+from ingest.sql.template import Sql, join, literal, sql, word
 from ingest.typemap.decimals import MAX_SCALE, MIN_SCALE
-from ingest.typemap.sql import Sql, join, literal, sql, word
 
 VALUE = sql("{c}")
 """The decoded value itself."""

@@ -10,7 +10,7 @@ import struct
 import uuid
 
 from ingest import avro
-from ingest.typemap.sql import Sql, binary, join, literal, sql
+from ingest.sql.template import Sql, binary, join, literal, sql
 
 _TEXTS = frozenset(
     {

@@ -7,8 +7,8 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.typemap.sql import Sql, ident, join, sql
-from ingest.verify.layout import Layout
+from ingest.sources.layout import Layout
+from ingest.sql.template import Sql, ident, join, sql
 
 MOST: Final = 10_000
 """Chunks at most: a billion rows of 100,000 a chunk."""

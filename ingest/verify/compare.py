@@ -9,11 +9,11 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.typemap.sql import ident, sql
+from ingest.sources.layout import Layout
+from ingest.sql.template import ident, sql
 from ingest.verify.chunks import Ranges, chunk_count, in_list, key_ranges
 from ingest.verify.cut import Cut, Passed
 from ingest.verify.details import count_columns, first_rows
-from ingest.verify.layout import Layout
 from ingest.verify.looks import Looks, Part, read_once, verdict_is
 from ingest.verify.progress import Progress, Sums
 from ingest.verify.result import Difference, TableVerification

@@ -9,7 +9,7 @@ import attrs
 from ingest.errors import SourceRefusedError, TableLockedError
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.settings import KafkaSettings
 from ingest.verify.delivery import LogReader, await_delivery
 from ingest.verify.lake import LakeRows

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from ingest.verify.layout import Layout
+from ingest.sources.layout import Layout
 from ingest.verify.result import RowDifference
 
 _CHANGED: Final = "different"

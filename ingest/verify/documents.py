@@ -19,14 +19,14 @@ from ingest.compile.table import CompiledTable
 from ingest.errors import SettingsError, SourceRefusedError, SourceUnreachableError
 from ingest.lazy import LazyModule
 from ingest.settings import SourceSettings
+from ingest.sources.forms import Form, form_of
+from ingest.sources.layout import SAMPLE_PARTS, ComparedColumn, Layout, Mode
+from ingest.sources.origin import Origin
+from ingest.sources.pairs import check_only
+from ingest.sql.template import ident, sql
+from ingest.sql.types import Simple, SparkType
 from ingest.typemap.mapped import Mapped
-from ingest.typemap.sparktype import Simple, SparkType
-from ingest.typemap.sql import ident, sql
-from ingest.verify.forms import Form, form_of
-from ingest.verify.layout import SAMPLE_PARTS, ComparedColumn, Layout, Mode
 from ingest.verify.looks import KEYS_PER_QUERY, Opened, Part, leads_of
-from ingest.verify.origin import Origin
-from ingest.verify.pairs import check_only
 
 if TYPE_CHECKING:
     import pymongo

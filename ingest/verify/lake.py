@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from ingest.hudi.table import HudiTable
 from ingest.names import Partition
-from ingest.run.start import last_of
+from ingest.run.batch.start import last_of
 from ingest.tables import SOURCE, TableConfig
 
 

@@ -7,10 +7,10 @@ import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.typemap.sql import Sql
+from ingest.sources.layout import Layout
+from ingest.sql.template import Sql
 from ingest.verify.delivery import LogReader
 from ingest.verify.lake import LakeRows
-from ingest.verify.layout import Layout
 
 MANY_KEYS: Final = 20_000
 """Values of the first key column that are looked up one by one; beyond them the whole source is read."""

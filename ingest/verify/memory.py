@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.log import logger
-from ingest.operations.last_verification import LastVerification, write_last
+from ingest.operations.status.last_verification import LastVerification, write_last
 from ingest.tables import TableConfig
 from ingest.verify.progress import key_of
 from ingest.verify.result import TableVerification

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, get_args
 
-from ingest.run.openmetrics import Families, Sample, is_gateway, parse_gateway, put, to_text
-from ingest.run.report import write_whole
+from ingest.report.openmetrics import Families, Sample, is_gateway, parse_gateway, put, to_text
+from ingest.report.outcome import write_whole
 from ingest.verify.result import Difference, Outcome, TableVerification, Verification
 
 _FAMILIES: Final[Families] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ingest.errors import SourceDiffersError
 from ingest.names import Topic
-from ingest.run.report import RunReport, TableOutcome, failed
+from ingest.report.outcome import RunReport, TableOutcome, failed
 from ingest.verify.result import TableVerification, Verification
 
 

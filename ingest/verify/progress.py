@@ -19,7 +19,7 @@ import attrs
 
 from ingest.log import logger
 from ingest.names import Partition
-from ingest.run.report import write_whole
+from ingest.report.outcome import write_whole
 from ingest.verify.chunks import Ranges
 
 MAX_AGE_S: Final = 24 * 3600

@@ -15,18 +15,18 @@ from ingest.hudi.options import DELETE, OP
 from ingest.names import Topic
 from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, make_signal, send
 from ingest.operations.statement import statement
-from ingest.run.context import Run
-from ingest.run.start import last_of
+from ingest.run.batch.start import last_of
+from ingest.run.work.context import Run
 from ingest.settings import SourceSettings
+from ingest.sources.jdbc import Source
+from ingest.sources.layout import CHANGE, Layout
+from ingest.sources.origin import Origin
+from ingest.sources.queries import Queries
+from ingest.sql.template import Sql, sql
 from ingest.tables import TableConfig
-from ingest.typemap.sql import Sql, sql
 from ingest.verify.chunks import in_list
 from ingest.verify.compare import Comparison
-from ingest.verify.jdbc import Source
 from ingest.verify.lake import LakeRows
-from ingest.verify.layout import CHANGE, Layout
-from ingest.verify.origin import Origin
-from ingest.verify.queries import Queries
 from ingest.verify.result import TableVerification
 from ingest.verify.rows import SqlRows
 

@@ -7,14 +7,14 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.errors import SourceRefusedError
-from ingest.typemap.sql import sql
+from ingest.sources.database import Checksum, HashChecksum
+from ingest.sources.jdbc import Connection, Source
+from ingest.sources.layout import Layout
+from ingest.sources.origin import Origin, check_database
+from ingest.sources.queries import Queries, SourceTable
+from ingest.sql.template import sql
 from ingest.verify.chunks import in_list
-from ingest.verify.database import Checksum, HashChecksum
-from ingest.verify.jdbc import Connection, Source
-from ingest.verify.layout import Layout
 from ingest.verify.looks import KEYS_PER_QUERY, Opened, Part, leads_of
-from ingest.verify.origin import Origin, check_database
-from ingest.verify.queries import Queries, SourceTable
 
 
 @attrs.frozen

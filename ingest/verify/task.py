@@ -12,31 +12,31 @@ from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.decode.owner import source_payload
 from ingest.errors import IngestError, TableFileError, UnexpectedError, UsageError
-from ingest.hudi.java_errors import root_cause
-from ingest.hudi.storage import UnclearFilesError
+from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.log import logger
-from ingest.run.context import Run
-from ingest.run.own_messages import met_schemas
-from ingest.run.report import TableOutcome
-from ingest.run.schemas import PayloadSchemas, compile_written, fetch_written
-from ingest.run.table_state import known_ids
-from ingest.run.topics import watermarks_of
+from ingest.report.outcome import TableOutcome
+from ingest.run.batch.own_messages import met_schemas
+from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written
+from ingest.run.batch.table_state import known_ids
+from ingest.run.work.context import Run
+from ingest.run.work.topics import watermarks_of
 from ingest.settings import SourceSettings
+from ingest.sources.databases import DATABASES
+from ingest.sources.jdbc import Source
+from ingest.sources.layout import SAMPLE_PARTS, Layout, Mode
+from ingest.sources.origin import Origin, check_any, choose_source, find_origin
+from ingest.sources.pairs import make_layout
+from ingest.sources.queries import SourceTable
+from ingest.spark.java_errors import root_cause
+from ingest.sql.template import sql
 from ingest.tables import TableConfig
-from ingest.typemap.sql import sql
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
-from ingest.verify.databases import DATABASES
 from ingest.verify.documents import document_layout, open_documents
-from ingest.verify.jdbc import Source
 from ingest.verify.lake import LakeRows
-from ingest.verify.layout import SAMPLE_PARTS, Layout, Mode
 from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
-from ingest.verify.origin import Origin, check_any, choose_source, find_origin
-from ingest.verify.pairs import make_layout
 from ingest.verify.progress import Progress, key_of
-from ingest.verify.queries import SourceTable
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table

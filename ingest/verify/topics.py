@@ -8,10 +8,10 @@ from typing import TypeVar
 import attrs
 
 from ingest.errors import IngestError
-from ingest.hudi.ledger import LedgerEntry
-from ingest.run.context import Run
-from ingest.run.report import TableOutcome
-from ingest.run.topics import missing_views, resolved
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.report.outcome import TableOutcome
+from ingest.run.work.context import Run
+from ingest.run.work.topics import missing_views, resolved
 from ingest.tables import SOURCE, TableConfig, views
 from ingest.verify.result import RowDifference, TableVerification, worst
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ingest import Session
-from ingest.operations.overview import LakeOverview
-from ingest.page.render import Site
-from ingest.page.write import write_pages
+from ingest.operations.pages.render import Site
+from ingest.operations.pages.write import write_pages
+from ingest.operations.status.overview import LakeOverview
 from tests.browser.chromium import Page, chromium
-from tests.page.lake import HOSTILE, make_lake
-from tests.page.test_pages import overview
+from tests.operations.pages.lake import HOSTILE, make_lake
+from tests.operations.pages.test_pages import overview
 
 pytestmark = pytest.mark.browser
 

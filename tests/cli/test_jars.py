@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.artifacts import find_artifacts
 from ingest.cli.app import call
+from ingest.jars.artifacts import find_artifacts
 from ingest.jars.pins import read_pins
 from tests.jars.mirror import serve
 

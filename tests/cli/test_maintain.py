@@ -11,7 +11,7 @@ import pytest
 
 from ingest.cli.app import call
 from ingest.errors import LakeError, StoppedError, TableLockedError
-from ingest.hudi.upkeep import Upkeep
+from ingest.hudi.upkeep.services import Upkeep
 from ingest.operations.maintain import Maintained, Maintenance
 
 TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from ingest.api.session import Session
 from ingest.cli.app import call
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
 from ingest.errors import BrokerUnreachableError, UsageError
-from ingest.run.report import RunReport
-from ingest.session import Session
+from ingest.report.outcome import RunReport
 from ingest.settings import Settings
-from tests.run.test_openmetrics import REPORT, values
+from tests.report.test_openmetrics import REPORT, values
 
 TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'
 

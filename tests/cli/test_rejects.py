@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from ingest.cli.rejects import print_list, print_replayed, print_whole
-from ingest.operations.rejects import Reject, Rejects
-from ingest.operations.replay import Replayed
+from ingest.operations.rejects.rejects import Reject, Rejects
+from ingest.operations.rejects.replay import Replayed
 from ingest.order.batch_counts import BatchCounts
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from ingest.compile.diff import SchemaChange, differences, growth
+from ingest.sql.types import parse_ddl
 from ingest.tables import Kind
 from ingest.tables.evolution import RULES
 from ingest.testing import decimal, nullable, semantic, time, timestamp
 from ingest.testing import enum as debezium_enum
-from ingest.typemap.sparktype import parse_ddl
 from tests.compile.sqlserver import ID, VALUE_ID, compiled
 
 OLD, NEW = VALUE_ID, VALUE_ID + 1

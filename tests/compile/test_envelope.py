@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ingest import avro, connect
+from ingest import avro
+from ingest.avro import connect
 from ingest.compile.envelope import classify, find_envelope, plain_record, why_foreign
 from ingest.errors import SchemaError
 from ingest.testing import fields_of, nullable

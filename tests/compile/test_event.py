@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 import pytest
 
-from ingest import avro, connect
+from ingest import avro
+from ingest.avro import connect
 from ingest.compile.envelope import find_envelope
 from ingest.compile.event import EVENT, EventForm, form_of
 from ingest.compile.table import compile_table

@@ -11,9 +11,9 @@ from ingest.compile.evolve import Evolution, TargetColumn, evolve
 from ingest.compile.table import compile_table
 from ingest.errors import EvolutionError
 from ingest.names import SchemaId
+from ingest.sql.template import sql
+from ingest.sql.types import parse_ddl
 from ingest.testing import decimal
-from ingest.typemap.sparktype import parse_ddl
-from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 
 FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)

@@ -9,7 +9,7 @@ import pytest
 from ingest.compile.evolve import evolve
 from ingest.errors import SchemaError
 from ingest.names import SchemaId
-from ingest.typemap.sparktype import parse_ddl
+from ingest.sql.types import parse_ddl
 from tests.compile.sqlserver import ID, VALUE_ID, compiled, envelope, table
 
 FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)

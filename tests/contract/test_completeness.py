@@ -13,12 +13,12 @@ import pytest
 from ingest import avro
 from ingest.dialects import DIALECTS
 from ingest.errors import IngestError
+from ingest.sql.template import sql
+from ingest.sql.types import parse_ddl
 from ingest.tables import Types
 from ingest.tables.evolution import RULES
 from ingest.typemap.column import Mapper
 from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
-from ingest.typemap.sparktype import parse_ddl
-from ingest.typemap.sql import sql
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "registry_fixtures"

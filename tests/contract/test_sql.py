@@ -10,14 +10,14 @@ ROOT = Path(__file__).parents[2] / "ingest"
 MAKERS = [
     *(
         path
-        for room in ("typemap", "compile", "decode", "order")
+        for room in ("sql", "typemap", "compile", "decode", "order")
         for path in sorted((ROOT / room).glob("*.py"))
     ),
     ROOT / "hudi" / "keys.py",
-    ROOT / "hudi" / "catalog.py",
-    ROOT / "run" / "keys.py",
+    ROOT / "spark" / "catalog.py",
+    ROOT / "run" / "batch" / "keys.py",
 ]
-SQL_MODULE = ROOT / "typemap" / "sql.py"
+SQL_MODULE = ROOT / "sql" / "template.py"
 PARSED_BY_SPARK = {"selectExpr", "expr", "where", "filter"}
 DIALECT_TEMPLATES = {"term.text", "template"}
 """Templates of `ingest.dialects`, all of them constants."""

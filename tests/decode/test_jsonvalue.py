@@ -21,8 +21,8 @@ from ingest.decode.jsonvalue import parse_sql
 from ingest.errors import SchemaError
 from ingest.local.fixture import RecordedTopic, read_messages, read_recording
 from ingest.names import Topic
+from ingest.sql.template import sql
 from ingest.tables import Subjects, TableConfig
-from ingest.typemap.sql import sql
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest import connect
+from ingest.avro import connect
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events, explain_rejects

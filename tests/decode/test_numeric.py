@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest import connect
+from ingest.avro import connect
 from ingest.decode.numeric import find_scales
 
 DIGITS = "123456789876543212345678987654321.11"

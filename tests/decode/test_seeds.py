@@ -10,13 +10,13 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest import connect
+from ingest.avro import connect
 from ingest.compile.envelope import classify
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Topic
-from ingest.run.messages import written_in
+from ingest.run.batch.messages import written_in
 from ingest.tables import Key, TableConfig
 from tests.decode.messages import frame
 

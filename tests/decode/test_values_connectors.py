@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest import avro
+from ingest.sql.template import sql
 from ingest.tables import Column, Types
 from ingest.testing import decimal, nullable, semantic, unscaled
 from ingest.typemap.column import Mapped, Mapper
-from ingest.typemap.sql import sql
 
 pytestmark = pytest.mark.spark
 

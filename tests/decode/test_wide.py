@@ -11,7 +11,7 @@ from ingest.compile.table import compile_table
 from ingest.decode.diagnosis import explain
 from ingest.decode.events import decode_events, explain_rejects
 from ingest.names import Topic
-from ingest.run.messages import written_in
+from ingest.run.batch.messages import written_in
 from ingest.tables import TableConfig
 from tests.decode.messages import frame
 from tests.decode.test_seeds import ZH, message, sample

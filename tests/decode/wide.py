@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import attrs
 
-from ingest import connect
+from ingest.avro import connect
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Topic
-from ingest.run.messages import written_in
+from ingest.run.batch.messages import written_in
 from ingest.tables import Key, TableConfig
 from ingest.testing import framed, nullable, semantic
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key

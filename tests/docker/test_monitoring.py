@@ -12,8 +12,8 @@ import pytest
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from ingest.run.openmetrics import publish
-from tests.run.test_openmetrics import REPORT
+from ingest.report.openmetrics import publish
+from tests.report.test_openmetrics import REPORT
 
 ROOT = Path(__file__).parents[2]
 MONITORING = ROOT / "docker" / "monitoring"

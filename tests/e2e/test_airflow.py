@@ -16,10 +16,10 @@ from typing import Any
 import attrs
 import pytest
 
+from ingest.api.session import Session
 from ingest.local.ports import choose_port
 from ingest.local.process import Process, stop_processes
 from ingest.local.servers import Addresses, down, up
-from ingest.session import Session
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, make_topics

@@ -14,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.local.servers import Addresses
-from ingest.run.report import RunReport, TableOutcome
+from ingest.report.outcome import RunReport, TableOutcome
 from ingest.testing import Message, framed, nullable, semantic
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, envelope_schema, make_topics

@@ -17,7 +17,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from tests.e2e.deployment import Deployment
 from tests.e2e.referee import differences, read_expected, read_table
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.operations.table_plan import TablePlan
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import Columns, Row
 from tests.e2e.changes import IN_PLACE, REWRITTEN, Case
 from tests.e2e.deployment import Deployment

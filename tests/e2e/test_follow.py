@@ -12,8 +12,8 @@ from threading import Timer
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.java import jvm_of
-from ingest.session import Session
+from ingest.api.session import Session
+from ingest.spark.java import jvm_of
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics

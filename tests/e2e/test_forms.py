@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms import make_cdl, make_flattened
 from tests.e2e.forms.cdl import Version

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeUnreachableError
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics

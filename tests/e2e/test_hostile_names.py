@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ingest import avro
 from ingest.errors import SchemaError
+from ingest.sql.names import folded
 from ingest.testing.servers import LocalServers
-from ingest.typemap.names import folded
 from tests.decode.wide import json_event, json_schema
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics

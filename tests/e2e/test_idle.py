@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from ingest import Session
-from ingest.hudi.hadoop_settings import LOCAL, UNKNOWN, HadoopSettings
+from ingest.api.session import silent
 from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.plan import PlanTask
-from ingest.operations.status import StatusTask
-from ingest.run.context import Run
+from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask, work_on_tables
-from ingest.session import silent
+from ingest.run.work.context import Run
+from ingest.spark.hadoop_settings import LOCAL, UNKNOWN, HadoopSettings
 from ingest.spark.process import SparkProcess
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment

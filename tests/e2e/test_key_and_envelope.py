@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.operations.table_plan import TablePlan
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import key_schema, nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ingest import Session
+from ingest.api.session import silent
 from ingest.errors import TableLockedError, TableTimeoutError
 from ingest.local.process import group_lives
-from ingest.session import silent
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
 
 if TYPE_CHECKING:
     from ingest.operations.maintain import Maintenance
-    from ingest.run.report import RunReport
+    from ingest.report.outcome import RunReport
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 

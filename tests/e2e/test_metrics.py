@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from ingest.operations.health import health, parse_bound
-from ingest.run.report import RunReport
-from ingest.session import Session
+from ingest.api.session import Session
+from ingest.operations.status.health import health, parse_bound
+from ingest.report.outcome import RunReport
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from ingest.cli.app import app
 from ingest.errors import OffsetError
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics

@@ -6,7 +6,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.testing import date, nullable, timestamp, zoned_timestamp
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics

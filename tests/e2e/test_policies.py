@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from ingest.errors import EvolutionError
 from ingest.local.servers import Addresses
 from ingest.operations.table_plan import TablePlan
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import Columns, Row, decimal, nullable, timestamp
 from tests.e2e.changes import NOON, NOON_S
 from tests.e2e.deployment import Deployment

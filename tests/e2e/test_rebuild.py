@@ -19,8 +19,8 @@ from confluent_kafka.admin import AdminClient
 
 from ingest import Session
 from ingest.errors import TableLockedError
-from ingest.hudi.ledger import LedgerEntry
-from ingest.operations.rebuild import Rebuilt
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.operations.rebuild.rebuild import Rebuilt
 from ingest.testing import nullable
 from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment

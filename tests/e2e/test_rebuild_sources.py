@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.hudi import rebuild as rebuilding
+from ingest.hudi.upkeep import rebuild as rebuilding
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
@@ -106,7 +106,7 @@ def test_too_little_disk_is_told_before_anything_is_written(
     lake = deployment.root / "lake"
     edit(deployment, "large", buckets="5")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ingest.operations.rebuild_plan.ROOM", 1e12)
+        patch.setattr("ingest.operations.rebuild.rebuild_plan.ROOM", 1e12)
         before = sorted(str(path) for path in (lake / "large").rglob("*"))
         (plan,) = deployment.plan(["large"])
         assert plan.rebuild is not None

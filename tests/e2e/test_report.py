@@ -10,7 +10,7 @@ from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import allow_rejects
-from tests.page.html import Parsed
+from tests.operations.pages.html import Parsed
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 

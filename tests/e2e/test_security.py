@@ -18,11 +18,11 @@ import structlog
 from pyspark.sql import SparkSession
 
 from ingest import log
+from ingest.api.session import Session
 from ingest.errors import BrokerRefusedError, IngestError, RegistryRefusedError
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses
 from ingest.names import Topic as TopicName
-from ingest.session import Session
 from ingest.testing import nullable
 from tests.certificates import Certificates, make_certificates
 from tests.e2e.events import Change, make_topics

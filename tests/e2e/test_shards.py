@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from ingest.errors import UsageError
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
 from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies

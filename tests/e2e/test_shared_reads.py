@@ -7,9 +7,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ingest.errors import IngestError
-from ingest.java import jvm_of
 from ingest.kafka.read import OFFSETS_PER_TASK
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
+from ingest.spark.java import jvm_of
 from ingest.testing import Topic, nullable
 from ingest.testing.deployment import Deployment
 

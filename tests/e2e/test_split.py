@@ -10,7 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from ingest.local.topics import connect
 from ingest.onboard.outcome import Onboarded
-from ingest.run.report import TableOutcome
+from ingest.report.outcome import TableOutcome
 from ingest.testing import Columns, Topic
 from tests.e2e.deployment import Deployment
 from tests.e2e.routed import make_routed, write_file

@@ -16,7 +16,7 @@ from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import copy_table
 from tests.e2e.test_jvm_ended import ended, start
-from tests.hudi.test_damage import clear_timeline, garble, halve, newest
+from tests.hudi.timeline.test_damage import clear_timeline, garble, halve, newest
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 

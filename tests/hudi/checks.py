@@ -4,8 +4,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.storage import UnclearFilesError
-from ingest.hudi.table_record import open_record
+from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.table import open_record
 from ingest.operations.verify_files import FilesCheck, check_twice
 from ingest.settings import LakeSettings
 

@@ -8,12 +8,12 @@ import attrs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.hudi.hadoop_settings import LOCAL, HadoopSettings
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.maintain import keep_up
 from ingest.hudi.options import Operation
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.upkeep.maintain import keep_up
 from ingest.names import Instant, Partition, Subject, Topic
+from ingest.spark.hadoop_settings import LOCAL, HadoopSettings
 from ingest.tables import Subjects, TableConfig, Target
 
 

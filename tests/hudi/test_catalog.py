@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from ingest.errors import SettingsError
-from ingest.hudi.catalog import check_catalog, register
+from ingest.spark.catalog import check_catalog, register
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake

@@ -13,7 +13,7 @@ from ingest.errors import ClockError
 from ingest.hudi.clock import seconds_ahead
 from ingest.hudi.metaclient import open_client
 from ingest.hudi.options import TIMELINE_ZONE
-from ingest.java import jvm_of
+from ingest.spark.java import jvm_of
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -88,7 +88,7 @@ def test_a_table_of_local_time_is_converted(lake: "Lake") -> None:
 
 EAST = """
 import sys
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.errors import JvmZoneError
 from ingest.hudi.clock import check_clock
 from ingest.spark.session import start_session

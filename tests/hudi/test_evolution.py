@@ -8,7 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.typemap.sparktype import in_place, parse_ddl
+from ingest.sql.types import in_place, parse_ddl
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake

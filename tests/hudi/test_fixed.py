@@ -7,9 +7,9 @@ import attrs
 import pytest
 
 from ingest.errors import TableChangedError
-from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.options import hudi_options
 from ingest.hudi.table_files import TableFiles
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.names import Partition, Topic
 from ingest.tables import Column, Key, TableConfig, Types
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.hudi.keys import unsafe_key_change, unsafe_key_type, unsafe_partition_type, unsafe_texts
-from ingest.typemap.sql import ident
+from ingest.sql.template import ident
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake

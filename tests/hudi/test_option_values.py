@@ -8,8 +8,8 @@ from ingest.errors import TableFileError
 from ingest.hudi.option_values import CLASSES, check_values
 from ingest.hudi.options import OWNED
 from ingest.hudi.owned import refusal
-from ingest.java import find_class
 from ingest.names import Subject, Topic
+from ingest.spark.java import find_class
 from ingest.tables import Subjects, TableConfig, Target
 
 pytestmark = pytest.mark.spark

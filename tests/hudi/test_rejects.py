@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from ingest.hudi.lake import Lake as Tables
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.ledger import LedgerEntry
 from ingest.hudi.rejects import COLUMNS, commit_rejects, count_open, counting_rows, next_entry
+from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.names import Partition, Topic
 from ingest.settings import LakeSettings
 

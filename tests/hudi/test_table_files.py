@@ -12,18 +12,17 @@ import pytest
 
 from ingest.errors import IngestError, UsageError
 from ingest.hudi import options
-from ingest.hudi.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
 from ingest.hudi.options import hudi_options, options_digest
-from ingest.hudi.properties import parse_properties
-from ingest.hudi.storage import UnclearFilesError
-from ingest.hudi.table import HudiTable
+from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.table import HudiRecord, HudiTable, open_record
 from ingest.hudi.table_files import TableFiles
-from ingest.hudi.table_record import HudiRecord, open_record
+from ingest.hudi.timeline.properties import parse_properties
 from ingest.names import Partition
+from ingest.spark.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
 from ingest.tables import TableConfig
 from tests.hudi.checks import check_files
 from tests.hudi.conftest import entry_of
-from tests.hudi.test_damage import DAMAGES
+from tests.hudi.timeline.test_damage import DAMAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

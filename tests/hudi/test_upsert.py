@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from structlog.testing import capture_logs
 
 from ingest.errors import WriteError
-from ingest.hudi.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake

@@ -4,7 +4,7 @@ import json
 import runpy
 from pathlib import Path
 
-from ingest.artifacts import find_artifacts
+from ingest.jars.artifacts import find_artifacts
 from ingest.jars.folder import JarFolder
 from ingest.jars.pins import FILE, PinnedJar, read_pins
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.typemap.sql import sql
+from ingest.sources.forms import Form
+from ingest.sources.layout import ComparedColumn, Layout
+from ingest.sql.template import sql
 from ingest.verify.chunks import Ranges, key_ranges
-from ingest.verify.forms import Form
-from ingest.verify.layout import ComparedColumn, Layout
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +38,7 @@ POSTGRES_HASHES: tuple[tuple[tuple[object, ...], int], ...] = (
     ((9, None, 0.0, None, None, None, None), 6113461062878802735),
     ((9, 0, None, None, None, None, None), -5062302964120110598),
 )
-"""Rows, and what PostgreSQL 15 makes of them by the checksum of `ingest.verify.postgres`."""
+"""Rows, and what PostgreSQL 15 makes of them by the checksum of `ingest.sources.postgres`."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 YEAR_1 = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 YEAR_9999 = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)

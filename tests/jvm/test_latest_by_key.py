@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.java import java_rows, jvm_of
+from ingest.spark.java import java_rows, jvm_of
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.java import hadoop_of, jvm_of
+from ingest.spark.java import hadoop_of, jvm_of
 
 pytestmark = pytest.mark.spark
 

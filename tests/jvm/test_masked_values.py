@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from ingest.java import java_rows
 from ingest.masking import Mask, salt_id_of
 from ingest.spark.functions import keep_salt
+from ingest.spark.java import java_rows
+from ingest.sql.template import ident, sql
+from ingest.sql.types import parse_ddl
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.masks import masked
-from ingest.typemap.sparktype import parse_ddl
-from ingest.typemap.sql import ident, sql
 
 pytestmark = pytest.mark.spark
 

@@ -12,10 +12,10 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.api.session import silent
 from ingest.hudi.table import HudiTable
 from ingest.local.servers import Addresses
-from ingest.run.context import Progress
-from ingest.session import silent
+from ingest.run.work.context import Progress
 from ingest.verify.result import TableVerification
 from ingest.verify.task import VerifyRequest
 from tests.e2e.deployment import Deployment

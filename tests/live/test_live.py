@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from ingest.verify.result import TableVerification
 from tests.e2e.deployment import Deployment
 from tests.live.database import serve

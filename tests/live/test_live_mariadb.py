@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from ingest.errors import SourceRefusedError
 from ingest.local.servers import Addresses
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from tests.e2e.deployment import Deployment
 from tests.live.engine_mariadb import (
     NOTIFICATIONS,

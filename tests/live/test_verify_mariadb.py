@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.verify.forms import BYTES, TEXTS, Form
-from ingest.verify.layout import ComparedColumn, Layout
-from ingest.verify.mysql import MYSQL
-from ingest.verify.queries import Queries, SourceTable
+from ingest.sources.forms import BYTES, TEXTS, Form
+from ingest.sources.layout import ComparedColumn, Layout
+from ingest.sources.mysql import MYSQL
+from ingest.sources.queries import Queries, SourceTable
 from tests.live.mariadb import MISSING, MariaDb, serve
 
 pytestmark = pytest.mark.live

@@ -6,9 +6,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from ingest.typemap.sql import sql
-from ingest.verify.forms import Form
-from ingest.verify.postgres import POSTGRES
+from ingest.sources.forms import Form
+from ingest.sources.postgres import POSTGRES
+from ingest.sql.template import sql
 from tests.live.database import Database, serve
 
 pytestmark = pytest.mark.live

@@ -16,8 +16,8 @@ from ingest.onboard.split import check_options, onboard_tables, refuse_clashes
 from ingest.onboard.split_table import Splitting
 from ingest.onboard.write import write_table
 from ingest.registry import FolderRegistry
-from ingest.run.schemas import fetch_versions
-from ingest.run.topic_tables import SourceTable, TopicTables
+from ingest.run.batch.schemas import fetch_versions
+from ingest.run.batch.topic_tables import SourceTable, TopicTables
 from ingest.tables import read
 from ingest.testing import CONNECTORS, envelope_schema, fields_of, key_schema, nullable
 from tests.onboard.test_onboard import Folder

@@ -16,7 +16,7 @@ from ingest.compile.envelope import Envelope
 from ingest.compile.event import form_of
 from ingest.compile.position import position_sql, sort_key_sql, terms_of
 from ingest.dialects import DIALECTS
-from ingest.typemap.sql import sql
+from ingest.sql.template import sql
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from ingest.compile.event import form_of
 from ingest.compile.position import position_sql, sort_key_sql, terms_of
 from ingest.dialects import DIALECTS
-from ingest.typemap.sql import sql
+from ingest.sql.template import sql
 from tests.order.oracle_source import KEYS, Oracle, block, lived
 from tests.order.test_connectors import envelope
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from ingest.compile.position import position_sql, sort_key_sql
 from ingest.dialects.sqlserver import SQLSERVER
-from ingest.typemap.sql import sql
+from ingest.sql.template import sql
 from tests.compile.sqlserver import ID, compiled
 from tests.order.source import Event, lived, lsn_text
 

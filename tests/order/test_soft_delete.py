@@ -18,11 +18,11 @@ from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
 from ingest.order.rewrite import merge
 from ingest.order.rows import build_rows, count_lost
+from ingest.sql.types import parse_ddl
 from ingest.tables import Subjects, TableConfig, Target
 from ingest.testing import Message, Topic, nullable
 from ingest.testing.envelopes import key_schema
 from ingest.testing.servers import Memory
-from ingest.typemap.sparktype import parse_ddl
 from tests.decode.messages import frame
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ingest.artifacts import broker_classpath
+from ingest.jars.artifacts import broker_classpath
 from ingest.local.broker import broker_problem, prepare_broker
 from ingest.local.ports import LOOPBACK, choose_port
 from ingest.local.process import Process, lock_data, start_process, stop_processes

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.spark.session import class_path, launch_conf
 from tests.places.deployment import Place

@@ -13,10 +13,10 @@ import attrs
 from pyspark.sql import SparkSession
 
 from ingest import Session
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.operations.verify_files import FilesCheck
-from ingest.run.report import RunReport
+from ingest.report.outcome import RunReport
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, Topic, make_topics

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ingest.jdk import find_java
 from ingest.local.ports import choose_port
+from ingest.spark.jdk import find_java
 
 JARS: Final = Path(__file__).parents[2] / "jars" / "hdfs"
 PROGRAM: Final = Path(__file__).parent / "Hdfs.java"

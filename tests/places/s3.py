@@ -11,8 +11,8 @@ from typing import Final
 import attrs
 from pyarrow import fs
 
-from ingest.jdk import find_java
 from ingest.local.ports import choose_port
+from ingest.spark.jdk import find_java
 
 JARS: Final = Path(__file__).parents[2] / "jars" / "places"
 MISSING: Final = "jars/places is missing: run `make test-places`"

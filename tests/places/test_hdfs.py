@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.hudi.lock import locked, provider_of
-from ingest.hudi.lock_providers import ProviderLock
-from ingest.hudi.rebuild import set_table_properties
+from ingest.hudi.locks.lock import locked, provider_of
+from ingest.hudi.locks.lock_providers import ProviderLock
 from ingest.hudi.table import HudiTable
-from ingest.java import hadoop_of, jvm_of
+from ingest.hudi.upkeep.rebuild import set_table_properties
 from ingest.local.servers import Addresses
 from ingest.settings import LakeSettings
+from ingest.spark.java import hadoop_of, jvm_of
 from tests.places.deployment import Place, jar_folder, outcome
 from tests.places.hdfs import running_hdfs
 

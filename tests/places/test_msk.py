@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 import pytest
 
-from ingest.artifacts import broker_classpath
+from ingest.jars.artifacts import broker_classpath
 from ingest.local.ports import LOOPBACK, choose_port
 from ingest.local.servers import Addresses
 from ingest.testing import nullable

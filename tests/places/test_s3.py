@@ -10,15 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest import Session
-from ingest.hudi.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
+from ingest.api.session import silent
 from ingest.hudi.lake_files import LakeFiles
-from ingest.hudi.storage import UnclearFilesError
+from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.table_files import TableFiles
 from ingest.local.servers import Addresses
-from ingest.operations.status import StatusTask
-from ingest.run.context import Run
+from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask, work_on_tables
-from ingest.session import silent
+from ingest.run.work.context import Run
+from ingest.spark.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
 from ingest.spark.process import SparkProcess
 from ingest.testing import nullable
 from tests.e2e.events import Change, make_topics

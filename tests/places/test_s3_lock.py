@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError, TableLockedError
-from ingest.hudi import s3_lock
-from ingest.hudi.lock import locked, provider_of
-from ingest.hudi.s3_lock import S3Lock
+from ingest.hudi.locks import s3_lock
+from ingest.hudi.locks.lock import locked, provider_of
+from ingest.hudi.locks.s3_lock import S3Lock
 from ingest.settings import LakeSettings
 from tests.places.front import Fault, Front, Request, first, forward
 from tests.places.s3 import S3

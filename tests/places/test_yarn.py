@@ -12,12 +12,12 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.artifacts import spark_jars
-from ingest.hudi.lock import locked
-from ingest.hudi.text_file import text_file
-from ingest.java import hadoop_of, jvm_of
+from ingest.hudi.locks.lock import locked
+from ingest.hudi.storage.text_file import text_file
+from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.settings import LakeSettings
+from ingest.spark.java import hadoop_of, jvm_of
 from tests.certificates import Certificates, make_certificates
 from tests.e2e.issuer import issuer_for
 from tests.e2e.secured import USER, SecuredBroker, by_basic, registry_behind, secured_broker

@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 import pyspark
 
-from ingest.jdk import find_java
+from ingest.spark.jdk import find_java
 from tests.places.hdfs import JARS
 
 PROGRAM: Final = Path(__file__).parent / "Yarn.java"

@@ -8,7 +8,7 @@ from ingest import Session
 from ingest.errors import SchemaNotFoundError
 from ingest.names import Subject
 from ingest.registry import FolderRegistry
-from ingest.run.schemas import fetch_versions
+from ingest.run.batch.schemas import fetch_versions
 from ingest.settings import RegistrySettings, Settings
 
 RECORD = '{"type": "record", "name": "Row", "fields": [{"name": "id", "type": "int"}]}'

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from ingest.artifacts import find_artifacts
+from ingest.jars.artifacts import find_artifacts
 from ingest.jars.pins import read_pins
 from ingest.local.load import LoadOptions, load
 from ingest.local.servers import Addresses

@@ -10,10 +10,10 @@ import pytest
 
 from ingest.errors import BrokerUnreachableError, SettingsError, StoppedError
 from ingest.names import Topic
-from ingest.report import Outcome
+from ingest.report.contract import Outcome
+from ingest.report.lag import Measures
+from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.follow import follow, is_news
-from ingest.run.lag import Measures
-from ingest.run.report import RunReport, TableOutcome
 from ingest.stop import Stop, Terminated, listening
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

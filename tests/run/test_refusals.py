@@ -5,7 +5,7 @@ import pytest
 from ingest.errors import UsageError
 from ingest.names import Subject, Topic
 from ingest.operations.versions import value_subject
-from ingest.run.topics import refuse_several
+from ingest.run.work.topics import refuse_several
 from ingest.tables import Key, Subjects, TableConfig
 
 ORDERS = TableConfig(

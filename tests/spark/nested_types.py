@@ -8,10 +8,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.artifacts import spark_jars
-from ingest.hudi.ledger import LedgerEntry
-from ingest.hudi.maintain import keep_up
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.upkeep.maintain import keep_up
+from ingest.jars.artifacts import spark_jars
 from ingest.names import Partition, Subject, Topic
 from ingest.spark.session import start_session
 from ingest.tables import Subjects, TableConfig, Target

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from ingest.jdk import Java, find_java
 from ingest.spark.class_archive import END, OLDEST, ClassArchive, class_archive
 from ingest.spark.java_options import driver_options
+from ingest.spark.jdk import Java, find_java
 
 MAP = "-XX:SharedArchiveFile="
 RECORD = "-XX:+RecordDynamicDumpInfo"
 SESSION = """
 import sys
 from pathlib import Path
-from ingest.artifacts import spark_jars
-from ingest.jdk import find_java
-from ingest.java import jvm_of
+from ingest.jars.artifacts import spark_jars
+from ingest.spark.jdk import find_java
+from ingest.spark.java import jvm_of
 from ingest.spark.class_archive import class_archive
 from ingest.spark.session import start_session
 archive = class_archive(find_java(), "local[1]", {}, spark_jars(), Path(sys.argv[1]))
@@ -91,7 +91,7 @@ def test_an_archive_that_was_cut_off_is_written_again(tmp_path: Path) -> None:
 ENDED = """
 import sys
 from pathlib import Path
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.spark.class_archive import ClassArchive
 from ingest.spark.session import start_session
 spark = start_session("test", "local[1]", {}, spark_jars(), is_short=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.java import hadoop_of, jvm_of
+from ingest.spark.java import hadoop_of, jvm_of
 from ingest.spark.session import EXTENSIONS, LIGHT_EXTENSION
 
 pytestmark = pytest.mark.spark

@@ -29,13 +29,13 @@ def test_nested_values_of_every_type_are_committed_again_and_again(tmp_path: Pat
 SPLIT = """
 from pathlib import Path
 from pyspark.sql import SparkSession
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.errors import SettingsError
 from ingest.hudi.class_path import check_class_path
 from ingest.names import Subject, Topic
 from ingest.spark.session import launch_conf, session_of
 from ingest.tables import Subjects, TableConfig
-from ingest.typemap.sparktype import parse_ddl
+from ingest.sql.types import parse_ddl
 builder = SparkSession.builder.config("spark.jars", ",".join(map(str, spark_jars())))
 for key, value in launch_conf("local[1]", {}, []).items():
     builder = builder.config(key, value)

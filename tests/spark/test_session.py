@@ -9,8 +9,8 @@ import pytest
 from pyspark import InheritableThread
 from pyspark.sql import Row, SparkSession
 
-from ingest.artifacts import spark_jars
 from ingest.errors import SettingsError
+from ingest.jars.artifacts import spark_jars
 from ingest.spark.functions import FUNCTIONS
 from ingest.spark.session import (
     EXTENSION,
@@ -22,7 +22,7 @@ from ingest.spark.session import (
     session_of,
     submitted,
 )
-from ingest.typemap.sql import ident, literal
+from ingest.sql.template import ident, literal
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_session_without_our_functions_jar_is_refused() -> None:
     """A caller's session has jars of its own; what is missing is named before anything is read."""
     script = """
 from pyspark.sql import SparkSession
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.errors import SettingsError
 from ingest.spark.session import start_session
 jars = [jar for jar in spark_jars() if "ingest-functions" not in jar.name]
@@ -229,7 +229,7 @@ def test_a_jvm_that_cannot_start_says_what_it_lacks(limit: str, memory: str, rea
     """In an error of ours, not in a stack of Java's."""
     script = f"""
 import resource
-from ingest.artifacts import spark_jars
+from ingest.jars.artifacts import spark_jars
 from ingest.errors import SparkStartError
 from ingest.spark.session import start_session
 {limit}

@@ -7,11 +7,11 @@ import attrs
 import pytest
 
 from ingest.errors import SchemaError, UnmappedTypeError
+from ingest.sql.template import sql
 from ingest.tables import Column, TableConfig
 from ingest.testing import decimal, nullable, semantic
 from ingest.typemap.column import Mapped
 from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TypeRow
-from ingest.typemap.sql import sql
 from tests.compile.sqlserver import ID, compiled, table
 
 INT16 = {"type": "int", "connect.type": "int16"}

@@ -11,9 +11,9 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import UsageError
 from ingest.names import SchemaId, Subject
+from ingest.sql.types import parse_ddl
 from ingest.tables import TableConfig
 from ingest.tables.table import Document, DocumentColumn, Subjects
-from ingest.typemap.sparktype import parse_ddl
 from ingest.verify.documents import document_layout
 
 FIXTURES = Path(__file__).parents[2] / "registry_fixtures" / "mongodb"

@@ -1,0 +1,128 @@
+"""A deployment, opened: its settings, registry, table files and Spark, which starts at its first use."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import attrs
+
+from ingest.errors import IngestError, JvmEndedError, TableFileError
+from ingest.lazy import LazyModule
+from ingest.registry import Registry, open_registry
+from ingest.settings import Settings, load
+from ingest.spark.driver import MANY_MESSAGES, Driver
+from ingest.stop import Stop
+from ingest.tables import TableConfig, read_all, read_one, read_valid
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ingest.hudi import lake_files
+    from ingest.run.work import context
+    from ingest.run.work.context import Progress
+    from ingest.spark.stages import Stage
+else:  # pyspark is an extra
+    lake_files, context = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.run.work.context")
+
+
+class Deployment:
+    """Settings, with what they name opened at its first use.
+
+    A context manager; leaving it stops the Spark session, if it was started here.
+    """
+
+    def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
+        self.settings = settings
+        self._driver = Driver(settings, spark)
+
+    @classmethod
+    def open(
+        cls,
+        path: "Path | str | None" = None,
+        *,
+        tables: "Path | str | None" = None,
+        overrides: Mapping[str, object] | None = None,
+        spark: "SparkSession | None" = None,
+    ) -> Self:
+        """Read the settings (see `ingest.settings.load`); `spark` is a session that the caller owns."""
+        return cls(
+            load(
+                None if path is None else Path(path),
+                tables=None if tables is None else Path(tables),
+                overrides=overrides,
+            ),
+            spark,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close; raises `JvmEndedError` where a call failed because the JVM has ended."""
+        ended = isinstance(error, Exception) and self._driver.is_open and not self._driver.process.is_alive()
+        cause = self._driver.process.cause() if ended else ""
+        self.close()
+        if ended and not isinstance(error, IngestError):
+            raise JvmEndedError("", cause=cause) from error
+
+    def close(self) -> None:
+        """Close what this session opened."""
+        if "registry" in self.__dict__:
+            self.registry.close()
+        self._driver.close()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, live or a folder."""
+        return open_registry(self.settings.registry)
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The Spark session of this deployment, in UTC; starts Spark at its first use."""
+        return self._driver.session
+
+    def spark_stages(self) -> "Mapping[str, tuple[Stage, ...]]":
+        """Return the Spark stages at work by table, from any thread; empty while Spark has not started."""
+        return self._driver.stages()
+
+    def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
+        """Read the table files, all or those of the named tables; a name may be a glob."""
+        return tuple(map(self._with_masks, read_all(self.settings.tables_dir, names)))
+
+    def table(self, name: str) -> TableConfig:
+        """Read the file of one table."""
+        return self._with_masks(read_one(self.settings.tables_dir, name))
+
+    def valid_tables(
+        self, names: Sequence[str] = ()
+    ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+        """Read the table files as `tables` does; return the tables, and the errors of the broken files."""
+        tables, broken = read_valid(self.settings.tables_dir, names)
+        return tuple(map(self._with_masks, tables)), broken
+
+    def find_table(self, name: str) -> TableConfig | None:
+        """Return the table of that name, if there is one."""
+        if not self.settings.tables_dir.is_dir():
+            return None
+        return next((table for table in self.valid_tables()[0] if table.name == name), None)
+
+    def _with_masks(self, table: TableConfig) -> TableConfig:
+        return attrs.evolve(table, masking=self.settings.masking.of_tables())
+
+    def _run(
+        self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
+    ) -> "context.Run":
+        """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
+
+        def start_spark(messages: int) -> "SparkSession":
+            self._driver.is_short &= messages <= MANY_MESSAGES
+            progress("", "starting Spark")
+            return self.spark
+
+        files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
+        return context.Run(
+            str(uuid.uuid4()), self.settings, files, start_spark, lambda: self.registry,
+            max_offsets, progress, stop or Stop(),
+        )  # fmt: skip

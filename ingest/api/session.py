@@ -1,0 +1,443 @@
+"""The Python API: one deployment, and the work on its tables."""
+
+import uuid
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ingest.adopt.request import AdoptRequest, LoadRequest
+from ingest.api.deployment import Deployment
+from ingest.lazy import LazyModule
+from ingest.names import Subject, Topic
+from ingest.onboard.outcome import Onboarded, OnboardOptions
+from ingest.operations.status.health import parse_bound
+from ingest.registry import suggesting
+from ingest.stop import Stop
+from ingest.tables import GLOB_SIGNS, Format
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ingest.adopt import adopt as adopting
+    from ingest.adopt import load as loading
+    from ingest.adopt.plan import Takeover
+    from ingest.compile.describe import Description
+    from ingest.compile.payload import WriterSchema
+    from ingest.errors import IngestError
+    from ingest.hudi import lake
+    from ingest.onboard import onboard as onboarding
+    from ingest.onboard import split as splitting
+    from ingest.operations import maintain as maintaining
+    from ingest.operations import offsets, versions
+    from ingest.operations import plan as planning
+    from ingest.operations import signal as signals
+    from ingest.operations import verify_files as file_checks
+    from ingest.operations.doctor import doctor as doctors
+    from ingest.operations.doctor.doctor import Checkup
+    from ingest.operations.maintain import Maintenance
+    from ingest.operations.offsets import OffsetMove
+    from ingest.operations.pages import write as pages
+    from ingest.operations.rebuild import rebuild as rebuilding
+    from ingest.operations.rebuild import unfinished
+    from ingest.operations.rebuild.rebuild import Rebuilt
+    from ingest.operations.rebuild.rebuild_plan import Source
+    from ingest.operations.rejects import rejects as dead_letters
+    from ingest.operations.rejects import replay as replaying
+    from ingest.operations.rejects.rejects import Reject, Rejects
+    from ingest.operations.rejects.replay import Replayed
+    from ingest.operations.signal import Signal, SignalRequest
+    from ingest.operations.status import history as histories
+    from ingest.operations.status import overview as overviews
+    from ingest.operations.status import status as statuses
+    from ingest.operations.status.history import TableHistory, TableState
+    from ingest.operations.status.overview import LakeOverview
+    from ingest.operations.status.status import TableStatus
+    from ingest.operations.table_plan import TablePlan
+    from ingest.operations.verify_files import FilesCheck
+    from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
+    from ingest.registry import Registered
+    from ingest.report import outcome as reports
+    from ingest.report.outcome import RunReport
+    from ingest.run import follow as following
+    from ingest.run import task
+    from ingest.run.batch import source_tables
+    from ingest.run.batch.topic_tables import TopicTables
+    from ingest.run.work.context import Progress, Run
+    from ingest.tables import TableConfig
+    from ingest.verify import task as verifying
+    from ingest.verify.result import Verification
+    from ingest.verify.task import VerifyRequest
+else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
+    lake = LazyModule("ingest.hudi.lake")
+    offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
+    statuses = LazyModule("ingest.operations.status.status")
+    histories = LazyModule("ingest.operations.status.history")
+    overviews = LazyModule("ingest.operations.status.overview")
+    pages = LazyModule("ingest.operations.pages.write")
+    file_checks = LazyModule("ingest.operations.verify_files")
+    planning = LazyModule("ingest.operations.plan")
+    dead_letters = LazyModule("ingest.operations.rejects.rejects")
+    maintaining = LazyModule("ingest.operations.maintain")
+    rebuilding = LazyModule("ingest.operations.rebuild.rebuild")
+    unfinished = LazyModule("ingest.operations.rebuild.unfinished")
+    replaying = LazyModule("ingest.operations.rejects.replay")
+    signals = LazyModule("ingest.operations.signal")
+    task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor.doctor")
+    following, reports = LazyModule("ingest.run.follow"), LazyModule("ingest.report.outcome")
+    verifying = LazyModule("ingest.verify.task")
+    onboarding, splitting = LazyModule("ingest.onboard.onboard"), LazyModule("ingest.onboard.split")
+    source_tables = LazyModule("ingest.run.batch.source_tables")
+    adopting, loading = LazyModule("ingest.adopt.adopt"), LazyModule("ingest.adopt.load")
+
+
+def silent(table: str, step: str) -> None:
+    """Ignore a step: the default progress."""
+
+
+class Session(Deployment):
+    """A deployment: its settings, registry, table files and Spark session.
+
+    >>> from ingest import Session
+    >>> session = Session.open("ingest.toml")  # doctest: +SKIP
+    >>> report = session.run()  # doctest: +SKIP
+
+    A context manager; leaving it stops the Spark session, if it was started here.
+    """
+
+    def onboard(
+        self,
+        patterns: Sequence[str],
+        *,
+        name: str | None = None,
+        format: Format = "avro",  # noqa: A002  the table file's word
+        schema: "Path | str | None" = None,
+        append: bool = False,
+        key: Sequence[str] = (),
+        merge: bool = False,
+        split: bool = False,
+        exclude: Sequence[str] = (),
+        check: bool = False,
+        dry_run: bool = False,
+        progress: "Progress" = silent,
+    ) -> "tuple[Onboarded, ...]":
+        """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
+
+        `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
+        with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
+        columns that are unique, of topics without keys; with `merge` topics of one table name become one;
+        with `split` a topic becomes a table for each that its messages name, read by Spark; topics that match
+        a glob of `exclude` are left alone; with `check` nothing is written, and files without a topic are
+        reported as `orphaned`.
+        """
+        file = None if schema is None else Path(schema)
+        options = OnboardOptions(name, format, file, append, tuple(key), merge, split, tuple(exclude), check)
+        if not split:
+            return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
+        run = self._run(progress)
+
+        def read_tables(topic: Topic, values: "tuple[WriterSchema, ...]", messages: int) -> "TopicTables":
+            return source_tables.read_tables(run, topic, values, messages)
+
+        return splitting.onboard_split(
+            self.settings, self.registry, patterns, options, read_tables, dry_run=dry_run
+        )
+
+    def adopt(
+        self,
+        name: str,
+        request: AdoptRequest | None = None,
+        *,
+        progress: "Progress" = silent,
+        stop: "Stop | None" = None,
+    ) -> "Takeover":
+        """Take over a Hudi table of another writer (see `ingest.adopt.adopt`).
+
+        Signals work as in `run`; an error is in the result.
+        """
+        table, run = self.table(name), self._run(progress, stop=stop)
+        request = request or AdoptRequest()
+        return adopting.adopt_table(
+            run, table, lambda: self._driver.process, request, raises_signal=stop is None
+        )
+
+    def load(
+        self, name: str, request: LoadRequest, *, progress: "Progress" = silent, stop: "Stop | None" = None
+    ) -> "Takeover":
+        """Fill an empty table from an export of its source (see `ingest.adopt.load`).
+
+        Signals work as in `run`; an error is in the result.
+        """
+        table, run = self.table(name), self._run(progress, stop=stop)
+        return loading.load_table(
+            run, table, lambda: self._driver.process, request, raises_signal=stop is None
+        )
+
+    def describe(self, subject: str, version: int | None = None) -> "tuple[Registered, Description]":
+        """Describe a subject's version, the latest by default, column by column."""
+        return versions.describe_version(self.registry, Subject(subject), version)
+
+    def compare(self, name: str, old: int | None = None, new: int | None = None) -> "Comparison":
+        """Compare two versions of a table's value subject, or of any subject: by default the last two."""
+        table = self.find_table(name)
+        subject = versions.value_subject(table) if table and table.subjects.value else Subject(name)
+        with suggesting(self.registry, subject):
+            return versions.compare(self.registry, subject, table, old, new)
+
+    def history(self, name: str) -> "tuple[SubjectVersion, ...]":
+        """Return the versions of a table's value subject, and the commits that read them."""
+        table = self.table(name)
+        subject = versions.value_subject(table)
+        stored = lake.Lake(self.spark, self.settings.lake).table(table)
+        return versions.history(self.registry, subject, stored.history())
+
+    def check(
+        self,
+        name: str,
+        file: "Path | str | None" = None,
+        *,
+        key: "Path | str | None" = None,
+        registry_only: bool = False,
+    ) -> "CompatibilityReport":
+        """Check whether schemas could be the next versions of a table's value subject, key subject, or both.
+
+        With `registry_only` the table is derived from the registered versions, without lake and Spark.
+        """
+        table = self.table(name)
+        present = None
+        if not registry_only:
+            present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
+        value_file, key_file = (None if path is None else Path(path) for path in (file, key))
+        return versions.check(self.registry, table, value_file, present, key_file=key_file)
+
+    def plan(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "tuple[TablePlan, ...]":
+        """Preview a run of tables, all or the named ones, without writing."""
+        (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets)
+        plans = planning.plan_tables(run, tables, lambda: self._driver.process)
+        plans = planning.with_missing_files(plans, lambda: self.valid_tables()[0])
+        return (*plans, *map(planning.of_broken_file, broken))
+
+    def run(
+        self,
+        names: Sequence[str] = (),
+        *,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "RunReport":
+        """Bring tables, all or the named ones, up to the ends of their topics.
+
+        In the main thread a SIGTERM or SIGINT ends the run in order and is raised again afterwards; with a
+        `stop` it shows only there and in the report.
+        """
+        (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
+        unfinished.finish_killed(run, tables, partial(self._finish_rebuild, run))
+        report = task.run_tables(
+            run, tables, lambda: self._driver.process, broken, raises_signal=stop is None
+        )
+        if any(table.instant for table in report.tables):
+            self._driver.leave_class_archive()
+        return reports.with_missing_files(report, lambda: self.valid_tables()[0])
+
+    def _finish_rebuild(self, run: "Run", table: "TableConfig", source: "Source") -> "IngestError | None":
+        """Rebuild a table before its run; return the error."""
+        return rebuilding.rebuild_table(
+            run, table, lambda: self._driver.process, source, dry_run=False, raises_signal=False
+        ).error
+
+    def follow(
+        self,
+        names: Sequence[str] = (),
+        *,
+        interval_s: float = 10.0,
+        max_offsets: int | None = None,
+        progress: "Progress" = silent,
+    ) -> "Generator[RunReport, None, None]":
+        """Start run after run until stopped, yielding each report (see `ingest.run.follow`)."""
+
+        def run_once(stop: Stop) -> "RunReport":
+            return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
+
+        self._driver.is_short = False
+        return following.follow(run_once, interval_s)
+
+    def maintain(
+        self,
+        names: Sequence[str] = (),
+        *,
+        dry_run: bool = False,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "Maintenance":
+        """Compact, clean and archive tables, all or the named ones; with `dry_run` only say what is to do.
+
+        Signals work as in `run`.
+        """
+        (tables, broken), run = self.valid_tables(names), self._run(progress, stop=stop)
+        return maintaining.maintain_tables(
+            run, tables, lambda: self._driver.process, broken, dry_run=dry_run, raises_signal=stop is None
+        )
+
+    def rebuild(
+        self,
+        name: str,
+        source: "Source" = "table",
+        *,
+        dry_run: bool = False,
+        progress: "Progress" = silent,
+        stop: Stop | None = None,
+    ) -> "Rebuilt":
+        """Write a table again by the changed parts of its file (see `operations.rebuild`); offsets stay.
+
+        `source` is `topic` where the table has no values to convert; with `dry_run` only plan it.  Signals
+        work as in `run`; an error is in the result.
+        """
+        table, run = self.table(name), self._run(progress, stop=stop)
+        return rebuilding.rebuild_table(
+            run, table, lambda: self._driver.process, source, dry_run=dry_run, raises_signal=stop is None
+        )
+
+    def status(
+        self, names: Sequence[str] = (), *, progress: "Progress" = silent
+    ) -> "tuple[TableStatus, ...]":
+        """Return each table's last commit, rows and lag; a table's error is in its own status."""
+        (tables, broken), run = self.valid_tables(names), self._run(progress)
+        found = statuses.read_statuses(run, tables, lambda: self._driver.process)
+        return (*found, *(statuses.of_broken_file(self.settings.lake, error) for error in broken))
+
+    def commits(
+        self,
+        name: str,
+        *,
+        since: "datetime | None" = None,
+        archived: bool = False,
+        progress: "Progress" = silent,
+    ) -> "TableHistory":
+        """Return a table's commits, newest first, without a JVM where its files answer.
+
+        `archived` adds those that Hudi has archived, with Spark.
+        """
+        table = self.table(name)
+        return histories.read_history(self._run(progress), table, since, archived=archived)
+
+    def verify(
+        self,
+        names: Sequence[str] = (),
+        request: "VerifyRequest | None" = None,
+        *,
+        progress: "Progress" = silent,
+    ) -> "Verification":
+        """Compare tables, all or the named ones, with their sources (see `ingest.verify`)."""
+        tables, broken = self.valid_tables(names)
+        return verifying.verify_tables(
+            self._run(progress),
+            tables,
+            lambda name: self.run([name]).tables[0],
+            request or verifying.VerifyRequest(),
+            broken,
+        )
+
+    def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
+        """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""
+        table = self.table(name)
+        return histories.read_state(self._run(progress), table, at)
+
+    def report_html(
+        self,
+        folder: "Path | str",
+        names: Sequence[str] = (),
+        *,
+        max_lag: str | None = None,
+        with_spark: bool = False,
+        progress: "Progress" = silent,
+    ) -> "LakeOverview":
+        """Write static pages of tables into a folder: `index.html`, and a page per table.
+
+        Reads files without a JVM; `with_spark` also reads the parts that need one.  A part that cannot be
+        read, and a broken table file, are shown as such.  `max_lag` is the limit of the state `behind`.
+        """
+        bound = None if max_lag is None else parse_bound(max_lag)
+        tables, broken = self.valid_tables(names)
+        lake = overviews.read_overview(
+            self._run(progress), tables, broken, lambda: self._driver.process, with_spark=with_spark
+        )
+        pages.write_site(Path(folder), lake, self.settings, bound)
+        return lake
+
+    def doctor(self, *, spark: bool = False, note: "Callable[[str], None]" = lambda _: None) -> "Checkup":
+        """Examine the deployment (see `operations.doctor`); `note` gets the name of each check."""
+        return doctors.examine(self, note, spark=spark)
+
+    def verify_files(
+        self, names: Sequence[str] = (), *, reads_keys: bool = True, progress: "Progress" = silent
+    ) -> "tuple[FilesCheck, ...]":
+        """Check tables by themselves: files, offsets and, by Spark, keys (see `operations.verify_files`).
+
+        Asks neither broker nor registry; a table's error is in its own result.
+        """
+        (tables, broken), checks = self.valid_tables(names), file_checks.VerifyFilesTask(reads_keys)
+        run = self._run(progress)
+        found = task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
+        return (*found, *(file_checks.of_broken_file(self.settings.lake, error) for error in broken))
+
+    def move_offsets(self, name: str, to: str, *, topic: str | None = None) -> "TableStatus":
+        """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""
+        return offsets.move_offsets(self._run(silent), self.table(name), to, topic)
+
+    def preview_offsets(self, name: str, to: str, *, topic: str | None = None) -> "OffsetMove":
+        """Return the effect of `move_offsets`, without writing."""
+        table = self.table(name)
+        (status,) = self.status([table.name])
+        if status.last is None and status.error:
+            raise status.error
+        return offsets.preview_move(self.settings.kafka, table, status.last, to, topic)
+
+    def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
+        """Return a table's rejects, open or (`resolved`) all, by partition and offset."""
+        table = self.table(name)
+        return dead_letters.list_rejects(self.settings, self.spark, table, limit, resolved=resolved)
+
+    def reject(self, name: str, partition: int, offset: int, *, topic: str | None = None) -> "Reject":
+        """Return one reject, with its bytes."""
+        table = self.table(name)
+        return dead_letters.show_reject(self.settings, self.spark, table, partition, offset, topic=topic)
+
+    def replay(
+        self,
+        name: str,
+        *,
+        partition: int | None = None,
+        offset: int | None = None,
+        topic: str | None = None,
+        progress: "Progress" = silent,
+    ) -> "Replayed":
+        """Apply a table's open rejects again, all or those of a partition (see `operations.rejects`)."""
+        return replaying.replay(self._run(progress), self.table(name), partition, offset, topic)
+
+    def purge(
+        self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
+    ) -> int:
+        """Delete a table's rejects, all or the resolved ones; return how many there are."""
+        table = self.table(name)
+        return dead_letters.purge(
+            self.settings, self.spark, table,
+            older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
+        )  # fmt: skip
+
+    def signal(self, request: "SignalRequest", topic: str | None = None) -> "Signal":
+        """Make a Debezium signal (`operations.signal`), and produce it if a signal topic is given."""
+        tables = self.tables(request.tables)
+        if any(sign in name for name in request.tables for sign in GLOB_SIGNS):
+            request = attrs.evolve(request, tables=tuple(table.name for table in tables))
+        signal = signals.make_signal(tables, request, str(uuid.uuid4()))
+        if topic is not None:
+            signals.send(self.settings, Topic(topic), signal)
+        return signal

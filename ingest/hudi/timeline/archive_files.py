@@ -1,0 +1,67 @@
+"""The archived timeline of a table, read from its files by pyarrow: no JVM, the extra `[files]`.
+
+Hudi 1.2.0 keeps it as sorted Parquet files (timeline layout 2); `_version_` names the manifest that lists
+them.
+"""
+
+import json
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Final
+
+from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
+from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, TIMELINE, CommitFile
+from ingest.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+else:  # an extra
+    parquet = LazyModule("pyarrow.parquet")
+
+HISTORY: Final = f"{TIMELINE}/history"
+_COLUMNS: Final = ["instantTime", "completionTime", "action", "metadata"]
+
+
+def archived_commits(folder: TableFolder) -> tuple[CommitFile, ...]:
+    """Return the archived commits, newest first.
+
+    Raises UnclearFilesError for files that are not as Hudi 1.2.0 writes them, and without pyarrow.
+    """
+    try:
+        commits = [commit for file in _files(folder) for commit in _commits(file, folder.read(file))]
+    except Exception as error:
+        raise UnclearFilesError(f"{HISTORY}: {error}") from error
+    return tuple(sorted(commits, key=lambda commit: commit.requested, reverse=True))
+
+
+def has_archive(folder: TableFolder) -> bool:
+    """Tell whether Hudi has moved commits out of the active timeline."""
+    try:
+        return any(file.name.endswith(".parquet") for file in folder.files(HISTORY))
+    except FileNotFoundError:
+        return False
+
+
+def _files(folder: TableFolder) -> Iterator[str]:
+    """Yield the files of the newest manifest, in full size."""
+    if folder.size_of(f"{HISTORY}/_version_") is None:
+        if has_archive(folder):
+            raise UnclearFilesError("files without a version")
+        return
+    version = folder.read(f"{HISTORY}/_version_").decode("ascii").strip()
+    for entry in json.loads(folder.read(f"{HISTORY}/manifest_{version}"))["files"]:
+        path = f"{HISTORY}/{entry['fileName']}"
+        if folder.size_of(path) != entry["fileLen"]:
+            raise UnclearFilesError(f"{path} is missing, or has another size")
+        yield path
+
+
+def _commits(file: str, content: bytes) -> Iterator[CommitFile]:
+    for row in parquet.read_table(BytesIO(content), columns=_COLUMNS).to_pylist():
+        if row["action"] not in COMMIT_ACTIONS:
+            continue
+        requested, completed, metadata = row["instantTime"], row["completionTime"], row["metadata"]
+        name = f"{file}#{requested}"
+        if not requested or not completed or not metadata:
+            raise UnclearFilesError(f"{name}: is not a commit")
+        yield CommitFile(requested, completed, row["action"], name, metadata.__bytes__)

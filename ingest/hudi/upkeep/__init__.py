@@ -1,0 +1,1 @@
+"""Table services after a commit: compaction, cleaning, archiving and rebuilds."""

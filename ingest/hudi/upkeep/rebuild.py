@@ -1,0 +1,173 @@
+"""A table written again with other fixed parts, in one commit that replaces all its files.
+
+The commit is the one moment at which readers see the change; its account has the offsets of the commit
+before.  Hudi keeps the table's type and key in a file of its own, `hoodie.properties`, which no commit
+changes.  They are set around the commit so that every state between is readable, and equal in rows: base
+files are those of both types as long as the type says merge-on-read, and readers do not look at the key.
+
+A rebuild that was killed leaves properties that contradict the ledger or the table file.  Runs refuse such a
+table, and the next rebuild completes it: the ledger's record is the truth.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import attrs
+from pyspark.sql import DataFrame
+
+from ingest.errors import RebuildError
+from ingest.hudi.fixed import recorded_parts
+from ingest.hudi.metaclient import lake_errors, set_properties
+from ingest.hudi.options import KEYGEN, hudi_options, merger_options
+from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remove_copy
+from ingest.hudi.storage.local_files import LocalFolder
+from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.row_count import BASE, LOG
+from ingest.hudi.upkeep.retention import BY_COMMITS, POLICY, RETAINED
+from ingest.hudi.upkeep.services import ARCHIVE, FORCED, open_services
+from ingest.tables import TableConfig
+
+_TYPE: Final = "hoodie.table.type"
+_TYPES: Final[Mapping[Literal["cow", "mor"], str]] = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
+_GENERATORS: Final = {
+    f"{KEYGEN}.NonpartitionedKeyGenerator": "NON_PARTITION",
+    f"{KEYGEN}.SimpleKeyGenerator": "SIMPLE",
+    f"{KEYGEN}.ComplexKeyGenerator": "COMPLEX",
+}
+"""Hudi's names of key generators in a table's properties (KeyGeneratorType, Hudi 1.2.0)."""
+
+_OWN_TYPES: Final = {"hoodie.internal.write.schema.canonicalize": "false"}
+"""The rows keep their types: otherwise numbers become text in a column that was text before
+(reconcileSchemaRequirements in HoodieSchemaUtils.deduceWriterSchema, Hudi 1.2.0)."""
+_PARTITION_FILE: Final = ".hoodie_partition_metadata"
+_EXTRACTORS: Final = "org.apache.hudi.hive"
+_BY_COUNT: Final = (
+    "NonPartitionedExtractor",
+    "SinglePartPartitionValueExtractor",
+    "MultiPartKeysValueExtractor",
+)
+"""Hudi's readers of partition folders, by the number of partition columns: 0, 1, more."""
+
+
+@attrs.frozen
+class Rewrite:
+    """The rows to write, the table file and key by which, and the account of their commit."""
+
+    rows: DataFrame
+    table: TableConfig
+    key_columns: tuple[str, ...]
+    checkpoint: LedgerEntry
+
+
+def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
+    """Replace all rows of a table in one commit.  Call only as its writer.
+
+    Raises as `HudiTable.commit` does.
+    """
+    options = hudi_options(new.table, new.key_columns, "overwrite")
+    options |= merger_options(ddl for _, ddl in new.rows.dtypes)
+    before = _properties(options)
+    if _is_merged(stored):
+        before[_TYPE] = _TYPES["mor"]
+    set_table_properties(stored, before)
+    options |= {"hoodie.datasource.write.table.type": before[_TYPE], **_OWN_TYPES}
+    entry = attrs.evolve(new.checkpoint, table_file=recorded_parts(new.table, new.key_columns))
+    committed = stored.save(new.rows, options, new.table.name, entry)
+    complete(stored, new.table, new.key_columns)
+    return committed
+
+
+def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Callable[[], None]) -> LedgerEntry:
+    """Replace all rows in a copy of a table, and exchange both: for other partitions.
+
+    Readers find partitions by the properties and rows by the timeline, which no single step changes.  The
+    copy is made of links, which take no space.  `check` raises where the exchange must not follow.
+    """
+    remove_copy(folders.copy)
+    copy_by_links(folders.table, folders.copy)
+    copied = HudiTable(stored.spark, f"file://{folders.copy}")
+    committed = rewrite(copied, new)
+    if new.table.target.partition_by:
+        committed = _remove_old_partitions(copied, new, folders.copy)
+    check()
+    exchange(folders.table, folders.copy)
+    stored.reopen()
+    remove_copy(folders.copy)
+    return committed
+
+
+def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> LedgerEntry:
+    """Remove the old files of a copy, by Hudi's cleaning: their folders are not values of the new partitions.
+
+    A commit has to follow the one that replaced them.  Raises RebuildError where a savepoint keeps them.
+    """
+    committed = copied.move(new.table, attrs.evolve(new.checkpoint, note="removed the old partitions"))
+    options = {
+        **hudi_options(new.table, new.key_columns, "upsert"),
+        **FORCED,
+        POLICY: BY_COMMITS,
+        RETAINED: "1",
+        ARCHIVE: "false",
+    }
+    with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
+        services.run({ARCHIVE: "false"})
+    copied.reopen()
+    written = {file.path for commit in copied.committed()[:2] for file in commit.files}
+    folders = {(folder / path).parent for path in written}
+    for marker in folder.rglob(_PARTITION_FILE):
+        if marker.parent not in folders:
+            marker.unlink()
+    files = LocalFolder(folder).data_files()
+    data = (file for file in files if BASE.fullmatch(file.name) or LOG.fullmatch(file.name))
+    kept = next((file.path for file in data if file.path not in written), None)
+    if kept:
+        problem = f"a savepoint keeps files of the old partitions, such as {kept}"
+        raise RebuildError(new.table.name, problem, "Delete the savepoint, or set partition_by back")
+    return committed
+
+
+def complete(stored: HudiTable, table: TableConfig, key_columns: Sequence[str]) -> None:
+    """Set the properties of a table whose last commit has the parts of the table file already."""
+    set_table_properties(stored, _properties(hudi_options(table, key_columns, "overwrite")))
+
+
+def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
+    """Set the properties that a killed rebuild left behind; nothing where the table file does not agree.
+
+    The newest commit is by the parts of the table file, or the file was set back to those.  Call only as the
+    table's writer.
+    """
+    stored.refresh()
+    last = stored.checkpoint()
+    if last is not None and stored.fixed_changes(table).is_half_done:
+        complete(stored, table, last.table_file["key.columns"].split(","))
+
+
+def set_table_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:
+    """Set properties of a table, if they differ; readers find the old ones or the new ones."""
+    if stored.client is not None:
+        with lake_errors(stored.path):
+            is_changed = set_properties(stored.spark, stored.client, properties)
+        if is_changed:
+            stored.reopen()
+
+
+def _properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a table that a write with these options would create."""
+    partitions = options["hoodie.datasource.write.partitionpath.field"]
+    count = len(partitions.split(",")) if partitions else 0
+    extractor = _BY_COUNT[min(count, len(_BY_COUNT) - 1)]
+    return {
+        _TYPE: options["hoodie.datasource.write.table.type"],
+        "hoodie.table.recordkey.fields": options["hoodie.datasource.write.recordkey.field"],
+        "hoodie.table.keygenerator.type": _GENERATORS[options["hoodie.datasource.write.keygenerator.class"]],
+        "hoodie.table.partition.fields": partitions,
+        "hoodie.table.partition_extractor_class": f"{_EXTRACTORS}.{extractor}",
+    }
+
+
+def _is_merged(stored: HudiTable) -> bool:
+    """Tell whether a table may have log files, which only readers of its type merge."""
+    return bool(stored.client.getTableType().name() == _TYPES["mor"]) if stored.client else False

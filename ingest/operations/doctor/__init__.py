@@ -1,0 +1,1 @@
+"""Checks of a deployment and its machine, each with a remedy."""

@@ -1,0 +1,303 @@
+"""Tables written again after a change of a part that is fixed at creation: one commit, the offsets stay."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from ingest.errors import IngestError, RebuildError, RetryableError, TableChangedError
+from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
+from ingest.hudi.options import check_hudi, options_digest
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.kafka.breaks import Watermark
+from ingest.kafka.watermarks import Watermarks
+from ingest.lazy import LazyModule
+from ingest.names import Instant, Partition, first_few
+from ingest.operations.rebuild.rebuild_plan import (
+    RebuildPlan,
+    Source,
+    free_by_hadoop,
+    plan_rebuild,
+    whole_ranges,
+)
+from ingest.operations.rebuild.unfinished import noted
+from ingest.run.batch.compacted_topics import refuse_compacted
+from ingest.run.batch.own_messages import met_schemas
+from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
+from ingest.run.batch.table_state import known_ids
+from ingest.run.task import work_on_tables
+from ingest.run.work.context import Jvm, Run
+from ingest.tables import TableConfig, views
+
+if TYPE_CHECKING:
+    from ingest.hudi.locks.lock import LockHandle
+    from ingest.hudi.storage import exchange as exchanging
+    from ingest.hudi.storage.exchange import Folders
+    from ingest.hudi.table import HudiTable
+    from ingest.hudi.upkeep import rebuild
+    from ingest.operations.rebuild import rebuild_rows
+    from ingest.operations.rebuild.rebuild_rows import AppliedTopic, NewRows
+    from ingest.spark import catalog
+else:  # a table without commits needs no Spark
+    catalog, rebuild = LazyModule("ingest.spark.catalog"), LazyModule("ingest.hudi.upkeep.rebuild")
+    exchanging = LazyModule("ingest.hudi.storage.exchange")
+    rebuild_rows = LazyModule("ingest.operations.rebuild.rebuild_rows")
+
+RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
+
+
+@attrs.frozen
+class Rebuilt:
+    """The rebuild of a table, or its plan; `plan` is None where nothing was to do or it failed before."""
+
+    table: str
+    outcome: RebuildOutcome
+    source: Source
+    plan: RebuildPlan | None = None
+    instant: Instant | None = None
+    rows: int | None = None
+    """The rows of the table after it."""
+    seconds: float = 0.0
+    error: IngestError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        return {
+            "table": self.table,
+            "outcome": self.outcome,
+            "source": self.source,
+            "plan": self.plan.to_json() if self.plan else None,
+            "instant": self.instant,
+            "rows": self.rows,
+            "seconds": round(self.seconds, 3),
+            "error": str(self.error) if self.error else None,
+        }
+
+
+@attrs.frozen
+class _Table:
+    """A table to rebuild, with the key of its file, and its changes."""
+
+    config: TableConfig
+    """The view of the first topic, where the table has several."""
+    views: tuple[TableConfig, ...]
+    stored: "HudiTable"
+    last: LedgerEntry
+    key_columns: tuple[str, ...]
+    changes: FixedChanges
+
+
+@attrs.frozen
+class RebuildTask:
+    """Rebuilds tables (a `TableTask`)."""
+
+    source: Source
+    is_dry: bool
+    watermarks: Watermarks
+
+    def work_by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
+        """Return the result for a table without commits."""
+        if run.files.table(table).checkpoint() is None:
+            return Rebuilt(table.name, "idle", self.source)
+        return None
+
+    def work(self, run: Run, table: TableConfig) -> Rebuilt:
+        """Rebuild one table as its only writer, or plan it as a reader."""
+        if self.source == "topic" and table.source_table:
+            refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
+        if self.is_dry:
+            subject = _open(run, table, self.watermarks)
+            plan = self._plan(run, subject) if subject else None
+            return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
+        with run.locked(table) as lock:
+            run.lake.table(table).refresh()
+            subject = _open(run, table, self.watermarks)
+            if subject is None:
+                return Rebuilt(table.name, "idle", self.source)
+            with noted(run, table, self.source):
+                return self._rebuild(run, subject, lock)
+
+    def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
+        """Make a result of an error, too."""
+        run.progress(table.name, "idle")
+        if isinstance(result, IngestError):
+            outcome: RebuildOutcome = "temporary" if isinstance(result, RetryableError) else "failed"
+            result = Rebuilt(table.name, outcome, self.source, error=result)
+        return attrs.evolve(result, seconds=seconds)
+
+    def _plan(self, run: Run, subject: _Table) -> RebuildPlan | None:
+        """Return the plan of a rebuild; None without changes.  Raises RebuildError for one that must fail."""
+        changes = subject.changes.all
+        if not changes:
+            return None
+        run.enter(subject.config, "planning its rebuild")
+        plan = plan_rebuild(subject.config, subject.stored, free_by_hadoop(run), changes)
+        if plan.needed_source == "topic" and self.source == "table":
+            lost = next(change for change in changes if change.needs_topic)
+            raise RebuildError(
+                subject.config.name,
+                f"{lost}: the table does not have the values of the source any more",
+                f"Read them from the topic: `{plan.command}`",
+            )
+        plan.check_disk()
+        _folders(run, subject.config, plan)
+        return plan
+
+    def _rebuild(self, run: Run, subject: _Table, lock: "LockHandle") -> Rebuilt:
+        table, stored = subject.config, subject.stored
+        if subject.changes.is_whole and not subject.changes.recorded:
+            lock.check()
+            rebuild.complete(stored, table, subject.key_columns)
+            outcome: RebuildOutcome = "rebuilt" if subject.changes.properties else "idle"
+            return Rebuilt(table.name, outcome, self.source, instant=subject.last.instant)
+        plan = self._plan(run, subject)
+        if plan is None:
+            return Rebuilt(table.name, "idle", self.source)
+        stored.check_storage(table.name)
+        stored.check_options(table)
+        run.enter(table, f"reading {plan.rows:,} rows")
+        with self._rows(run, subject, plan) as new:
+            run.enter(table, f"writing {plan.rows:,} rows")
+            with run.stop.committing(table.name):
+                lock.check()
+                entry = _entry(run, subject, plan, new.entry, self.source)
+                rewritten = rebuild.Rewrite(new.rows, table, subject.key_columns, entry)
+                folders = _folders(run, table, plan)
+                if folders is None:
+                    committed = rebuild.rewrite(stored, rewritten)
+                else:
+                    committed = rebuild.rewrite_copy(stored, rewritten, folders, lock.check)
+                if run.settings.lake.database:
+                    catalog.register(stored, run.settings.lake.database, table.name)
+        rows = plan.rows if self.source == "table" else run.lake.table(table).count_rows()
+        return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant, rows)
+
+    @contextmanager
+    def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
+        """Return the rows to write; valid until the context ends."""
+        table, last = subject.config, subject.last
+        if self.source == "table":
+            keys = subject.key_columns
+            yield rebuild_rows.rows_of_table(subject.stored, table, keys, last, plan.changes)
+            return
+        topics = [_applied(run, view, last, self.watermarks) for view in _read_views(subject)]
+        with rebuild_rows.rows_of_topics(run, last, topics) as new:
+            yield new
+
+
+def _read_views(subject: _Table) -> tuple[TableConfig, ...]:
+    """Return the views of the topics that a table has read, in the order of its file.
+
+    Raises RebuildError where it has rows of another one.
+    """
+    if not subject.config.source:
+        return subject.views
+    others = set(subject.last.topics).difference(view.topic for view in subject.views)
+    if others:
+        problem = f"it has rows of topics that its file does not name: {first_few(sorted(others))}"
+        raise RebuildError(subject.config.name, problem, "Add them to its topics")
+    return tuple(view for view in subject.views if view.topic in subject.last.topics)
+
+
+def _applied(run: Run, view: TableConfig, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
+    """Return the messages of a topic that a table has applied.  Raises RebuildError where they are gone."""
+    marks = watermarks.of(view.topic)
+    ranges = whole_ranges(view, last.seen_by(view.topic), marks)
+    return rebuild_rows.AppliedTopic(view, ranges, _schemas(run, view, last, marks))
+
+
+def _schemas(
+    run: Run, view: TableConfig, last: LedgerEntry, marks: Mapping[Partition, Watermark]
+) -> PayloadSchemas:
+    """Return the schemas of the messages of a topic, and those that the table has met in others."""
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    keys, values = fetch_written(run.settings, run.registry, view, retained, retained)
+    if view.source_table:
+        return met_schemas(run.registry, values, known_ids(last))
+    return keys, in_met_order(run.registry, view, values, known_ids(last))
+
+
+def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
+    """Return the folders to exchange for other partitions; None for a rebuild in place.
+
+    Raises RebuildError for a storage that cannot.
+    """
+    if all(change.key != "target.partition_by" for change in plan.changes):
+        return None
+    lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
+    folders = exchanging.find_folders(lake.table_path(table.name), lake.rebuild_path(table.name), default_fs)
+    if not isinstance(folders, str):
+        return folders
+    raise RebuildError(
+        table.name,
+        f"other partitions need a storage that exchanges two folders in one step ({lake.path}: {folders})",
+        "Set partition_by back, or load a new table: change `table` in the file",
+    )
+
+
+def _open(run: Run, table: TableConfig, watermarks: Watermarks) -> _Table | None:
+    """Compare a table with its file, compiled by the registry's schemas; None before the first commit."""
+    all_views = views(table)
+    table = all_views[0]
+    marks = watermarks.of(table.topic)
+    check_hudi(table)
+    stored = run.lake.table(table)
+    last = stored.checkpoint()
+    if last is None:
+        return None
+    run.enter(table, "comparing it with its file")
+    compiled = compile_written(table, *_schemas(run, table, last, marks))
+    keys = compiled.record_key
+    changes = stored.fixed_changes(table, keys)
+    masks = find_mask_changes(table, compiled.masks, last.masks, stored.columns() or ())
+    changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))
+    if not changes.is_whole:
+        changes = _with_sample(stored, table, keys, changes)
+    return _Table(table, all_views, stored, last, keys, changes)
+
+
+def _with_sample(
+    stored: "HudiTable", table: TableConfig, key_columns: tuple[str, ...], changes: FixedChanges
+) -> FixedChanges:
+    """Add the index or the buckets of a table of an older version, by a sample of its rows."""
+    try:
+        stored.check_key(table, key_columns)
+    except TableChangedError as error:
+        change = FixedChange(error.key, error.fixed, error.value)
+        if change.key not in {known.key for known in changes.all}:
+            return attrs.evolve(changes, recorded=(*changes.recorded, change))
+    return changes
+
+
+def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, source: Source) -> LedgerEntry:
+    """Return the account of a rebuild: the offsets of the commit before, and the changes as its note."""
+    table = subject.config
+    return attrs.evolve(
+        entry,
+        run_id=run.run_id,
+        start_offsets=entry.next_offsets,
+        counters={},
+        kind="rebuild",
+        note=f"rebuilt from the {source}: {', '.join(map(str, plan.changes))}",
+        checked_options=options_digest(table) if table.hudi else "",
+        instant=None,
+    )
+
+
+def rebuild_table(
+    run: Run,
+    table: TableConfig,
+    jvm: Callable[[], Jvm],
+    source: Source,
+    *,
+    dry_run: bool,
+    raises_signal: bool,
+) -> Rebuilt:
+    """Rebuild a table by the fixed parts of its file; an error is in the result."""
+
+    def make_task(watermarks: Watermarks) -> RebuildTask:
+        return RebuildTask(source, dry_run, watermarks)
+
+    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    return result

@@ -1,0 +1,1 @@
+"""List, replay and purge the rejected records of a table."""

@@ -1,0 +1,188 @@
+"""The rejected records of a table: read, counted and purged."""
+
+import uuid
+from collections.abc import Mapping
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import attrs
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.errors import UsageError
+from ingest.hudi.lake import Lake
+from ingest.hudi.locks.lock import locked
+from ingest.hudi.rejects import (
+    COLUMNS,
+    GONE,
+    KEY,
+    at,
+    commit_rejects,
+    counting_rows,
+    next_entry,
+)
+from ingest.moments import iso_or_none, moment_or_none
+from ingest.run.work.views import one_view
+from ingest.settings import Settings
+from ingest.tables import TableConfig
+
+_TIMES: Final = ("timestamp", "rejected_at", "resolved_at")
+_BYTES: Final = ("key", "value", "headers")
+
+
+@attrs.frozen
+class Reject:
+    """A rejected record; key, value and headers are read for a single record only."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: datetime | None
+    schema_id: int | None
+    reason: str
+    error: str
+    run_id: str
+    rejected_at: datetime | None
+    resolved: str | None
+    resolved_at: datetime | None
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    resolved_by: str | None = None
+    """The run that resolved it."""
+
+    def to_json(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
+        values = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
+        values |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
+        if not whole:
+            return values
+        headers = [{"key": key, "value": _hex(value)} for key, value in self.headers]
+        return {**values, "key": _hex(self.key), "value": _hex(self.value), "headers": headers}
+
+
+@attrs.frozen
+class Rejects:
+    """The rejects of a table: the number of open records, by reason, and the first of them."""
+
+    table: str
+    path: str
+    open: int = 0
+    resolved: int = 0
+    reasons: Mapping[str, int] = attrs.Factory(dict)
+    """Open records by reason, the most frequent first."""
+    records: tuple[Reject, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON."""
+        return {
+            "table": self.table,
+            "path": self.path,
+            "open": self.open,
+            "resolved": self.resolved,
+            "reasons": dict(self.reasons),
+            "records": [record.to_json() for record in self.records],
+        }
+
+
+def list_rejects(
+    settings: Settings, spark: SparkSession, table: TableConfig, limit: int, *, resolved: bool = False
+) -> Rejects:
+    """Return the first rejects by their place, open ones or (`resolved`) all, and how many there are."""
+    path = settings.lake.rejects_path(table.name)
+    rows = counting_rows(Lake(spark, settings.lake), table)
+    if rows is None:
+        return Rejects(table.name, path)
+    groups = rows.groupBy(F.expr("if(resolved is null, reason, null)").alias("reason")).count().collect()
+    open_ = sorted((row for row in groups if row.reason), key=lambda row: (-row["count"], row.reason))
+    shown = rows if resolved else rows.where("resolved is null")
+    columns = [name for name in COLUMNS if name not in _BYTES]
+    first = shown.orderBy(*KEY).limit(limit)
+    return Rejects(
+        table.name,
+        path,
+        open=sum(row["count"] for row in open_),
+        resolved=sum(row["count"] for row in groups if not row.reason),
+        reasons={row.reason: row["count"] for row in open_},
+        records=tuple(_reject(row) for row in _with_millis(first).select(columns).collect()),
+    )
+
+
+def show_reject(
+    settings: Settings,
+    spark: SparkSession,
+    table: TableConfig,
+    partition: int,
+    offset: int,
+    *,
+    topic: str | None = None,
+) -> Reject:
+    """Return one reject with its bytes.  Raises `UsageError` if it does not exist."""
+    table = one_view(settings.kafka, table, topic)
+    rows = counting_rows(Lake(spark, settings.lake), table)
+    matches = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
+    if not matches:
+        coordinates = f"{table.topic}-{partition}-{offset}"
+        raise UsageError(f"{coordinates} is not a reject of table {table.name}", _list_hint(table))
+    return _reject(matches[0])
+
+
+def purge(
+    settings: Settings,
+    spark: SparkSession,
+    table: TableConfig,
+    *,
+    older_than_days: float = 0,
+    resolved: bool = False,
+    dry_run: bool = False,
+) -> int:
+    """Delete rejects for good, all or the resolved ones, of a certain age; return how many they are."""
+    run_id = str(uuid.uuid4())
+    alone = locked(spark, settings.lake, table.name, run_id, settings.run.lock_wait_s)
+    with nullcontext() if dry_run else alone:
+        chosen = _old_enough(settings, spark, table, older_than_days, resolved=resolved)
+        count = 0 if chosen is None else chosen.count()
+        if chosen is not None and count and not dry_run:
+            rejects = Lake(spark, settings.lake).rejects(table)
+            purged = chosen.withColumn("resolved", F.lit(GONE))
+            entry = next_entry(rejects, run_id, "purge", f"purged {count} rejects")
+            commit_rejects(rejects, purged, table, entry)
+    return count
+
+
+def _old_enough(
+    settings: Settings, spark: SparkSession, table: TableConfig, older_than_days: float, *, resolved: bool
+) -> DataFrame | None:
+    """Return the rejects, all or the resolved ones, of a certain age."""
+    rows = counting_rows(Lake(spark, settings.lake), table)
+    if rows is None:
+        return None
+    before = datetime.now(UTC) - timedelta(days=older_than_days)
+    chosen = rows.where(F.col("rejected_at") < F.lit(before))
+    return chosen.where("resolved is not null") if resolved else chosen
+
+
+def _list_hint(table: TableConfig) -> str:
+    return f"See `ingest rejects list {table.name}`"
+
+
+def _with_millis(rows: DataFrame) -> DataFrame:
+    """Make numbers of instants, which pyspark would give in the zone of the process."""
+    return rows.withColumns({name: F.expr(f"unix_millis({name})") for name in _TIMES})
+
+
+def _reject(row: Row) -> Reject:
+    values = row.asDict()
+    values |= {name: moment_or_none(values[name]) for name in _TIMES}
+    for name in ("key", "value"):
+        values[name] = None if values.get(name) is None else bytes(values[name])
+    headers = values.get("headers") or ()
+    values["headers"] = tuple(
+        (header.key, None if header.value is None else bytes(header.value)) for header in headers
+    )
+    return Reject(**values)
+
+
+def _hex(value: bytes | None) -> str | None:
+    return None if value is None else value.hex()

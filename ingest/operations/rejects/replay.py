@@ -1,0 +1,182 @@
+"""Rejects are put through again, each in its place in the order of changes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.compile.diff import SchemaChange
+from ingest.decode.framing import has_framings
+from ingest.hudi.locks.lock import LockHandle
+from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.kafka.breaks import check_topic
+from ingest.kafka.read import COLUMNS as MESSAGE
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Instant
+from ingest.order.batch_counts import BatchCounts, total
+from ingest.run.batch.again import read_again
+from ingest.run.batch.batch import Batch, decoded_batch
+from ingest.run.batch.commit import account, commit_rows, completed, rows_to_write
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.rejects import BYTES, TOO_LARGE, without_bytes
+from ingest.run.batch.schemas import PayloadSchemas, fetch_written
+from ingest.run.batch.start import consumed, last_of
+from ingest.run.batch.table_state import table_state
+from ingest.run.table import keep_up_inline
+from ingest.run.work.context import Run
+from ingest.run.work.views import chosen_views
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class Replayed:
+    """What a replay did; `instant` is None where no record could be read."""
+
+    table: str
+    counts: BatchCounts = BatchCounts()
+    instant: Instant | None = None
+    schema_changes: tuple[SchemaChange, ...] = ()
+
+    @property
+    def resolved(self) -> int:
+        """Rejects that are applied now, or need not be."""
+        return self.counts.read - self.counts.rejected
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "table": self.table,
+            "instant": self.instant,
+            "read": self.counts.read,
+            "resolved": self.resolved,
+            "applied": {"upserted": self.counts.upserted, "deleted": self.counts.deleted},
+            "superseded": self.counts.superseded,
+            "ignored": dict(sorted(self.counts.ignored.items())),
+            "rejected": self.counts.rejected,
+            "schema_changes": [schema_change.to_json() for schema_change in self.schema_changes],
+        }
+
+
+def replay(
+    run: Run,
+    table: TableConfig,
+    partition: int | None = None,
+    offset: int | None = None,
+    topic: str | None = None,
+) -> Replayed:
+    """Decode open rejects again, all or those at a place, by the schemas and the table file as they are now.
+
+    Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
+    commit comes first, then they are marked; a replay that dies in between is simply done again.
+
+    A table with masks keeps no bytes of rejects: the topic gives them again; a message that it has lost stays
+    rejected.
+    """
+    views = chosen_views(run.settings.kafka, table, topic)
+    with run.locked(table) as lock:
+        return _total([_replay_all(run, view, lock, partition, offset) for view in views])
+
+
+def _total(results: Sequence[Replayed]) -> Replayed:
+    """Return the replay of a table from those of its topics."""
+    return Replayed(
+        results[0].table,
+        total([result.counts for result in results]),
+        next((result.instant for result in reversed(results) if result.instant), None),
+        tuple(change for result in results for change in result.schema_changes),
+    )
+
+
+def _replay_all(
+    run: Run, table: TableConfig, held: LockHandle, partition: int | None, offset: int | None
+) -> Replayed:
+    stored = run.lake.table(table)
+    stored.check_file(table)
+    rows, last = counting_rows(run.lake, table), last_of(stored, table)
+    if rows is None or last is None:
+        return Replayed(table.name)
+    check_topic(table.topic, consumed(table, last))
+    chosen = _with_bytes(run, table, at(rows.where("resolved is null"), partition, offset))
+    chosen = chosen.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        return Replayed(table.name) if chosen.isEmpty() else _replay(run, table, held, chosen, last)
+    finally:
+        chosen.unpersist()
+
+
+def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
+    """Return rejects with their bytes; those without are read from the topic again, as far as it has them."""
+    is_withheld = F.col("reason") == TOO_LARGE
+    if table.withholds_messages:
+        is_withheld |= F.col("key").isNull() & F.col("value").isNull()
+    withheld = rejects.where(is_withheld)
+    if withheld.isEmpty():
+        return rejects
+    names = [name for name in COLUMNS if name not in BYTES]
+    coordinates, most_bytes = withheld.select("partition", "offset"), table.rejects.max_record_bytes
+    messages = read_again(run.spark, run.settings.kafka, table.topic, coordinates, most_bytes)
+    found = withheld.select(*names).join(
+        messages.select("partition", "offset", *BYTES), ["partition", "offset"]
+    )
+    return rejects.where(~is_withheld).unionByName(found.select(*COLUMNS))
+
+
+def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+    run.enter(table, "replaying rejects")
+    whole = chosen.select(*MESSAGE, "headers")
+    batch = Batch(
+        table,
+        table_state(run, table, last),
+        whole if has_framings(table) else chosen.select(*MESSAGE),
+        lambda coordinates: whole.join(coordinates, ["partition", "offset"], "left_semi"),
+        is_bounded=False,
+    )
+    with decoded_batch(batch, run.registry, _schemas(run, table)) as decoded:
+        result = completed(run, decoded)
+        instant = None
+        held.check()
+        if result.counts.rejected < result.counts.read:
+            result, rows, _ = rows_to_write(run, result)
+            note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
+            entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
+            instant = commit_rows(run, result, rows, entry).instant
+            keep_up_inline(run, table)
+        _mark(run, table, chosen, result)
+        return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
+
+
+def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
+    """Fetch the schemas known now; only those that messages hold are looked for in the topic."""
+    if table.format == "avro" or table.schema or table.subjects.value:
+        return fetch_written(run.settings, run.registry, table, {}, {})
+    kafka = run.settings.kafka
+    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
+    retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
+    return fetch_written(run.settings, run.registry, table, retained, retained)
+
+
+def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
+    """Mark what was applied; what stays rejected gets the reason that it has now."""
+    done = {
+        "resolved": F.lit("replayed"),
+        "resolved_at": F.current_timestamp(),
+        "resolved_by": F.lit(run.run_id),
+    }
+    marked = chosen
+    if result.rejects is not None:
+        now = ("schema_id", "reason", "error")
+        explained = result.explained(result.rejects).select("partition", "offset", *now)
+        still = chosen.drop(*now).join(explained, ["partition", "offset"]).select(*COLUMNS)
+        marked = (
+            chosen.join(explained, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
+        )
+    else:
+        marked = chosen.withColumns(done)
+    marked = marked.withColumns(without_bytes(table))
+    rejects = run.lake.rejects(table)
+    note = f"{result.counts.read - result.counts.rejected} replayed"
+    commit_rejects(rejects, marked, table, next_entry(rejects, run.run_id, "replay", note))

@@ -1,0 +1,1 @@
+"""Read the state and history of tables."""

@@ -1,0 +1,218 @@
+"""The outcome of a run, as values; `ingest.report.contract` declares its JSON."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ingest.compile.diff import SchemaChange
+from ingest.errors import DecodeError, IngestError, RetryableError
+from ingest.kafka.ranges import TopicRanges
+from ingest.names import Instant, Topic
+from ingest.order.batch_counts import BatchCounts, total
+from ingest.report.contract import (
+    Applied,
+    Offsets,
+    Outcome,
+    Report,
+    RunOutcome,
+    SchemaChangeReport,
+    StepSeconds,
+    TableReport,
+    TopicReport,
+    unstructure,
+)
+from ingest.report.lag import Measures, of_topics
+from ingest.tables import TableConfig, own_name
+
+
+@attrs.frozen
+class TableOutcome:
+    """The outcome of a run for one table."""
+
+    table: str
+    topic: Topic
+    outcome: Outcome
+    instant: Instant | None = None
+    ranges: TopicRanges | None = None
+    counts: BatchCounts = BatchCounts()
+    schema_changes: tuple[SchemaChange, ...] = ()
+    seconds: float = 0.0
+    error: IngestError | None = None
+    lost: int = 0
+    """Rows with a null for a value that neither the source nor an older row gave."""
+    measures: Measures = Measures()
+    steps: StepSeconds = StepSeconds()
+    topics: "tuple[TableOutcome, ...]" = ()
+    """The outcomes of the topics, of a table of several; then `ranges` is None."""
+    without_file: tuple[str, ...] = ()
+    """Other tables of the topic in the range, which no table file takes."""
+
+    def report(self) -> TableReport:
+        """Return the outcome as the report has it."""
+        counts = self.counts
+        return TableReport(
+            table=self.table,
+            outcome=self.outcome,
+            instant=self.instant,
+            topic=self.topic,
+            offsets=_offsets_of_topics(self.topics) if self.topics else offsets_of(self.ranges),
+            read=counts.read,
+            applied=Applied(counts.upserted, counts.deleted),
+            superseded=counts.superseded,
+            ignored=dict(sorted(counts.ignored.items())),
+            rejected=counts.rejected,
+            schema_ids=tuple(schema_id for schema_id in counts.schema_ids if schema_id > 0),
+            schema_changes=tuple(
+                SchemaChangeReport(change.kind, change.column, change.type, change.was)
+                for change in self.schema_changes
+            ),
+            max_source_ts=counts.max_source_ts,
+            seconds=round(self.seconds, 3),
+            rows_with_lost_values=self.lost,
+            step_seconds=self.steps,
+            metrics=self.measures.report(counts.read_bytes),
+            topics=tuple(_topic_report(topic.report()) for topic in self.topics),
+            tables_without_file=self.without_file,
+            error=str(self.error) if self.error else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's JSON."""
+        content: dict[str, Any] = unstructure(self.report())
+        return content
+
+
+@attrs.frozen
+class RunReport:
+    """The outcomes of a run for all its tables."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    tables: tuple[TableOutcome, ...]
+    steps: StepSeconds = StepSeconds()
+
+    @property
+    def outcome(self) -> RunOutcome:
+        """The worst of the tables': one that would fail again outweighs one that might not."""
+        outcomes = {table.outcome for table in self.tables}
+        return "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code; that of wrong settings only where nothing worse failed."""
+        worst = (table.error for table in self.tables if table.outcome == self.outcome)
+        return min((error.exit_code for error in worst if error), default=0)
+
+    def report(self) -> Report:
+        """Return the run as the report has it."""
+        tables = tuple(table.report() for table in self.tables)
+        return Report(self.run_id, self.started_at, self.finished_at, self.outcome, tables, self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's JSON."""
+        content: dict[str, Any] = unstructure(self.report())
+        return content
+
+
+def with_missing_files(report: RunReport, read_tables: Callable[[], Sequence[TableConfig]]) -> RunReport:
+    """Add to a report the tables of its topics that no table file takes.
+
+    `read_tables` reads all table files; called only where a topic has other tables.
+    """
+    if not any(outcome.counts.other_tables for outcome in report.tables):
+        return report
+    tables = read_tables()
+    outcomes = (
+        attrs.evolve(outcome, without_file=without_file(outcome.topic, outcome.counts, tables))
+        for outcome in report.tables
+    )
+    return attrs.evolve(report, tables=tuple(outcomes))
+
+
+def without_file(topic: Topic, counts: BatchCounts, tables: Iterable[TableConfig]) -> tuple[str, ...]:
+    """Return the other tables of a topic that no table file takes, of those that a batch counts."""
+    with_file = {own_name(table) for table in tables if table.source_table and table.topic == topic}
+    return tuple(name for name in counts.other_tables if name not in with_file)
+
+
+def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
+    """Return the outcome of a table that an error stopped."""
+    outcome: Outcome = "temporary" if isinstance(error, RetryableError) else "failed"
+    counts = BatchCounts(rejected=error.count) if isinstance(error, DecodeError) else BatchCounts()
+    return TableOutcome(table, topic, outcome, counts=counts, seconds=seconds, error=error)
+
+
+_WORST: Final[tuple[Outcome, ...]] = ("failed", "temporary", "committed", "idle")
+
+
+def combined(table: str, outcomes: Sequence[TableOutcome]) -> TableOutcome:
+    """Return the outcome of a table of several topics: the worst outcome, and sums."""
+    worst = min(outcomes, key=lambda outcome: _WORST.index(outcome.outcome))
+    return TableOutcome(
+        table,
+        Topic(",".join(outcome.topic for outcome in outcomes)),
+        worst.outcome,
+        next((outcome.instant for outcome in reversed(outcomes) if outcome.instant), None),
+        counts=total([outcome.counts for outcome in outcomes]),
+        schema_changes=tuple(change for outcome in outcomes for change in outcome.schema_changes),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        error=worst.error,
+        lost=sum(outcome.lost for outcome in outcomes),
+        measures=of_topics([outcome.measures for outcome in outcomes]),
+        steps=outcomes[-1].steps,
+        topics=tuple(outcomes),
+    )
+
+
+def continued(parts: Sequence[TableOutcome]) -> TableOutcome:
+    """Return the outcome of a topic that was read in several parts."""
+    whole = combined(parts[0].table, parts)
+    ranges = [part.ranges for part in parts if part.ranges is not None]
+    ends = {part.partition: part.end for part in ranges[-1].ranges}
+    joined = tuple(attrs.evolve(part, end=ends.get(part.partition, part.end)) for part in ranges[0].ranges)
+    return attrs.evolve(whole, topic=parts[0].topic, topics=(), ranges=attrs.evolve(ranges[0], ranges=joined))
+
+
+def _topic_report(table: TableReport) -> TopicReport:
+    """Return the report of one topic of a table."""
+    names = {field.name for field in attrs.fields(TopicReport)} & {f.name for f in attrs.fields(TableReport)}
+    values = attrs.asdict(table, recurse=False, filter=lambda field, _: field.name in names)
+    metrics = table.metrics
+    return TopicReport(**values, lag_offsets=metrics.lag_offsets, lag_seconds=metrics.lag_seconds)
+
+
+def _offsets_of_topics(outcomes: Sequence[TableOutcome]) -> Offsets:
+    """Return the ranges of several topics, by topic and partition."""
+    by_topic = [(outcome.topic, offsets_of(outcome.ranges)) for outcome in outcomes]
+    return Offsets(
+        {f"{topic}-{partition}": at for topic, o in by_topic for partition, at in o.start.items()},
+        {f"{topic}-{partition}": at for topic, o in by_topic for partition, at in o.end.items()},
+    )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in one move, so that no reader sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def offsets_of(ranges: TopicRanges | None) -> Offsets:
+    """Return ranges as the report has them."""
+    if ranges is None:
+        return Offsets()
+    return Offsets(by_text(ranges.start_offsets()), by_text(ranges.end_offsets()))
+
+
+def by_text(offsets: Mapping[Any, int]) -> dict[str, int]:
+    """Return offsets by partition as JSON has them: its keys are text."""
+    return {str(partition): offset for partition, offset in sorted(offsets.items())}

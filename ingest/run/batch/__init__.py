@@ -1,0 +1,1 @@
+"""Turn the messages of one table into rows and commit them."""

@@ -1,0 +1,94 @@
+"""Rejected messages go to the rejects table, before the commit that accounts for their offsets.
+
+Rejects are what other systems call dead letters.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import attrs
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ingest.decode.rejects import Reason
+from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.kafka.ranges import TopicRanges
+from ingest.run.batch.prepared_batch import PreparedBatch
+from ingest.run.batch.start import last_of
+from ingest.run.work.context import Run
+from ingest.spark.java import empty_rows
+from ingest.tables import TableConfig
+
+
+def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: LedgerEntry | None) -> None:
+    """Replace the rows of a range in the rejects table by the rejects of this batch.
+
+    Rows take effect with the data commit that holds their offsets (`last` is the commit before).  Rows left
+    by a crashed run are deleted; rows of offsets that are read again become `reread`.  A table that never had
+    rejects costs one look at storage.
+    """
+    table, run_id = batch.compiled.table, run.run_id
+    stored = run.lake.rejects(table)
+    before = last_of(stored, table)
+    high = before.high_offsets if before else {}
+    is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
+    if batch.rejects is None and not is_behind:
+        return
+    rows = empty_rows(run.spark, _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
+    if is_behind:
+        applied = last.high_offsets if last else {}
+        rejects = read_rejects(stored, run.lake.table(table)).where(F.col("topic") == table.topic)
+        void = outdated(rejects, ranges.start_offsets(), applied, run_id)
+        rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
+    commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))
+
+
+TOO_LARGE: Final[Reason] = "too-large"
+"""The reason of rejects whose bytes only the topic has."""
+BYTES: Final = ("key", "value", "headers")
+"""The columns of a message's bytes, which may hold values that the table masks."""
+_DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
+
+
+def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
+    """Return rejected messages as open rows of the rejects table."""
+    columns = {
+        "topic": F.lit(batch.compiled.table.topic),
+        "timestamp": F.expr(
+            "if(timestamp < timestamp_seconds(0), null, timestamp)"
+        ),  # Kafka's -1: no timestamp
+        **without_bytes(batch.compiled.table),
+        "run_id": F.lit(run_id),
+        "rejected_at": F.lit(datetime.now(UTC)),
+        "resolved": F.lit(None).cast("string"),
+        "resolved_at": F.lit(None).cast("timestamp"),
+        "resolved_by": F.lit(None).cast("string"),
+    }
+    return batch.explained(rejects).withColumns(columns).select(*COLUMNS)
+
+
+def without_bytes(table: TableConfig) -> dict[str, Column]:
+    """Return the columns that replace those of a message's bytes where these are not stored."""
+    if table.withholds_messages:
+        return {name: F.lit(None).cast(COLUMNS[name]) for name in BYTES}
+    return {name: F.when(F.col("reason") != TOO_LARGE, F.col(name)) for name in ("value", "headers")}
+
+
+def _entry(
+    table: TableConfig, batch: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
+) -> LedgerEntry:
+    """Return the ledger entry of a write; `high_offsets` bounds all rows written so far."""
+    ends = ranges.end_offsets()
+    entry = before or LedgerEntry(run_id, table.topic, {}, {})
+    return attrs.evolve(
+        entry,
+        run_id=run_id,
+        topic=table.topic,
+        next_offsets={**entry.next_offsets, **ends},
+        high_offsets={**entry.high_offsets, **ends},
+        counters={"rejected": batch.counts.rejected},
+        kind="run",
+        note="",
+        instant=None,
+    )

@@ -1,0 +1,192 @@
+"""The writer schemas of a topic's messages, and the table compiled from them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from ingest import avro
+from ingest.compile.envelope import classify
+from ingest.compile.payload import WriterSchema
+from ingest.compile.table import CompiledTable, compile_table
+from ingest.compile.tags import tagged
+from ingest.dialects import DIALECTS
+from ingest.errors import SchemaError, SchemaNotFoundError, UnmappedTypeError
+from ingest.kafka.sample import PER_END, sample
+from ingest.names import Partition, SchemaId, Subject
+from ingest.registry import FrameId, Registered, Registry, Schema, suggesting, versions_in_order
+from ingest.run.batch.messages import read_schema, written_in
+from ingest.settings import Settings
+from ingest.tables import IdKind, TableConfig, id_kinds
+
+Spans = Mapping[Partition, tuple[int, int]]
+"""First offset and exclusive end of each partition."""
+
+PayloadSchemas = tuple[tuple[WriterSchema, ...], tuple[WriterSchema, ...]]
+"""The schemas of keys, and those of values."""
+
+_BY_ID: Final = frozenset[IdKind]({"id"})
+_WIDER = 200
+"""The number of records to read at each end if the nearest ones hold no change."""
+
+
+def fetch_written(
+    settings: Settings, registry: Registry, table: TableConfig, ranges: Spans, retained: Spans
+) -> PayloadSchemas:
+    """Fetch the schemas that can be known before the range is read; `run.batch` finds the others in it.
+
+    For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
+    declared schema, or those inside the first and the last messages of the range.  If these are not changes
+    (tombstones, heartbeats), the messages at the ends of the whole topic give the schemas.
+    """
+    key, value = table.subjects.key, table.subjects.value
+    if table.format == "avro" and value:
+        kinds = id_kinds(table.framings)
+        return fetch_versions(registry, key, kinds) if key else (), fetch_versions(registry, value, kinds)
+    if table.schema:
+        path = settings.tables_dir / table.schema
+        return _bare_keys(table), (_declared(read_schema(path), path),)
+    if value:
+        newest = fetch_versions(registry, value)[-1]
+        return _bare_keys(table), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
+    keys, values = _sampled(settings, table, ranges)
+    if any(classify(schema.schema) == "data" for schema in values):
+        return keys, values
+    return _sampled(settings, table, retained, per_end=_WIDER)
+
+
+def _sampled(settings: Settings, table: TableConfig, spans: Spans, per_end: int = PER_END) -> PayloadSchemas:
+    kafka = settings.kafka
+    records = sample(kafka, table.topic, spans, per_end=per_end)
+    keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
+    values = written_in((record.value for record in records), f"values of topic {table.topic}")
+    return keys or _bare_keys(table), values
+
+
+def document_keys() -> tuple[WriterSchema, ...]:
+    """Return the schema of a document's key, which messages without schemas do not hold."""
+    key = avro.Record("Key", (avro.Field("id", avro.Scalar("string")),))
+    return (WriterSchema(SchemaId(-1), "a document's key", key),)
+
+
+def _bare_keys(table: TableConfig) -> tuple[WriterSchema, ...]:
+    """Return the schema of keys without one: only a document's; other keys are columns of the row."""
+    return document_keys() if DIALECTS[table.dialect].is_document else ()
+
+
+def _declared(schema: avro.Schema, path: Path) -> WriterSchema:
+    return WriterSchema(SchemaId(-1), path.name, schema)
+
+
+def fetch_versions(
+    registry: Registry, subject: Subject, kinds: frozenset[IdKind] = _BY_ID
+) -> tuple[WriterSchema, ...]:
+    """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
+
+    `kinds` are those of the ids that messages name them by.
+
+    Raises `SchemaNotFoundError` for a subject without versions.
+    """
+    with suggesting(registry, subject, "Register it, or fix the table file"):
+        versions = [registry.version(subject, number) for number in versions_in_order(registry, subject)]
+        if not versions:
+            raise SchemaNotFoundError(registry.url, f"subject {subject}")
+    return tuple(
+        attrs.evolve(
+            _written(registry, version, label(version)),
+            version=version.version,
+            frame_ids=registry.frame_ids(version, kinds),
+        )
+        for version in versions
+    )
+
+
+def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[WriterSchema, ...]:
+    """Fetch schemas by id that are not versions of the subject; skip missing and unreadable ones."""
+    schemas = []
+    for schema_id in schema_ids:
+        try:
+            schema = registry.by_id(schema_id)
+            schemas.append(_written(registry, schema, f"schema id {schema_id}"))
+        except (SchemaNotFoundError, SchemaError):
+            continue
+    return tuple(schemas)
+
+
+def in_met_order(
+    registry: Registry, table: TableConfig, values: Sequence[WriterSchema], met_ids: Sequence[SchemaId]
+) -> tuple[WriterSchema, ...]:
+    """Return the schemas of a topic, after those that a table of several topics has met, in that order.
+
+    Columns fit each other as over versions, and a version's alias may name a column of another topic.
+    """
+    if not table.source or table.format != "avro":
+        return tuple(values)
+    own = {schema.schema_id: schema for schema in values}
+    others = fetch_by_id(registry, (schema_id for schema_id in met_ids if schema_id not in own))
+    known = {schema.schema_id: schema for schema in others} | own
+    met = dict.fromkeys(schema_id for schema_id in met_ids if schema_id in known)
+    return tuple(known[schema_id] for schema_id in met | dict.fromkeys(known))
+
+
+def fetch_by_frame_id(
+    registry: Registry, frame_ids: Iterable[FrameId], fetched: Sequence[WriterSchema]
+) -> PayloadSchemas:
+    """Fetch schemas by the ids that framings name them by, except missing and unreadable ones.
+
+    Returns the fetched schemas, which may be those of such an id, and the new ones.
+    """
+    old_ids = {frame_id for schema in fetched for frame_id in schema.frame_ids}
+    by_id: dict[SchemaId, tuple[FrameId, ...]] = {}
+    for frame_id in set(frame_ids) - old_ids:
+        try:
+            schema_id = registry.by_frame_id(frame_id).id
+        except (SchemaNotFoundError, SchemaError):
+            continue
+        by_id[schema_id] = (*by_id.get(schema_id, ()), frame_id)
+    new_ids = by_id.keys() - {schema.schema_id for schema in fetched}
+
+    def named(schema: WriterSchema) -> WriterSchema:
+        return attrs.evolve(schema, frame_ids=(*schema.frame_ids, *by_id.get(schema.schema_id, ())))
+
+    return tuple(map(named, fetched)), tuple(map(named, fetch_by_id(registry, sorted(new_ids))))
+
+
+def label(registered: Registered) -> str:
+    """Return how messages name a version."""
+    return f"{registered.subject} v{registered.version} (id {registered.id})"
+
+
+def _written(registry: Registry, schema: Registered | Schema, label: str) -> WriterSchema:
+    *references, text = registry.with_references(schema)
+    parsed = avro.with_tags(avro.parse(text, references, where=label), schema.tags)
+    return WriterSchema(schema.id, label, parsed)
+
+
+def compile_written(
+    table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
+) -> CompiledTable:
+    """Compile a table without the versions that cannot be compiled: their messages are rejected.
+
+    Raises `SchemaError` or `UnmappedTypeError` if no version can be compiled.
+    """
+    table = tagged(table, keys, values)
+    try:
+        return compile_table(table, keys, values)
+    except (SchemaError, UnmappedTypeError) as error:
+        culprit = next((schema for schema in values if _problem(table, keys, schema) == str(error)), None)
+        rest = [schema for schema in values if schema is not culprit]
+        if culprit is None or not rest:
+            raise
+        compiled = compile_written(table, keys, rest)
+        return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
+
+
+def _problem(table: TableConfig, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
+    """Return the reason why one version cannot be compiled; empty if it can."""
+    try:
+        compile_table(table, keys, (value,))
+    except (SchemaError, UnmappedTypeError) as error:
+        return str(error)
+    return ""

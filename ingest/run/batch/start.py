@@ -1,0 +1,108 @@
+"""The start of a run of one table: its last commit against the ends of its topic.
+
+Reads a table with Hudi's classes or by its files, whichever is given: the checks are the same.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+
+from ingest.errors import OffsetError
+from ingest.hudi.options import check_hudi
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.kafka.breaks import Consumed, Watermark
+from ingest.kafka.ranges import TopicRanges, plan_ranges
+from ingest.kafka.watermarks import fetch_watermarks
+from ingest.names import Partition
+from ingest.settings import KafkaSettings
+from ingest.tables import TableConfig
+
+
+class StoredTable(Protocol):
+    """A table in the lake: `HudiTable`, or `TableFiles`, which reads it without a JVM."""
+
+    path: str
+
+    def checkpoint(self) -> LedgerEntry | None:
+        """Return the newest commit's account of itself; None before the first commit."""
+
+    def check_options(self, table: TableConfig) -> None:
+        """Check the values of the `[hudi]` options.  Raises TableFileError."""
+
+    def check_file(self, table: TableConfig) -> None:
+        """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
+
+    def check_files(self) -> None:
+        """Check that storage has the newest commits' files, in full size.  Raises LakeError."""
+
+    def count_rows(self) -> int:
+        """Count the rows without the soft-deleted ones."""
+
+    def largest_file(self) -> int:
+        """Return the bytes of the largest base file of the newest commits."""
+
+
+@attrs.frozen
+class Start:
+    """The table's last commit, the ranges to read, and the ends of the topic that bound them."""
+
+    last: LedgerEntry | None
+    ranges: TopicRanges
+    watermarks: Mapping[Partition, Watermark]
+
+
+def find_start(
+    stored: StoredTable,
+    table: TableConfig,
+    watermarks: Mapping[Partition, Watermark],
+    kafka: KafkaSettings,
+    max_offsets: int | None,
+) -> Start:
+    """Compare the table's last commit with the topic, after the checks of the table file.
+
+    Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
+    """
+    check_hudi(table)
+    stored.check_options(table)
+    stored.check_file(table)
+    last = last_of(stored, table)
+    try:
+        return Start(last, pending(table, last, watermarks, max_offsets), watermarks)
+    except OffsetError:
+        # Another run may have committed beyond the ends that this run fetched at its start.
+        marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
+        return Start(last, pending(table, last, marks, max_offsets), marks)
+
+
+def last_of(stored: StoredTable, table: TableConfig) -> LedgerEntry | None:
+    """Return the table's last commit, as the topic of a view sees it."""
+    last = stored.checkpoint()
+    return last.seen_by(table.source) if last and table.source else last
+
+
+def pending(
+    table: TableConfig,
+    last: LedgerEntry | None,
+    watermarks: Mapping[Partition, Watermark],
+    max_offsets: int | None,
+) -> TopicRanges:
+    """Return the offset ranges of a run."""
+    return plan_ranges(table.topic, consumed(table, last), watermarks, max_offsets)
+
+
+def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
+    """Return how far a table has read its topic."""
+    keeps_all = table.target.mode in ("append", "history")
+    if last is None:
+        return Consumed(table.name, keeps_all=keeps_all)
+    read = last.next_offsets or None  # a topic that is new to the table begins where it begins
+    return Consumed(
+        table.name,
+        read,
+        last.high_offsets,
+        last.topic_id,
+        keeps_all,
+        last.topic,
+        is_several=table.source is not None,
+    )

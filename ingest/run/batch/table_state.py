@@ -1,0 +1,44 @@
+"""The current table as a batch finds it, before its rows are decoded."""
+
+import attrs
+from pyspark.sql import DataFrame
+
+from ingest.compile.evolve import Present
+from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.names import SchemaId
+from ingest.run.work.context import Run
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class Ahead:
+    """The rows of other topics that are to be written before; `creates` where the table is new."""
+
+    key_names: tuple[str, ...]
+    rows: tuple[DataFrame, ...] = attrs.field(default=(), eq=False)
+    creates: bool = False
+
+
+@attrs.frozen
+class TableState:
+    """The current table: its columns (None before the first commit) and the schemas of its commits."""
+
+    columns: Present
+    met_ids: tuple[SchemaId, ...] = ()
+    ahead: Ahead | None = None
+    """What a plan, or a rebuild, has of other topics, but did not write."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there are rows to read."""
+        return self.columns is not None and not (self.ahead and self.ahead.creates)
+
+
+def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
+    """Return the table's current columns and schemas."""
+    return TableState(run.lake.table(table).columns(), known_ids(last))
+
+
+def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
+    """Return the schemas of all commits so far; commits of older versions name only their own."""
+    return (last.known_ids or last.schema_ids) if last else ()

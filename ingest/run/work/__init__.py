@@ -1,0 +1,1 @@
+"""Choose the tables of a run and process them in parallel."""

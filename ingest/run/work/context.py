@@ -1,0 +1,138 @@
+"""Values that the tables of one run share."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import attrs
+
+from ingest.errors import IngestError
+from ingest.hudi.lake_files import LakeFiles
+from ingest.lazy import LazyModule
+from ingest.registry import Registry
+from ingest.run.work.memory import ReadLimits
+from ingest.run.work.shared_reads import SharedReads
+from ingest.run.work.steps import StepTimes
+from ingest.settings import Settings
+from ingest.stop import Stop
+from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from ingest.hudi import lake as lakes
+    from ingest.hudi.lake import Lake
+    from ingest.hudi.locks import lock as locks
+    from ingest.hudi.locks.lock import LockHandle
+    from ingest.report.lineage import Lineage
+else:
+    lakes, locks = LazyModule("ingest.hudi.lake"), LazyModule("ingest.hudi.locks.lock")
+
+T = TypeVar("T")
+
+
+class Progress(Protocol):
+    """A listener for the steps of each table."""
+
+    def __call__(self, table: str, step: str) -> None:
+        """Note a step; called from the table's thread."""
+
+
+class Jvm(Protocol):
+    """The JVM below a run's Spark session."""
+
+    def is_alive(self) -> bool:
+        """Whether it answers and its Spark context is open."""
+
+    def cause(self) -> str:
+        """Say how it ended, as far as known."""
+
+    def is_out_of_memory(self) -> bool:
+        """Whether it has ended for want of heap, as far as known."""
+
+    def restart(self) -> "SparkSession | None":
+        """Start another one; None if it belongs to the caller.  Raises the errors of a start."""
+
+
+@attrs.frozen
+class Run:
+    """Settings, Spark session, registry and stop of one run, shared by its tables.
+
+    Spark starts with the first table that needs it.
+    """
+
+    run_id: str
+    settings: Settings
+    files: LakeFiles
+    """The tables as far as their files answer without a JVM."""
+    start_spark: "Callable[[int], SparkSession]"
+    """Starts a JVM for a number of messages."""
+    open_registry: "Callable[[], Registry]"
+    max_offsets: int | None
+    progress: Progress
+    stop: Stop = attrs.Factory(Stop)
+    steps: StepTimes = attrs.Factory(StepTimes)
+    lineage: "Lineage | None" = None
+    """The events for lineage tools, if the settings name a receiver."""
+    waiting: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Messages to read by table, as far as known before Spark starts."""
+    holders: dict[str, str] = attrs.field(factory=dict, init=False)
+    """The notes of other writers, by the tables that this run is to write, before Spark starts."""
+    reads: SharedReads = attrs.field(factory=SharedReads)
+    limits: ReadLimits = attrs.field(
+        default=attrs.Factory(lambda run: ReadLimits(run.settings.state_dir / "memory"), takes_self=True)
+    )
+    """What tables that ran out of memory may read at a time."""
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The Spark session, started at its first use."""
+        with self.steps.during("", "start"):
+            return self.start_spark(sum(self.waiting.values()))
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, opened at its first use: its client takes longer to load than an idle run."""
+        return self.open_registry()
+
+    @cached_property
+    def lake(self) -> "Lake":
+        """The tables, each opened once."""
+        return lakes.Lake(self.spark, self.settings.lake)
+
+    def enter(self, table: TableConfig, step: str) -> None:
+        """Enter a table's next step, unless the table has to stop: then raise the reason."""
+        self.stop.enter(table.name, step)
+        self.progress(table.name, step)
+
+    def note_holder(self, table: TableConfig) -> bool:
+        """Note the other writer of a table that is to be written, if there is one."""
+        holder = self.files.lock_holder(table)
+        if holder is None:
+            self.holders.pop(table.name, None)
+            return False
+        self.holders[table.name] = holder
+        return True
+
+    def locked(self, table: TableConfig) -> "AbstractContextManager[LockHandle]":
+        """Hold the table's lock."""
+        wait_s = self.settings.run.lock_wait_s
+        return locks.locked(self.spark, self.settings.lake, table.name, self.run_id, wait_s)
+
+
+class TableTask(Protocol[T]):
+    """Work on single tables, and the results that a fleet collects."""
+
+    def work_by_files(self, run: Run, table: TableConfig) -> T | None:
+        """Work on one table without a JVM; None if it needs one.  May raise anything.
+
+        Only an IngestError counts as a result: after any other exception `work` is called.
+        """
+
+    def work(self, run: Run, table: TableConfig) -> T:
+        """Work on one table, in the table's thread.  May raise anything."""
+
+    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
+        """Return the final result of a table, in the caller's thread."""

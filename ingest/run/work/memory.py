@@ -1,0 +1,134 @@
+"""Tables that run out of memory: they read less at the next try, down to the one record that is too large.
+
+The limits are kept in the state folder, so that a later run begins with them.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+
+from ingest.kafka.ranges import TopicRanges
+from ingest.log import logger
+from ingest.names import Partition
+from ingest.report.outcome import write_whole
+from ingest.tables import TableConfig
+
+
+@attrs.frozen
+class ReadLimit:
+    """What a table may read at a time: `offsets`, of `suspects` among which a record is too large.
+
+    No offsets: the next record is too large, and is rejected unread.  `skipped` counts such records.
+    """
+
+    offsets: int
+    suspects: int
+    skipped: int = 0
+
+
+@attrs.frozen
+class _Reading:
+    """The ranges that a table is reading, as the view of one topic."""
+
+    view: TableConfig
+    ranges: TopicRanges
+
+
+@attrs.define(eq=False)
+class ReadLimits:
+    """The limits of the tables of a run; a table without one reads all there is."""
+
+    folder: Path
+    _limits: dict[str, ReadLimit | None] = attrs.field(factory=dict, init=False)
+    _reading: dict[str, _Reading] = attrs.field(factory=dict, init=False)
+    _records: dict[str, str] = attrs.field(factory=dict, init=False)
+    _skipped: dict[str, int] = attrs.field(factory=dict, init=False)
+
+    def of(self, table: TableConfig) -> ReadLimit | None:
+        """Return the limit of a table, if it has one."""
+        file = self._file(table)
+        if file.name not in self._limits:
+            self._limits[file.name] = _read(file)
+        return self._limits[file.name]
+
+    def cut(
+        self, table: TableConfig, ranges: TopicRanges, high_offsets: Mapping[Partition, int]
+    ) -> TopicRanges:
+        """Return the first offsets of ranges, as many as a table may read, and up to those applied before."""
+        limit = self.of(table)
+        return ranges if limit is None else ranges.first(max(1, limit.offsets), high_offsets)
+
+    def begin(self, table: TableConfig, ranges: TopicRanges) -> None:
+        """Note what a table is going to read."""
+        self._records.pop(table.name, None)
+        self._reading[table.name] = _Reading(table, ranges)
+
+    def end(self, table: TableConfig) -> None:
+        """Note that a table has committed what it read, or has nothing to read."""
+        limit, reading = self.of(table), self._reading.pop(table.name, None)
+        if limit is None:
+            return
+        rest = limit.suspects - reading.ranges.span if reading else 0
+        skipped = self._count_skipped(table) + (limit.offsets == 0)
+        self._skipped[self._file(table).name] = skipped
+        self._set(table, ReadLimit(max(1, rest // 2), rest, skipped) if rest > 0 else None)
+
+    def lower(self, table: TableConfig, *, is_alone: bool = True) -> bool:
+        """Lower the limit of a table that ran out of memory; tell whether to try again.
+
+        False where it was not reading or could not read less, and where the record that is left must not be
+        skipped: the table file forbids it, or as many were skipped as a run may reject at least, so that the
+        heap is too small for the table.  Neither is skipped while other tables use the heap.
+        """
+        reading = self._reading.pop(table.name, None)
+        if reading is None:
+            return False
+        view, span, limit = reading.view, reading.ranges.span, self.of(reading.view)
+        skipped = self._count_skipped(view)
+        if span > 1:
+            self._set(view, ReadLimit(span // 2, span, skipped))
+            return limit is None or span <= limit.offsets
+        self._records[table.name] = f"reading {_name(reading.ranges)}, a single record"
+        rejects = table.rejects
+        skips = is_alone and rejects.too_large == "reject" and skipped < rejects.allowed(0)
+        self._set(view, ReadLimit(0 if skips else 1, 1, skipped))
+        return skips
+
+    def step(self, table: TableConfig) -> str:
+        """Name the one record over which a table ran out of memory, as a step; empty for several."""
+        return self._records.get(table.name, "")
+
+    def _count_skipped(self, table: TableConfig) -> int:
+        """Return how many records this run has skipped, or the one that kept the limit."""
+        limit = self.of(table)
+        return max(self._skipped.get(self._file(table).name, 0), limit.skipped if limit else 0)
+
+    def _set(self, table: TableConfig, limit: ReadLimit | None) -> None:
+        file = self._file(table)
+        self._limits[file.name] = limit
+        try:
+            if limit is None:
+                file.unlink(missing_ok=True)
+            else:
+                write_whole(file, json.dumps(attrs.asdict(limit)) + "\n")
+        except OSError as error:
+            logger(__name__).warning("the limit of a table was not kept", table=table.name, error=str(error))
+
+    def _file(self, table: TableConfig) -> Path:
+        name = f"{table.name} {table.topic}" if table.source else table.name
+        return self.folder / f"{name}.json"
+
+
+def _name(ranges: TopicRanges) -> str:
+    """Name the first record of ranges by its coordinates."""
+    part = next(part for part in ranges.ranges if part.start < part.end)
+    return f"{part.topic}-{part.partition} offset {part.start}"
+
+
+def _read(file: Path) -> ReadLimit | None:
+    try:
+        return ReadLimit(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,1 @@
+"""Live databases over JDBC, for `verify` and `load`."""

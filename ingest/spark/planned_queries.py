@@ -1,0 +1,71 @@
+"""Queries that Spark plans once, for batch after batch: planning costs a small commit more than its rows."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import attrs
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.spark.java import java_rows, jvm_of
+
+Query = Callable[[DataFrame], DataFrame]
+
+MAX_PLANS: Final = 240
+"""The plans that stay in memory, four for each table: one of them takes about 1 MB."""
+
+
+@attrs.frozen(eq=False)
+class _Planned:
+    inputs: object
+    query: Any
+
+
+@attrs.define(eq=False)
+class Plans:
+    """The planned queries of one Spark session, the most recently used ones."""
+
+    _planned: OrderedDict[str, _Planned] = attrs.field(factory=OrderedDict, init=False)
+    _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    def apply(self, name: str, inputs: object, query: Query, rows: DataFrame) -> DataFrame:
+        """Apply a query to few rows, in one task, by the plan that it had for the last ones of this name.
+
+        `inputs` are all values that the query depends on: other ones, or other columns, make another plan.
+        A query that shuffles or reads anything else is planned every time.
+        """
+        planned = self._find(name, inputs, rows) or self._plan(name, inputs, query, rows)
+        if planned.query is None:
+            return query(rows.coalesce(1))
+        return DataFrame(planned.query.over(java_rows(rows)), rows.sparkSession)
+
+    def _find(self, name: str, inputs: object, rows: DataFrame) -> _Planned | None:
+        with self._guard:
+            planned = self._planned.get(name)
+            if planned is None or planned.inputs != inputs:
+                return None
+            self._planned.move_to_end(name)
+        is_same = planned.query is None or planned.query.isOver(java_rows(rows))
+        return planned if is_same else None
+
+    def _plan(self, name: str, inputs: object, query: Query, rows: DataFrame) -> _Planned:
+        planning = jvm_of(rows.sparkSession).io.hudicdc.ingest.PlannedQuery
+        nothing = planning.input(java_rows(rows))
+        result = query(DataFrame(nothing, rows.sparkSession))
+        planned = _Planned(inputs, planning.of(nothing, java_rows(result)))
+        with self._guard:
+            self._planned[name] = planned
+            self._planned.move_to_end(name)
+            if len(self._planned) > MAX_PLANS:
+                self._planned.popitem(last=False)
+        return planned
+
+
+_PLANS: Final = WeakKeyDictionary[SparkSession, Plans]()
+
+
+def plans_of(spark: SparkSession) -> Plans:
+    """Return the planned queries of a session."""
+    return _PLANS.setdefault(spark, Plans())

@@ -1,0 +1,1 @@
+"""Spark SQL as values: quoted templates, types and names."""

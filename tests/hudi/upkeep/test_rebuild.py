@@ -1,0 +1,126 @@
+"""A rewritten table has the properties of a new one and its account; cleaning removes its old files."""
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+
+from ingest.errors import TableChangedError
+from ingest.hudi.storage.exchange import Folders
+from ingest.hudi.upkeep.maintain import maintain
+from ingest.hudi.upkeep.rebuild import Rewrite, rewrite, rewrite_copy, set_table_properties
+
+if TYPE_CHECKING:
+    from ingest.tables import TableConfig
+    from tests.hudi.conftest import Lake
+
+pytestmark = pytest.mark.spark
+
+DDL = "id int not null, r string, q int, v int"
+PARTED = {"partition_by": ("r", "q"), "index": "global_simple"}
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "flat": ({"type": "mor", **PARTED}, {}),
+    "parted": ({}, PARTED),
+}
+
+
+def properties(lake: "Lake", table: "TableConfig") -> set[str]:
+    """Return the lines of a table's properties that do not depend on its name."""
+    lines = Path(lake.path(table), ".hoodie", "hoodie.properties").read_text().splitlines()
+    return {
+        line for line in lines if not line.startswith(("#", "hoodie.table.name", "hoodie.table.checksum"))
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_rewritten_table_is_as_a_new_one(lake: "Lake", case: str) -> None:
+    """Rows, properties, pruned reads; later commits change rows, and cleaning removes the old files."""
+    before, after = CASES[case]
+    old = lake.table(case, retain_commits=1, **before)
+    new = lake.table(case, retain_commits=1, **after)
+    lake.commit(old, lake.changes(DDL, *(("c", "10", key, f"r{key % 2}", key % 3, 0) for key in range(12))))
+    lake.commit(old, lake.changes(DDL, ("u", "11", 1, "r1", 1, 1)))
+    stored, rows = lake.open(old), lake.rows(old, "id", "r", "q", "v")
+    last = stored.checkpoint()
+    assert last is not None
+    files = {file.name for file in Path(lake.path(old)).rglob("*.parquet")}
+    frame = stored.rows().selectExpr("_cdc_op", "_cdc_position", "coalesce(id, 0) as id", "r", "q", "v")
+    home = Path(lake.path(old))
+    copy = home.parent / "_rebuild" / case
+    committed = rewrite_copy(stored, Rewrite(frame, new, ("id",), last), Folders(home, copy), lambda: None)
+
+    assert lake.rows(new, "id", "r", "q", "v") == rows
+    assert committed.next_offsets == last.next_offsets
+    assert lake.open(new).checkpoint() == committed
+    assert not copy.exists()
+    fresh = attrs.evolve(new, name=f"{case}_fresh")
+    lake.commit(fresh, lake.changes(DDL, ("c", "10", 1, "r1", 1, 1)))
+    assert properties(lake, new) == properties(lake, fresh)
+    for number in range(3):
+        lake.commit(new, lake.changes(DDL, ("u", f"2{number}", 1, "r1", 1, number)), keeps_up=False)
+    maintain(lake.open(new), new)
+    assert not files & {file.name for file in home.rglob("*.parquet")}
+    assert lake.rows(new, "id", "v")[:2] == [(0, 0), (1, 2)]
+    pruned = lake.frame(new).where("r = 'r1' and q = 1").select("id").collect()
+    assert sorted(row["id"] for row in pruned) == [1, 7]
+
+
+def test_a_table_without_rows_is_rewritten(lake: "Lake") -> None:
+    """All of them were deleted; the account stays, and the next commit goes to the new buckets."""
+    old = lake.table("empty")
+    lake.commit(old, lake.changes(DDL, ("c", "10", 1, "r", 1, 1)))
+    lake.commit(old, lake.changes(DDL, ("d", "11", 1, None, None, None)))
+    stored, new = lake.open(old), lake.table("empty", buckets=5)
+    last = stored.checkpoint()
+    assert last is not None
+    frame = stored.rows().selectExpr("_cdc_op", "_cdc_position", "coalesce(id, 0) as id", "r", "q", "v")
+    committed = rewrite(stored, Rewrite(frame, new, ("id",), last))
+
+    assert committed.next_offsets == last.next_offsets
+    lake.commit(new, lake.changes(DDL, *(("c", "20", key, "r", 1, key) for key in range(9))))
+    assert lake.rows(new, "id", "v") == [(key, key) for key in range(9)]
+
+
+def test_readers_find_whole_properties_at_every_moment(lake: "Lake") -> None:
+    """While they are changed, and after a change of Hudi's own was killed before the file was there."""
+    table = lake.table("whole")
+    lake.commit(table, lake.changes(DDL, ("c", "10", 1, "r", 1, 1)))
+    stored, home = lake.open(table), Path(lake.path(table), ".hoodie")
+    file, sizes = home / "hoodie.properties", set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            sizes.add(file.stat().st_size if file.exists() else 0)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for number in range(30):
+        set_table_properties(stored, {"hoodie.table.create.note": str(number % 2)})
+    done.set()
+    watcher.join()
+    assert min(sizes) > len("hoodie.table.create.note")
+    assert len(sizes) <= 2  # without the note, and with it
+
+    file.rename(home / "hoodie.properties.backup")
+    (home / ".hoodie.properties.crc").unlink(missing_ok=True)
+    set_table_properties(lake.open(table), {"hoodie.table.create.note": "7"})
+    assert "hoodie.table.create.note=7" in file.read_text()
+    assert [path.name for path in home.glob("*.properties*")] == ["hoodie.properties"]
+    assert lake.rows(table, "id", "v") == [(1, 1)]
+
+
+def test_no_account_is_written_between_key_and_rows(lake: "Lake") -> None:
+    """A rebuild that was killed after it had set the key: `ingest offsets set` is refused, too."""
+    table = lake.table("between")
+    lake.commit(table, lake.changes(DDL, ("c", "10", 1, "r", 1, 1)))
+    stored = lake.open(table)
+    last = stored.checkpoint()
+    assert last is not None
+    set_table_properties(stored, {"hoodie.table.recordkey.fields": "id,q"})
+    with pytest.raises(
+        TableChangedError, match=r"key.columns: found id,q, but the table was created with id"
+    ):
+        stored.move(table, last)
