@@ -50,6 +50,8 @@ PER_END: Final = 5
 """Records to fetch from each end of a partition's range: the last one may be a tombstone."""
 
 _POLL_S: Final = 0.1
+_END: Final = "_PARTITION_EOF"
+_TOO_LARGE: Final = "_BAD_COMPRESSION"
 
 
 def sample(
@@ -85,33 +87,37 @@ def _read(
 
     librdkafka stays forever at a batch that it does not expand, for its size: up to `limit` are skipped.
     """
-    if start.offset >= end:
-        return ()
-    consumer.assign([start])
-    position, skipped = start.offset, 0
     records: list[RawRecord] = []
-    while len(records) < limit:
+    position, skipped = start.offset, 0
+    if position < end:
+        consumer.assign([start])
+    # At `end` itself the broker would wait for more records before it reports the end.
+    while position < end and len(records) < limit and skipped < limit:
+        message = _next(consumer, connection)
+        if message.error() is None:
+            position = (message.offset() or 0) + 1
+            if position > end:
+                break
+            records.append(raw_record(message))
+        elif _names(message, _TOO_LARGE):
+            position, skipped = position + 1, skipped + 1
+            consumer.assign([TopicPartition(start.topic, start.partition, position)])
+        else:
+            break
+    return tuple(records)
+
+
+def _next(consumer: Consumer, connection: Connection) -> Message:
+    """Return the next record, the end of the partition, or a batch that is not expanded."""
+    while True:
         message = consumer.poll(_POLL_S)
         connection.raise_refused()
         if connection.is_over():
             raise connection.unreachable()
-        if message is None:
-            continue
-        error: KafkaError | None = message.error()
-        if error is not None and error.name() == "_PARTITION_EOF":
-            break
-        if error is not None and error.name() == "_BAD_COMPRESSION":
-            position, skipped = position + 1, skipped + 1
-            if position >= end or skipped > limit:
-                break
-            consumer.assign([TopicPartition(start.topic, start.partition, position)])
-            continue
-        offset = message.offset()
-        if error is None and (offset is None or offset >= end):
-            break
-        if error is None:
-            records.append(raw_record(message))
-            position = (offset or 0) + 1
-            if offset is not None and offset + 1 >= end:
-                break  # the broker would wait for more records before it reports the end
-    return tuple(records)
+        if message is not None and (message.error() is None or _names(message, _END, _TOO_LARGE)):
+            return message
+
+
+def _names(message: Message, *names: str) -> bool:
+    error: KafkaError | None = message.error()
+    return error is not None and error.name() in names
