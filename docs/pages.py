@@ -17,6 +17,7 @@ import attrs
 
 from ingest import errors
 from ingest.cli.app import app
+from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, file_fields, help_of, key_of
 from ingest.errors import IngestError
 from ingest.settings import Secret
@@ -42,6 +43,7 @@ _PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "whole number",
     float: "number",
+    Seconds: "seconds, or a duration",
 }
 
 # --- settings ----------------------------------------------------------------------------------

@@ -1,10 +1,16 @@
-"""Milliseconds since 1970, moments in UTC, and their ISO-8601 text: the one conversion of each."""
+"""Times and durations: milliseconds since 1970, moments in UTC, and the texts that people write and read."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
+"""The units of a duration, in seconds."""
+_SHOWN: Final = ("d", "h", "min")
+_DURATION: Final = re.compile(rf"(\d{{1,9}}(?:\.\d+)?)\s*({'|'.join(_SECONDS)})", re.ASCII)
+DURATIONS: Final = "a duration in s, min, h, d or w, such as 90s, 15 min or 1d"
 
 
 def to_moment(millis: int) -> datetime:
@@ -31,3 +37,30 @@ def moment_or_none(millis: int | None) -> datetime | None:
 def iso_or_none(moment: datetime | None) -> str | None:
     """Write a moment, if there is one."""
     return None if moment is None else to_iso(moment)
+
+
+def parse_duration(text: str) -> float | None:
+    """Read a duration, such as `90s`, `15 min` or `1d`, as seconds; None for a text of another form."""
+    match = _DURATION.fullmatch(text.strip())
+    return float(match[1]) * _SECONDS[match[2]] if match else None
+
+
+def write_duration(seconds: float) -> str:
+    """Write a duration in its largest unit, so that `parse_duration` reads it."""
+    units = (f"{seconds / _SECONDS[unit]:.1f} {unit}" for unit in _SHOWN if seconds >= _SECONDS[unit])
+    return next(units, f"{seconds:.0f} s")
+
+
+def parse_moment(text: str) -> datetime | None:
+    """Read a time in UTC: ISO-8601, in UTC without a zone, or a duration before now.
+
+    None for a text of another form.
+    """
+    seconds = parse_duration(text)
+    try:
+        if seconds is not None:
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+        moment = datetime.fromisoformat(text.strip())
+    except (ValueError, OverflowError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

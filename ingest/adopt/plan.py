@@ -7,10 +7,12 @@ import attrs
 
 from ingest.adopt.columns import FittedColumns
 from ingest.adopt.start import StartOffsets
-from ingest.errors import IngestError, TakeoverError
+from ingest.errors import TakeoverError
+from ingest.moments import write_duration
 from ingest.names import Instant, Partition
-from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, duration, rows_text
+from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, rows_text
 from ingest.report.outcome import by_text
+from ingest.report.result import TableResult
 
 Outcome = Literal["adopted", "loaded", "planned", "idle", "failed", "temporary"]
 _ROOM: Final = 1.1
@@ -50,7 +52,7 @@ class TakeoverPlan:
             raise TakeoverError(self.table, problem, "Free disk space; nothing was written")
 
     def __str__(self) -> str:
-        return f"{rows_text(self.rows)} of {self.origin}, about {duration(self.seconds)}"
+        return f"{rows_text(self.rows)} of {self.origin}, about {write_duration(max(60, self.seconds))}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -80,16 +82,13 @@ class TakeoverPlan:
 
 
 @attrs.frozen
-class Takeover:
+class Takeover(TableResult):
     """The result of a takeover, or its plan; `note` says why there was nothing to do."""
 
-    table: str
     outcome: Outcome
     plan: TakeoverPlan | None = None
     instant: Instant | None = None
     note: str = ""
-    seconds: float = 0.0
-    error: IngestError | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""

@@ -10,7 +10,7 @@ from ingest.errors import TakeoverError
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import fetch_offsets_at
 from ingest.names import Partition
-from ingest.operations.offsets import parse_moment, parse_move
+from ingest.operations.offsets import moment_of, parse_move
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
@@ -37,7 +37,7 @@ def start_by_option(
     kafka: KafkaSettings, table: TableConfig, text: str, marks: Mapping[Partition, Watermark]
 ) -> StartOffsets:
     """Parse `--offsets`; the rows may hold any change that the topic has now.  Raises UsageError."""
-    moment = parse_moment(text, OPTION)
+    moment = moment_of(text, OPTION)
     if moment is None:
         offsets = parse_move(text, {}, marks, is_anew=True, option=OPTION)
     else:

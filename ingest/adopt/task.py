@@ -6,8 +6,9 @@ from contextlib import contextmanager
 import attrs
 
 from ingest.adopt.plan import Takeover
-from ingest.errors import IngestError, RetryableError
+from ingest.errors import IngestError
 from ingest.hudi.locks.lock import LockHandle
+from ingest.report.result import failure_of
 from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
@@ -27,6 +28,5 @@ def finished(run: Run, table: TableConfig, result: Takeover | IngestError, secon
     """Return the final result of a table, of an error too."""
     run.progress(table.name, "idle")
     if isinstance(result, IngestError):
-        is_temporary = isinstance(result, RetryableError)
-        result = Takeover(table.name, "temporary" if is_temporary else "failed", error=result)
+        result = Takeover(table.name, failure_of(result), error=result)
     return attrs.evolve(result, seconds=seconds)

@@ -7,7 +7,7 @@ import attrs
 from cyclopts import Group, Parameter
 
 from ingest.cli.display import show_progress
-from ingest.cli.output import print_error, print_json, print_problems, print_table
+from ingest.cli.output import exit_code_of, print_error, print_json, print_problems, print_table
 from ingest.errors import UsageError
 from ingest.lazy import LazyModule
 
@@ -66,7 +66,7 @@ def verify_by_files(session: "Session", tables: Sequence[str], by_files: ByFiles
         print_table(("table", "outcome", "last commit", *numbers), rows, right=numbers)
     for result in results:
         _print_findings(result)
-    return verify_files.exit_code(results)
+    return exit_code_of(results)
 
 
 def _row(result: "FilesCheck") -> tuple[object, ...]:

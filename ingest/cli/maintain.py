@@ -7,11 +7,10 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_problems, print_table, print_text
+from ingest.cli.output import claim_stdout, print_json, print_table, print_text, show_errors
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
-from ingest.errors import StoppedError
-from ingest.stop import INTERRUPTED, Stop, terminable
+from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.operations.maintain import Maintenance
@@ -58,12 +57,7 @@ def _print(result: "Maintenance", *, json: bool) -> int:
         print_json(result.to_json())
     else:
         _show(result)
-    errors = [table.error for table in result.tables if table.error]
-    for error in errors:
-        print_problems(error)
-    if any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors):
-        return INTERRUPTED
-    return result.exit_code
+    return show_errors(result.tables)
 
 
 def _show(result: "Maintenance") -> None:

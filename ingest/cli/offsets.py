@@ -8,6 +8,7 @@ from ingest.cli.completer import table_parameter
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import Json
+from ingest.report.result import worst
 
 if TYPE_CHECKING:
     from ingest.operations.offsets import OffsetMove
@@ -42,8 +43,7 @@ def show(
             _print(status, as_json=False)
         if status.error:
             print_error(str(status.error))
-    failed = [status.error for status in statuses if status.error and status.last is None]
-    return min((error.exit_code for error in failed), default=0)
+    return worst(status for status in statuses if status.last is None)
 
 
 @app.command(name="set")
@@ -54,7 +54,7 @@ def set_(
     to: Annotated[
         str,
         Parameter(
-            help="earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows), "
+            help="earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows), 1d (a day ago), "
             "or by partition: 0=120,1=earliest."
         ),
     ],

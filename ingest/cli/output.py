@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ingest.errors import IngestError, StoppedError
 from ingest.errors.printable import printable
 from ingest.lazy import LazyModule
+from ingest.report.result import TableResult, worst
 from ingest.stop import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -137,13 +138,20 @@ def print_problems(error: IngestError) -> None:
         print_error(str(problem))
 
 
-def show_error(error: IngestError | None) -> int:
-    """Print the error of a command, if any; return the exit code."""
-    if error is None:
-        return 0
-    print_problems(error)
-    is_interrupted = isinstance(error, StoppedError) and error.signal == "SIGINT"
-    return INTERRUPTED if is_interrupted else error.exit_code
+def show_errors(results: Sequence[TableResult]) -> int:
+    """Print the errors of tables, if any; return the exit code of the command."""
+    for result in results:
+        if result.error is not None:
+            print_problems(result.error)
+    return exit_code_of(results)
+
+
+def exit_code_of(results: Sequence[TableResult]) -> int:
+    """Return the exit code of a command for tables: the shell's for Ctrl-C, or that of the worst table."""
+    errors = [result.error for result in results]
+    if any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors):
+        return INTERRUPTED
+    return worst(results)
 
 
 # --- tables ------------------------------------------------------------------------------------

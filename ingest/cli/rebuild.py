@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_text, show_error
+from ingest.cli.output import claim_stdout, print_json, print_text, show_errors
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
 from ingest.stop import Stop, terminable
@@ -65,12 +65,10 @@ def rebuild(
     if json:
         shown = [result.to_json() for result in results]
         print_json(shown[0] if len(tables) == len(shown) == 1 else shown)
-    codes = []
     for result in results:
         if not json:
             _show(result)
-        codes.append(show_error(result.error))
-    return min(filter(None, codes), default=0)
+    return show_errors(results)
 
 
 def _show(result: "Rebuilt") -> None:

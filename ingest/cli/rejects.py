@@ -9,7 +9,7 @@ from cyclopts.validators import Number
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text
+from ingest.cli.output import claim_stdout, exit_code_of, print_json, print_page, print_table, print_text
 from ingest.cli.page import Json
 from ingest.errors import UsageError
 
@@ -110,7 +110,7 @@ def replay(
         print_json(replayed.to_json())
     else:
         print_replayed(replayed)
-    return 1 if replayed.counts.rejected else 0
+    return exit_code_of([replayed])
 
 
 @app.command

@@ -17,6 +17,7 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import (
     announce_stop,
     claim_stdout,
+    exit_code_of,
     print_error,
     print_json,
     print_problems,
@@ -25,10 +26,9 @@ from ingest.cli.output import (
 )
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
-from ingest.errors import StoppedError
 from ingest.lazy import LazyModule
 from ingest.report.contract import Outcome
-from ingest.stop import INTERRUPTED, Stop, terminable
+from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.report.outcome import RunReport, TableOutcome
@@ -103,7 +103,7 @@ def _follow(run_once: Callable[[Stop], "RunReport"], interval_s: float, *, json:
     """Run until stopped, and print each run that brings news; return the last run's exit code."""
     last, code = None, 0
     for result in following.follow(run_once, interval_s):
-        code = _print(result, json=json) if following.is_news(result, last) else result.exit_code
+        code = _print(result, json=json) if following.is_news(result, last) else exit_code_of(result.tables)
         last = result
     return code
 
@@ -116,7 +116,7 @@ def _print(result: "RunReport", *, json: bool) -> int:
         _show(result)
     for outcome in result.tables:
         _print_problems(outcome)
-    return INTERRUPTED if _is_interrupted(result) else result.exit_code
+    return exit_code_of(result.tables)
 
 
 def _print_problems(outcome: "TableOutcome") -> None:
@@ -136,11 +136,6 @@ def _print_problems(outcome: "TableOutcome") -> None:
             f"warning: {outcome.table}: {outcome.lost:,} rows are null where the source did not send a "
             "value and no older row had it (a key change with an unchanged large value)"
         )
-
-
-def _is_interrupted(report: "RunReport") -> bool:
-    errors = (outcome.error for outcome in report.tables)
-    return any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors)
 
 
 def _show(report: "RunReport") -> None:

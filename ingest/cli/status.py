@@ -8,9 +8,18 @@ from cyclopts import Parameter
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
-from ingest.cli.output import claim_stdout, print_error, print_json, print_problems, print_table, print_text
+from ingest.cli.output import (
+    claim_stdout,
+    exit_code_of,
+    print_error,
+    print_json,
+    print_problems,
+    print_table,
+    print_text,
+)
 from ingest.cli.page import CommandPage, Json
 from ingest.lazy import LazyModule
+from ingest.moments import write_duration
 from ingest.operations.status.health import Bound, health, parse_bound
 
 if TYPE_CHECKING:
@@ -66,7 +75,7 @@ def status(
             print_error(f"table {status.table}: {problem}")
     if any(health(status, bound) == "behind" for status in results):
         return 1
-    return statuses.exit_code(results)
+    return exit_code_of(results)
 
 
 def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
@@ -80,7 +89,7 @@ def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
         status.rows,
         status.rejects or None,
         status.lag,
-        _duration(status.source_lag_s),
+        None if status.source_lag_s is None else write_duration(status.source_lag_s),
         ", ".join(map(str, last.schema_ids)) if last else None,
         last and last.note,
     )
@@ -105,13 +114,3 @@ def _show_warnings(statuses: "tuple[TableStatus, ...]") -> None:
         print_text()
     for warning in warnings:
         print_text(f"warning: {warning}", hanging=2)
-
-
-def _duration(seconds: float | None) -> str | None:
-    """Write a lag in its largest unit."""
-    if seconds is None:
-        return None
-    sizes = ((86_400, "d"), (3_600, "h"), (60, "min"))
-    return next(
-        (f"{seconds / size:.1f} {unit}" for size, unit in sizes if seconds >= size), f"{seconds:.0f} s"
-    )

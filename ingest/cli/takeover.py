@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ingest.cli.output import print_json, print_table, print_text, show_error
+from ingest.cli.output import print_json, print_table, print_text, show_errors
 
 if TYPE_CHECKING:
     from ingest.adopt.plan import Takeover, TakeoverPlan
@@ -25,7 +25,7 @@ def show_result(result: "Takeover", *, as_json: bool) -> int:
         print_json(result.to_json())
     else:
         _show(result)
-    return show_error(result.error)
+    return show_errors([result])
 
 
 def _show(result: "Takeover") -> None:

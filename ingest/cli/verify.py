@@ -15,6 +15,7 @@ from ingest.cli.notify import notify_verification_or_warn
 from ingest.cli.options import Deployment
 from ingest.cli.output import (
     claim_stdout,
+    exit_code_of,
     print_json,
     print_page,
     print_problems,
@@ -203,7 +204,7 @@ def verify(
         for answer in table.topics or (table,):
             if answer.error:
                 print_problems(answer.error)
-    return result.exit_code
+    return exit_code_of(result.tables)
 
 
 def _request(modes: Modes, extent: Extent, repairing: Repairing) -> "VerifyRequest":

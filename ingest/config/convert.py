@@ -1,7 +1,7 @@
 """From parsed TOML to attrs values, strictly; every problem is reported, with its dotted key."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -17,9 +17,12 @@ from ingest.config.rules import (
     unknown_key,
     wrong_value,
 )
+from ingest.moments import DURATIONS, parse_duration
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
+Seconds = Annotated[float, "seconds"]
+"""A number of seconds, for which a file may also have a duration, such as "15 min"."""
 
 
 def structure(converter: cattrs.Converter, value: object, target: type[T], *where: str) -> T:
@@ -41,6 +44,7 @@ def make_converter() -> cattrs.Converter:
     for kind, name in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
         converter.register_structure_hook(kind, exactly(kind, name))
     converter.register_structure_hook(float, _number)
+    converter.register_structure_hook_func(lambda kind: kind == Seconds, _seconds)
     converter.register_structure_hook_func(_has_origin(Literal), _choice)
     converter.register_structure_hook_func(_has_origin(tuple), _texts)
     converter.register_structure_hook_factory(
@@ -86,6 +90,13 @@ def _number(value: Any, _: Any) -> float:
     if type(value) not in (int, float):
         raise wrong_value(value, "a number")
     return float(value)
+
+
+def _seconds(value: Any, kind: Any) -> float:
+    seconds = parse_duration(value) if isinstance(value, str) else _number(value, kind)
+    if seconds is None:
+        raise wrong_value(value, f"a number of seconds, or {DURATIONS}")
+    return seconds
 
 
 def _choice(value: Any, kind: Any) -> Any:

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ingest.errors import IngestError, RetryableError, TableFileError
+from ingest.errors import IngestError, TableFileError
 from ingest.hudi.storage.local_files import local_folder
 from ingest.lazy import LazyModule
 from ingest.log import logger
 from ingest.report.contract import (
-    MaintenanceOutcome,
     MaintenanceReport,
-    RunOutcome,
     TableMaintenance,
     unstructure,
 )
+from ingest.report.result import TableResult, worst, worst_outcome
 from ingest.run.task import work_on_lake
 from ingest.run.work.context import Jvm, Run
 from ingest.tables import TableConfig
@@ -31,21 +30,16 @@ else:  # a table without commits needs no Spark
 
 
 @attrs.frozen
-class Maintained:
-    """The maintenance of one table; `error` is the reason where it failed."""
+class Maintained(TableResult):
+    """The maintenance of one table."""
 
-    table: str
     upkeep: "Upkeep | None" = None
-    error: IngestError | None = None
-    seconds: float = 0.0
 
     def report(self) -> TableMaintenance:
         """Return it as the report has it."""
         seconds = round(self.seconds, 3)
-        if self.error is not None:
-            is_temporary = isinstance(self.error, RetryableError)
-            failure: MaintenanceOutcome = "temporary" if is_temporary else "failed"
-            return TableMaintenance(self.table, failure, seconds=seconds, error=str(self.error))
+        if self.failure is not None:
+            return TableMaintenance(self.table, self.failure, seconds=seconds, error=str(self.error))
         work = attrs.asdict(self.upkeep) if self.upkeep else {}
         return TableMaintenance(
             self.table, "maintained" if any(work.values()) else "idle", seconds=seconds, **work
@@ -64,16 +58,13 @@ class Maintenance:
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code; that of a permanent error outweighs that of a temporary one."""
-        return min((table.error.exit_code for table in self.tables if table.error), default=0)
+        """The process's exit code."""
+        return worst(self.tables)
 
     def report(self) -> MaintenanceReport:
         """Return it as the report has it."""
         tables = tuple(table.report() for table in self.tables)
-        outcomes = {table.outcome for table in tables}
-        outcome: RunOutcome = (
-            "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
-        )
+        outcome = worst_outcome(self.tables)
         return MaintenanceReport(self.run_id, self.started_at, self.finished_at, outcome, tables, self.is_dry)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Deliberate moves of a table's offsets."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,7 +11,7 @@ from ingest.hudi.rejects import count_open
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
-from ingest.moments import to_iso
+from ingest.moments import parse_moment, to_iso
 from ingest.names import Partition, Topic
 from ingest.operations.status.status import TableStatus, table_status
 from ingest.report.outcome import by_text
@@ -23,9 +22,9 @@ from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
 _ENDS: Final = ("earliest", "latest")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d.*", re.ASCII)
 _FORMS: Final = (
-    "Give earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows), or 0=120,1=earliest"
+    "Give earliest, latest, a time (2026-11-20T00:00, in UTC unless +02:00 follows, or 1d for a day ago), "
+    "or 0=120,1=earliest"
 )
 
 
@@ -71,7 +70,7 @@ def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None
     partitions with an end or an offset: `0=120,1=earliest` (others stay).
     Rows stay as they are.  After a move back the next run replays at least up to the offsets before the move.
     """
-    parse_moment(to)  # before Spark starts
+    moment_of(to)  # before Spark starts
     table = one_view(run.settings.kafka, table, topic)
     with run.locked(table):
         marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
@@ -94,7 +93,7 @@ def _committed(table: TableConfig, last: LedgerEntry | None) -> LedgerEntry:
 def _target(
     kafka: KafkaSettings, table: TableConfig, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]
 ) -> _Target:
-    moment = parse_moment(to)
+    moment = moment_of(to)
     if moment is not None:
         return _Target(to_iso(moment), fetch_offsets_at(kafka, table.topic, marks, moment))
     is_anew = is_created_again(last.topic_id, marks)
@@ -120,16 +119,10 @@ def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partitio
     )
 
 
-def parse_moment(to: str, option: str = "--to") -> datetime | None:
-    """Parse a time, which is in UTC unless it has an offset; None for a text of another form."""
-    if _DATE.fullmatch(to) is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(to)
-    except ValueError:
-        raise UsageError(f"{option} {to}: cannot parse the time", _FORMS) from None
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    if moment > datetime.now(UTC):
+def moment_of(to: str, option: str = "--to") -> datetime | None:
+    """Read a time that is not in the future; None for a text of another form.  Raises UsageError."""
+    moment = parse_moment(to)
+    if moment is not None and moment > datetime.now(UTC):
         raise UsageError(
             f"{option} {to}: {to_iso(moment)} is in the future", "Give latest for the topic's end"
         )

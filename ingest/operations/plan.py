@@ -16,7 +16,6 @@ from ingest.compile.table import CompiledTable
 from ingest.errors import (
     IngestError,
     RegistryRefusedError,
-    RetryableError,
     SchemaError,
     SchemaNotFoundError,
     TableChangedError,
@@ -28,10 +27,11 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
-from ingest.operations.table_plan import ColumnChange, TablePlan, VersionPlan, combined
+from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
 from ingest.report.outcome import without_file
+from ingest.report.result import Failure, failure_of, worst
 from ingest.run.batch.chosen import check_computed
 from ingest.run.batch.commit import fetch_known, prepared, rows_to_write
 from ingest.run.batch.prepared_batch import PreparedBatch
@@ -184,9 +184,10 @@ def _column_changes(batch: PreparedBatch) -> tuple[ColumnChange, ...]:
 
 def stopped(plan: TablePlan, error: IngestError) -> TablePlan:
     """Return a plan that ends with an error."""
-    return attrs.evolve(
-        plan, verdict="temporary" if isinstance(error, RetryableError) else "fail", error=error
-    )
+    return attrs.evolve(plan, verdict=_STOPPED[failure_of(error)], error=error)
+
+
+_STOPPED: Final[Mapping[Failure, PlanOutcome]] = {"temporary": "temporary", "failed": "fail"}
 
 
 WOULD_COMMIT: Final = 3
@@ -198,7 +199,7 @@ def exit_code(plans: Sequence[TablePlan], *, detailed: bool = False) -> int:
 
     With `detailed`, 0 means nothing to do, and `WOULD_COMMIT` that a run would pass and commit.
     """
-    code = min((plan.error.exit_code for plan in plans if plan.error), default=0)
+    code = worst(plans)
     would_commit = any(plan.verdict == "commit" for plan in plans)
     return WOULD_COMMIT if detailed and would_commit and not code else code
 

@@ -8,13 +8,13 @@ from typing import Any, Final, Literal
 import attrs
 
 from ingest.compile.diff import SchemaChange
-from ingest.errors import IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import RebuildPlan
 from ingest.operations.versions import PlannedChange
 from ingest.order.batch_counts import BatchCounts, total
 from ingest.report.outcome import by_text
+from ingest.report.result import TableResult
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
 
@@ -64,7 +64,7 @@ class ColumnChange:
 
 
 @attrs.frozen
-class TablePlan:
+class TablePlan(TableResult):
     """The effect of a run on one table.
 
     `columns` are the columns that the table gains, and those of another type afterwards; `changes` the
@@ -73,7 +73,6 @@ class TablePlan:
     run with messages.
     """
 
-    table: str
     topic: Topic
     verdict: PlanOutcome
     is_new: bool = False
@@ -84,13 +83,12 @@ class TablePlan:
     changes: tuple[SchemaChange, ...] = ()
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     rewrites: tuple[str, ...] = ()
-    error: IngestError | None = None
     warning: str = ""
     rebuild: RebuildPlan | None = None
     """The rebuild without which a run is refused."""
     is_new_topic: bool = False
     """Whether a table of several topics begins to read this one."""
-    topics: "tuple[TablePlan, ...]" = ()
+    topics: "tuple[TablePlan, ...]" = attrs.field(default=(), kw_only=True)
     """The plans of the topics, of a table of several; then `ranges` is None."""
     without_file: tuple[str, ...] = ()
     """Other tables of the topic with pending messages, which no table file takes."""

@@ -4,17 +4,18 @@ Takes no lock.  A writer at work may remove files meanwhile, after a commit that
 counts if a second look, at the timeline of that moment, shows it again.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from ingest.errors import IngestError, LakeError, RetryableError, TableFileError
+from ingest.errors import IngestError, LakeError, TableFileError
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.timeline.damage import RESTORE, CommittedFiles
 from ingest.hudi.timeline.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.lazy import LazyModule
+from ingest.report.result import TableResult
 from ingest.run.work.context import Run
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
@@ -46,17 +47,14 @@ class TableRecord(Protocol):
 
 
 @attrs.frozen
-class FilesCheck:
+class FilesCheck(TableResult):
     """The result for one table; `rows` is None where the keys were not read.
 
     `old_footers` counts the files that an earlier version of `ingest`, or another writer, left without the
     version of Spark: a default Spark session refuses ancient dates in them.  None where Hadoop alone reads
     the storage.
-
-    `error` is the reason why the check could not be made.
     """
 
-    table: str
     path: str
     last: LedgerEntry | None = None
     commits: int = 0
@@ -64,21 +62,18 @@ class FilesCheck:
     rows: int | None = None
     old_footers: int | None = None
     findings: tuple[Finding, ...] = ()
-    error: IngestError | None = None
 
     @property
     def outcome(self) -> str:
         """`sound`, `damaged`, `not run yet`, or `temporary` or `failed` without a result."""
-        if self.error is not None:
-            return "temporary" if isinstance(self.error, RetryableError) else "failed"
-        if self.findings:
+        if self.failure is None and self.findings:
             return "damaged"
-        return "sound" if self.commits else "not run yet"
+        return self.failure or ("sound" if self.commits else "not run yet")
 
     @property
     def exit_code(self) -> int:
-        """Return 0 for a sound table, 1 for a damaged one, that of the error without a result."""
-        return self.error.exit_code if self.error else int(bool(self.findings))
+        """0 for a sound table, 1 for a damaged one, that of the error without a result."""
+        return super().exit_code or int(bool(self.findings))
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -190,8 +185,3 @@ def _check(table: TableConfig, path: str, open_record: Callable[[str], TableReco
         inventory,
         findings=(*strays, *inventory.findings, *find_holes(table.name, history)),
     )
-
-
-def exit_code(results: Sequence[FilesCheck]) -> int:
-    """Return the exit code of the worst result, 0 if all tables are sound."""
-    return min((result.exit_code for result in results if result.exit_code), default=0)

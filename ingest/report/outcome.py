@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ingest.compile.diff import SchemaChange
-from ingest.errors import DecodeError, IngestError, RetryableError
+from ingest.errors import DecodeError, IngestError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
 from ingest.order.batch_counts import BatchCounts, total
@@ -26,27 +26,25 @@ from ingest.report.contract import (
     unstructure,
 )
 from ingest.report.lag import Measures, of_topics
+from ingest.report.result import TableResult, failure_of, worst, worst_outcome
 from ingest.tables import TableConfig, own_name
 
 
 @attrs.frozen
-class TableOutcome:
+class TableOutcome(TableResult):
     """The outcome of a run for one table."""
 
-    table: str
     topic: Topic
     outcome: Outcome
     instant: Instant | None = None
     ranges: TopicRanges | None = None
     counts: BatchCounts = BatchCounts()
     schema_changes: tuple[SchemaChange, ...] = ()
-    seconds: float = 0.0
-    error: IngestError | None = None
     lost: int = 0
     """Rows with a null for a value that neither the source nor an older row gave."""
     measures: Measures = Measures()
     steps: StepSeconds = StepSeconds()
-    topics: "tuple[TableOutcome, ...]" = ()
+    topics: "tuple[TableOutcome, ...]" = attrs.field(default=(), kw_only=True)
     """The outcomes of the topics, of a table of several; then `ranges` is None."""
     without_file: tuple[str, ...] = ()
     """Other tables of the topic in the range, which no table file takes."""
@@ -99,14 +97,12 @@ class RunReport:
     @property
     def outcome(self) -> RunOutcome:
         """The worst of the tables': one that would fail again outweighs one that might not."""
-        outcomes = {table.outcome for table in self.tables}
-        return "failed" if "failed" in outcomes else "temporary" if "temporary" in outcomes else "done"
+        return worst_outcome(self.tables)
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code; that of wrong settings only where nothing worse failed."""
-        worst = (table.error for table in self.tables if table.outcome == self.outcome)
-        return min((error.exit_code for error in worst if error), default=0)
+        """The process's exit code."""
+        return worst(self.tables)
 
     def report(self) -> Report:
         """Return the run as the report has it."""
@@ -142,9 +138,8 @@ def without_file(topic: Topic, counts: BatchCounts, tables: Iterable[TableConfig
 
 def failed(table: str, topic: Topic, error: IngestError, seconds: float) -> TableOutcome:
     """Return the outcome of a table that an error stopped."""
-    outcome: Outcome = "temporary" if isinstance(error, RetryableError) else "failed"
     counts = BatchCounts(rejected=error.count) if isinstance(error, DecodeError) else BatchCounts()
-    return TableOutcome(table, topic, outcome, counts=counts, seconds=seconds, error=error)
+    return TableOutcome(table, topic, failure_of(error), counts=counts, seconds=seconds, error=error)
 
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "temporary", "committed", "idle")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
+from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, WrongValueError, not_empty
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
@@ -84,7 +85,7 @@ class RegistrySettings:
     key_password: Secret | None = attrs.field(
         default=None, metadata={"help": "Password that encrypts the key."}
     )
-    timeout_s: float = attrs.field(
+    timeout_s: Seconds = attrs.field(
         default=10.0,
         validator=AtLeast(0.001),
         metadata={"help": "Time limit of one request with its whole answer, in seconds."},
@@ -117,12 +118,12 @@ class KafkaSettings:
             "show lag. Never read back. Empty: no group."
         },
     )
-    timeout_s: float = attrs.field(
+    timeout_s: Seconds = attrs.field(
         default=15.0,
         validator=AtLeast(0.001),
         metadata={"help": "Time limit of a list of the topics, for `doctor` and `onboard`, in seconds."},
     )
-    read_timeout_s: float = attrs.field(
+    read_timeout_s: Seconds = attrs.field(
         default=60.0,
         validator=AtLeast(1.0),
         metadata={
@@ -218,22 +219,22 @@ class RunSettings:
             "disk, until the last of these tables is done. Up to 10,000 messages are read for each table."
         },
     )
-    lock_wait_s: float = attrs.field(
+    lock_wait_s: Seconds = attrs.field(
         default=5.0,
         validator=AtLeast(0),
         metadata={"help": "Seconds that a table waits for another run of it to end."},
     )
-    table_timeout_s: float = attrs.field(
+    table_timeout_s: Seconds = attrs.field(
         default=0.0,
         validator=AtLeast(0),
         metadata={"help": "Time limit per table, in seconds; 0: no limit, as a first load may take hours."},
     )
-    stop_grace_s: float = attrs.field(
+    stop_grace_s: Seconds = attrs.field(
         default=20.0,
         validator=AtLeast(0),
         metadata={"help": "Seconds that a table in its commit gets to finish when the run is stopped."},
     )
-    heartbeat_s: float = attrs.field(
+    heartbeat_s: Seconds = attrs.field(
         default=30.0,
         validator=AtLeast(0),
         metadata={

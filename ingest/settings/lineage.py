@@ -4,6 +4,7 @@ from pathlib import Path
 
 import attrs
 
+from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, not_empty
 from ingest.settings.secret import Secret, mask_url
 
@@ -29,7 +30,7 @@ class LineageSettings:
         validator=not_empty,
         metadata={"help": "Namespace of the jobs, one for each table; one for each deployment is usual."},
     )
-    timeout_s: float = attrs.field(
+    timeout_s: Seconds = attrs.field(
         default=5.0,
         validator=AtLeast(0.001),
         metadata={

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import attrs
 
+from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, WrongValueError, not_empty
 from ingest.settings.secret import Secret
 
@@ -82,13 +83,13 @@ class SourceSettings:
         validator=AtLeast(100),
         metadata={"help": "Rows that one query reads, for tables whose first key column is a whole number."},
     )
-    pause_s: float = attrs.field(
+    pause_s: Seconds = attrs.field(
         default=0.0, validator=AtLeast(0), metadata={"help": "Seconds between two queries."}
     )
     statement_timeout_s: int = attrs.field(
         default=600, validator=AtLeast(1), metadata={"help": "Time limit of one query, in seconds."}
     )
-    wait_s: float = attrs.field(
+    wait_s: Seconds = attrs.field(
         default=60.0,
         validator=AtLeast(0),
         metadata={

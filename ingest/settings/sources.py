@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 import cattrs
 
-from ingest.config.convert import exactly, make_converter, structure
+from ingest.config.convert import Seconds, exactly, make_converter, structure
 from ingest.config.document import property_text, read_text, read_toml
 from ingest.config.lines import find_line
 from ingest.config.rules import WrongValueError, wrong_value
@@ -301,9 +301,9 @@ def _from_text(kind: Any, value: object) -> object:
     """Read a text as a number or a truth where the setting is one; other text stays, and is refused later."""
     if isinstance(value, str) and kind is bool:
         return _TRUTHS.get(value, value)
-    if isinstance(value, str) and kind in (int, float):
+    if isinstance(value, str) and kind in (int, float, Seconds):
         try:
-            return kind(value)
+            return int(value) if kind is int else float(value)
         except ValueError:
             return value
     return value

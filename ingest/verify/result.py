@@ -6,8 +6,9 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from ingest.errors import IngestError, RetryableError
+from ingest.errors import RetryableError
 from ingest.moments import to_iso
+from ingest.report.result import TableResult, worst
 
 Outcome = Literal["equal", "different", "in-flight", "failed", "temporary"]
 Difference = Literal["missing", "extra", "doubled", "different"]
@@ -36,7 +37,7 @@ class RowDifference:
 
 
 @attrs.frozen
-class TableVerification:
+class TableVerification(TableResult):
     """The answer for one table, or for one topic of a table of several.
 
     `missing` rows are only in the source, `extra` rows only in the table, `doubled` rows several times in the
@@ -44,7 +45,6 @@ class TableVerification:
     not delivered their changes.
     """
 
-    table: str
     source: str = ""
     mode: str = "checksums"
     position: str | None = None
@@ -62,12 +62,9 @@ class TableVerification:
     repair: tuple[str, ...] = ()
     """Statements that ask the connector for the rows that differ."""
     deleted: int = 0
-    seconds: float = 0.0
-    error: IngestError | None = None
-    """With several topics the worst of theirs."""
     topic: str = ""
     """The topic whose rows were compared, of a table of several."""
-    topics: "tuple[TableVerification, ...]" = ()
+    topics: "tuple[TableVerification, ...]" = attrs.field(default=(), kw_only=True)
     """The answers of the topics, of a table of several: the rest is the sum of them."""
 
     @property
@@ -88,8 +85,8 @@ class TableVerification:
         """The verdict; with several topics the worst of theirs."""
         if self.topics:
             return min((topic.outcome for topic in self.topics), key=_WORST.index)
-        if self.error is not None:
-            return "temporary" if isinstance(self.error, RetryableError) else "failed"
+        if self.failure is not None:
+            return self.failure
         if self.differing:
             return "different"
         if self.in_flight:
@@ -99,10 +96,8 @@ class TableVerification:
     @property
     def exit_code(self) -> int:
         """0 equal, 1 different or failed, 2 wrong usage, 75 undecided; the worst of several topics."""
-        if self.topics:
-            return worst(topic.exit_code for topic in self.topics)
-        if self.error is not None:
-            return self.error.exit_code
+        if self.topics or self.error is not None:
+            return super().exit_code
         return {"equal": 0, "different": 1}.get(self.outcome, RetryableError.exit_code)
 
     def to_json(self) -> dict[str, Any]:
@@ -146,8 +141,8 @@ class Verification:
 
     @property
     def exit_code(self) -> int:
-        """The worst of the tables': 2, then 1, then 75, then 0."""
-        return worst(table.exit_code for table in self.tables)
+        """The worst of the tables'."""
+        return worst(self.tables)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -156,10 +151,3 @@ class Verification:
             "finished_at": to_iso(self.finished_at),
             "tables": [table.to_json() for table in self.tables],
         }
-
-
-def worst(codes: Any) -> int:
-    """Return the exit code of several: a lasting problem counts more than a temporary one."""
-    order: Sequence[int] = (2, 1, RetryableError.exit_code, 0)
-    given = set(codes)
-    return next((code for code in order if code in given), 0)

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import attrs
 
-from ingest.errors import IngestError
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.report.outcome import TableOutcome
+from ingest.report.result import worst_error
 from ingest.run.work.context import Run
 from ingest.run.work.topics import missing_views, resolved
 from ingest.tables import SOURCE, TableConfig, views
-from ingest.verify.result import RowDifference, TableVerification, worst
+from ingest.verify.result import RowDifference, TableVerification
 
 Name = TypeVar("Name", bound=str)
 
@@ -58,7 +58,7 @@ def combined(answer: TableVerification, topics: Sequence[TableVerification], not
         rows=tuple(_row(topic, row) for topic in topics for row in topic.rows),
         repair=tuple(chain.from_iterable(topic.repair for topic in topics)),
         note="; ".join(filter(None, notes)),
-        error=_worst_error(topics),
+        error=worst_error(topics),
         topics=tuple(topics),
     )
 
@@ -98,9 +98,3 @@ def _uncompared(topics: Sequence[TableVerification]) -> dict[str, str]:
         name: "; ".join(f"{', '.join(listed)}: {reason}" for reason, listed in by_reason.items())
         for name, by_reason in reasons.items()
     }
-
-
-def _worst_error(topics: Sequence[TableVerification]) -> IngestError | None:
-    errors = [topic.error for topic in topics if topic.error is not None]
-    code = worst(error.exit_code for error in errors)
-    return next((error for error in errors if error.exit_code == code), None)

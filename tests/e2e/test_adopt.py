@@ -120,7 +120,7 @@ def test_a_streamers_table_is_taken_over_and_continues_from_its_checkpoint(
     planned = adopt(deployment, "shop", dry_run=True)
     assert (planned.error, planned.outcome) == (None, "planned")
     assert planned.plan is not None
-    assert str(planned.plan) == f"7 rows of {lake / 'shop'}, about a minute"
+    assert str(planned.plan) == f"7 rows of {lake / 'shop'}, about 1.0 min"
     fits = {column.name: (column.origin, column.fit) for column in planned.plan.columns.all}
     assert fits == {
         "id": ("ID", "same"), "region": ("region", "same"), "v": ("v", "same"), "t": ("t", "converted"),

@@ -131,7 +131,7 @@ def test_a_rebuilt_table_has_its_rows_and_offsets_and_continues(
     for table, (_, change, text) in CASES.items():
         edit(deployment, table, **change)
         (plan,) = deployment.plan([table])
-        assert (plan.verdict, str(plan.rebuild)) == ("fail", f"{text}, 11 rows, about a minute")
+        assert (plan.verdict, str(plan.rebuild)) == ("fail", f"{text}, 11 rows, about 1.0 min")
         assert f"`ingest rebuild {table} --from table`" in str(plan.error)
         result = rebuild(deployment, table)
         assert (result.outcome, result.error) == ("rebuilt", None)

@@ -277,7 +277,7 @@ def test_a_table_s_health_is_a_word(bound: str, found: TableStatus, word: str) -
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "15x", "m", "1 000", "\uff11m"])
 def test_an_invalid_lag_is_refused(text: str) -> None:
     """With the forms that are."""
-    with pytest.raises(UsageError, match=r"1000.*15m"):
+    with pytest.raises(UsageError, match=r"1000.*15 min"):
         parse_bound(text)
 
 

@@ -37,7 +37,7 @@ GONE, REFUSED, MISUSED = (
         ((EQUAL, GONE), "temporary", 75, GONE.error),
         ((DIFFERENT, GONE), "different", 1, GONE.error),
         ((GONE, REFUSED), "failed", 1, REFUSED.error),
-        ((REFUSED, DIFFERENT, MISUSED), "failed", 2, MISUSED.error),
+        ((REFUSED, DIFFERENT, MISUSED), "failed", 1, REFUSED.error),
     ],
 )
 def test_the_worst_topic_decides(

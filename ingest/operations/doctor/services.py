@@ -12,6 +12,7 @@ from ingest.kafka.retention import fetch_retention
 from ingest.kafka.sample import sample
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.moments import write_duration
 from ingest.names import Partition, Subject, first_few
 from ingest.operations.doctor.finding import Finding, problems_of
 from ingest.registry import Registry
@@ -116,12 +117,18 @@ class BrokerCheck:
                 continue
             if limit_s is not None and age_s is not None and age_s > NEAR_END * limit_s:
                 is_near = True
-                text = f"table {table.name}: its oldest unread message is {_span(age_s)} old, and topic "
-                text += f"{table.topic} keeps messages for {_span(limit_s)}"
+                text = (
+                    f"table {table.name}: its oldest unread message is {write_duration(age_s)} old, "
+                    f"and topic {table.topic} keeps messages for {write_duration(limit_s)}"
+                )
                 yield Finding("retention", "warning", text, "Run it soon, or raise the topic's retention.ms")
         if not is_near:
             shortest = min((limit for limit in retention.values() if limit is not None), default=None)
-            text = "unlimited" if shortest is None else f"{_span(shortest)} at least; no table is near it"
+            text = (
+                "unlimited"
+                if shortest is None
+                else f"{write_duration(shortest)} at least; no table is near it"
+            )
             yield Finding("retention", "ok", text)
 
     def _age_s(self, table: TableConfig, marks: Watermarks) -> float | None:
@@ -141,13 +148,6 @@ class BrokerCheck:
         records = sample(self.settings.kafka, table.topic, starts, per_end=1) if starts and last else ()
         times = [record.timestamp_ms for record in records if record.timestamp_ms is not None]
         return time.time() - min(times) / 1000 if times else None
-
-
-def _span(seconds: float) -> str:
-    sizes = ((86_400, "d"), (3_600, "h"), (60, "min"))
-    return next(
-        (f"{seconds / size:.1f} {unit}" for size, unit in sizes if seconds >= size), f"{seconds:.0f} s"
-    )
 
 
 def counted(count: int, noun: str) -> str:

@@ -8,12 +8,12 @@ from markupsafe import Markup
 
 from ingest.errors.printable import printable
 from ingest.log import masked
+from ingest.moments import write_duration
 from ingest.settings import mask_url
 
 LONG: Final = 300
 """Characters of a text that a page shows at once."""
 _SIZES: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-_SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def cleaned(value: Any, secrets: Collection[str]) -> Any:
@@ -34,8 +34,7 @@ def duration(seconds: float | None) -> str:
     """Write a duration in its largest unit."""
     if seconds is None:
         return "—"
-    units = (f"{seconds / size:.1f} {unit}" for size, unit in _SPANS if seconds >= size)
-    return next(units, f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s")  # noqa: PLR2004  a digit
+    return f"{seconds:.1f} s" if seconds < 10 else write_duration(seconds)  # noqa: PLR2004  a digit
 
 
 def size(count: int | None) -> str:

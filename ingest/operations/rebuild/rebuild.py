@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from ingest.errors import IngestError, RebuildError, RetryableError, TableChangedError
+from ingest.errors import IngestError, RebuildError, TableChangedError
 from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
 from ingest.hudi.options import check_hudi, options_digest
 from ingest.hudi.timeline.ledger import LedgerEntry
@@ -22,6 +22,7 @@ from ingest.operations.rebuild.rebuild_plan import (
     whole_ranges,
 )
 from ingest.operations.rebuild.unfinished import noted
+from ingest.report.result import TableResult, failure_of
 from ingest.run.batch.compacted_topics import refuse_compacted
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
@@ -48,18 +49,15 @@ RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 
 
 @attrs.frozen
-class Rebuilt:
+class Rebuilt(TableResult):
     """The rebuild of a table, or its plan; `plan` is None where nothing was to do or it failed before."""
 
-    table: str
     outcome: RebuildOutcome
     source: Source
     plan: RebuildPlan | None = None
     instant: Instant | None = None
     rows: int | None = None
     """The rows of the table after it."""
-    seconds: float = 0.0
-    error: IngestError | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -122,8 +120,7 @@ class RebuildTask:
         """Make a result of an error, too."""
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
-            outcome: RebuildOutcome = "temporary" if isinstance(result, RetryableError) else "failed"
-            result = Rebuilt(table.name, outcome, self.source, error=result)
+            result = Rebuilt(table.name, failure_of(result), self.source, error=result)
         return attrs.evolve(result, seconds=seconds)
 
     def _plan(self, run: Run, subject: _Table) -> RebuildPlan | None:

@@ -14,6 +14,7 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, is_created_again, topic_id_of
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.lazy import LazyModule
+from ingest.moments import write_duration
 from ingest.names import Partition
 from ingest.run.work.context import Run
 from ingest.tables import TableConfig
@@ -89,7 +90,7 @@ class RebuildPlan:
 
     def __str__(self) -> str:
         changes = ", ".join(map(str, self.changes))
-        return f"{changes}, {rows_text(self.rows)}, about {duration(self.seconds)}"
+        return f"{changes}, {rows_text(self.rows)}, about {write_duration(max(60, self.seconds))}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -188,16 +189,6 @@ def _not_whole(table: TableConfig, problem: str) -> RebuildError:
 def rows_text(count: int) -> str:
     """Write a number of rows, in millions from one million on."""
     return f"{count / _MILLION:.1f} M rows" if count >= _MILLION else f"{count:,} rows"
-
-
-def duration(seconds: int) -> str:
-    """Write a number of seconds in words, rounded."""
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return "a minute"
-    if minutes < 120:  # noqa: PLR2004  up to two hours in minutes
-        return f"{minutes} minute{'s' if minutes > 1 else ''}"
-    return f"{round(minutes / 60)} hours"
 
 
 def _bytes(count: int) -> str:

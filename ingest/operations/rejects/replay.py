@@ -18,6 +18,7 @@ from ingest.kafka.read import COLUMNS as MESSAGE
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Instant
 from ingest.order.batch_counts import BatchCounts, total
+from ingest.report.result import TableResult
 from ingest.run.batch.again import read_again
 from ingest.run.batch.batch import Batch, decoded_batch
 from ingest.run.batch.commit import account, commit_rows, completed, rows_to_write
@@ -33,13 +34,17 @@ from ingest.tables import TableConfig
 
 
 @attrs.frozen
-class Replayed:
+class Replayed(TableResult):
     """What a replay did; `instant` is None where no record could be read."""
 
-    table: str
     counts: BatchCounts = BatchCounts()
     instant: Instant | None = None
     schema_changes: tuple[SchemaChange, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a record stays rejected."""
+        return super().exit_code or int(bool(self.counts.rejected))
 
     @property
     def resolved(self) -> int:

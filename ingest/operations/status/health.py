@@ -1,18 +1,16 @@
 """A table's health in a word, and the limit of its lag."""
 
-import re
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
 from ingest.errors import UsageError
+from ingest.moments import DURATIONS, parse_duration
 
 if TYPE_CHECKING:
     from ingest.operations.status.status import TableStatus
 
 Word = Literal["ok", "behind", "not run yet", "failing"]
-_SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
-_BOUND: Final = re.compile(rf"(\d+)\s*({'|'.join(_SECONDS)})?", re.ASCII)
 
 
 @attrs.frozen
@@ -21,7 +19,7 @@ class Bound:
 
     text: str
     offsets: int | None = None
-    seconds: int | None = None
+    seconds: float | None = None
 
     def problem(self, status: "TableStatus") -> str:
         """Describe how far a table is beyond the bound; empty if it is not.
@@ -40,12 +38,12 @@ class Bound:
 
 def parse_bound(text: str) -> Bound:
     """Read `1000` (offsets) or `15m` (source time)."""
-    match = _BOUND.fullmatch(text.strip())
-    if match is None:
-        todo = f"Give offsets (1000), or a duration in {', '.join(_SECONDS)} (15m)"
-        raise UsageError(f"--max-lag {text}: not a valid lag", todo)
-    number, unit = int(match[1]), match[2]
-    return Bound(text, seconds=number * _SECONDS[unit]) if unit else Bound(text, offsets=number)
+    if text.isascii() and text.strip().isdecimal():
+        return Bound(text, offsets=int(text))
+    seconds = parse_duration(text)
+    if seconds is None:
+        raise UsageError(f"--max-lag {text}: not a valid lag", f"Give offsets (1000), or {DURATIONS}")
+    return Bound(text, seconds=seconds)
 
 
 def health(status: "TableStatus", bound: Bound | None = None) -> Word:

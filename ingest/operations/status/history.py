@@ -1,8 +1,7 @@
 """The commits of a table as its people read them, and the state that it had at a time."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 import attrs
@@ -11,7 +10,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.hudi.timeline.ledger import TABLE_SERVICES, CommitKind, LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.log import logger
-from ingest.moments import iso_or_none, moment_or_none, to_iso
+from ingest.moments import iso_or_none, moment_or_none, parse_moment, to_iso
 from ingest.names import Instant, Partition, SchemaId, Topic
 from ingest.report.outcome import by_text
 from ingest.run.work.context import Run
@@ -19,9 +18,6 @@ from ingest.sql.template import Sql, ident, literal, sql
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
-
-_AGO: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)", re.ASCII)
-_UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class StoredHistory(Protocol):
@@ -226,18 +222,11 @@ def in_order(commits: Sequence[StoredCommit]) -> tuple[Commit, ...]:
 
 def parse_time(option: str, text: str) -> datetime:
     """Read a time: ISO-8601, in UTC without a zone, or a duration before now.  Raises UsageError."""
-    ago = _AGO.fullmatch(text.strip())
-    try:
-        if ago:
-            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        moment = datetime.fromisoformat(text.strip())
-    except (ValueError, OverflowError):
-        todo = f"Give {' or '.join(_EXAMPLES)}: a time, in UTC without a zone, or a duration before now"
-        raise UsageError(f"{option} {text}: not a time", todo) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-_EXAMPLES: Final = ("2026-11-20T08:00", "1d")
+    moment = parse_moment(text)
+    if moment is None:
+        todo = "Give 2026-11-20T08:00 or 1d: a time, in UTC without a zone, or a duration before now"
+        raise UsageError(f"{option} {text}: not a time", todo)
+    return moment
 
 
 def _ask(run: Run, table: TableConfig, ask: Callable[[StoredHistory], T]) -> T:

@@ -15,6 +15,7 @@ from ingest.names import Partition, Topic
 from ingest.operations.status.source_ddl import SourceChange, read_changes
 from ingest.report.lag import max_or_none, present, source_lag_s, sum_or_none
 from ingest.report.outcome import by_text
+from ingest.report.result import TableResult, worst_error
 from ingest.run.batch.start import StoredTable, last_of, pending
 from ingest.run.task import work_on_tables
 from ingest.run.work.context import Jvm, Run
@@ -36,14 +37,13 @@ _MEGABYTE: Final = 1_000_000
 
 
 @attrs.frozen
-class TableStatus:
+class TableStatus(TableResult):
     """A table's last commit against its topic.
 
     `lag` is in offsets, None for a topic without ends; `source_lag_s` in seconds, from the newest change in
     the table until now, 0 when nothing is pending, None when no change had a source time.
     """
 
-    table: str
     topic: Topic
     path: str
     last: LedgerEntry | None = None
@@ -52,12 +52,11 @@ class TableStatus:
     rejects: int = 0
     """Open rejects."""
     source_lag_s: float | None = None
-    error: IngestError | None = None
     changes: tuple[SourceChange, ...] = ()
     """The newest schema changes at the source, if the table file names their topic."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
-    topics: "tuple[TableStatus, ...]" = ()
+    topics: "tuple[TableStatus, ...]" = attrs.field(default=(), kw_only=True)
     """The status of each topic, of a table of several; `rows` are those of the table."""
 
     def to_json(self) -> dict[str, Any]:
@@ -157,7 +156,6 @@ def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:
 
 def combined(statuses: Sequence[TableStatus]) -> TableStatus:
     """Return the status of a table of several topics: sums, the longest lag, the worst error."""
-    errors = [status.error for status in statuses if status.error]
     known = [status for status in statuses if status.last and not status.error] or list(statuses)
     last, commits = known[0].last, present(status.last for status in statuses)
     newest = max(present(commit.max_source_ms for commit in commits), default=None)
@@ -168,7 +166,7 @@ def combined(statuses: Sequence[TableStatus]) -> TableStatus:
         lag=sum_or_none(status.lag for status in statuses),
         rejects=sum(status.rejects for status in statuses),
         source_lag_s=max_or_none(status.source_lag_s for status in statuses),
-        error=min(errors, key=lambda error: error.exit_code, default=None),
+        error=worst_error(statuses),
         topics=tuple(statuses),
     )
 
@@ -211,11 +209,6 @@ def _damage(stored: StoredTable) -> IngestError | None:
     except IngestError as error:
         return error
     return None
-
-
-def exit_code(statuses: Sequence[TableStatus]) -> int:
-    """Return the exit code of the worst error, 0 without any."""
-    return min((status.error.exit_code for status in statuses if status.error), default=0)
 
 
 def bucket_warning(table: TableConfig, largest_bytes: int) -> str:

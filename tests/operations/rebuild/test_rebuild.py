@@ -30,7 +30,7 @@ def entry(offset: int, high: int, topic_id: str = "a") -> LedgerEntry:
 def test_the_plan_says_changes_rows_and_time() -> None:
     """In millions and minutes, and with the command."""
     plan = RebuildPlan("orders", (BUCKETS,), 12_400_000, 1_000, 10_000)
-    assert str(plan) == "buckets 2 -> 64, 12.4 M rows, about 7 minutes"
+    assert str(plan) == "buckets 2 -> 64, 12.4 M rows, about 6.9 min"
     assert plan.command == "ingest rebuild orders"
     plan.check_disk()
 
