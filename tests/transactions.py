@@ -8,6 +8,8 @@ from uuid import uuid4
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from tests.patience import ANSWER_S, PATIENCE_S
+
 
 @contextmanager
 def transaction(bootstrap_servers: str, *, commit: bool) -> Iterator[Producer]:
@@ -28,8 +30,8 @@ def transaction(bootstrap_servers: str, *, commit: bool) -> Iterator[Producer]:
     producer.init_transactions(10)
     producer.begin_transaction()
     yield producer
-    assert producer.flush(10) == 0
-    (producer.commit_transaction if commit else producer.abort_transaction)(10)
+    assert producer.flush(ANSWER_S) == 0
+    (producer.commit_transaction if commit else producer.abort_transaction)(ANSWER_S)
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     for place in sent:
         _wait_for_marker(admin, place)
@@ -37,12 +39,12 @@ def transaction(bootstrap_servers: str, *, commit: bool) -> Iterator[Producer]:
 
 def _wait_for_marker(admin: AdminClient, place: TopicPartition) -> None:
     partition = TopicPartition(place.topic, place.partition)
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         asked = admin.list_offsets(
             {partition: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_COMMITTED
         )
-        if asked[partition].result(timeout=10).offset > place.offset + 1:
+        if asked[partition].result(timeout=ANSWER_S).offset > place.offset + 1:
             return
         time.sleep(0.05)
     raise TimeoutError(f"{place} has no marker behind it")

@@ -48,9 +48,9 @@ class Connection:
     reported: list[KafkaError] = attrs.Factory(list)
 
     @classmethod
-    def within(cls, kafka: KafkaSettings, timeout_s: float) -> "Connection":
-        """Return a connection with its deadline in `timeout_s`."""
-        return cls(kafka, time.monotonic() + timeout_s)
+    def within(cls, kafka: KafkaSettings, timeout_s: float | None = None) -> "Connection":
+        """Return a connection with its deadline in `timeout_s`, by default those of `[kafka]`."""
+        return cls(kafka, time.monotonic() + (kafka.timeout_s if timeout_s is None else timeout_s))
 
     def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
         """Make the client; librdkafka connects later, in its own threads."""

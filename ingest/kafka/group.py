@@ -12,7 +12,6 @@ from ingest.kafka.connection import Connection
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
-TIMEOUT_S: Final = 5.0
 _AGAIN_S: Final = 0.1
 _NO_COORDINATOR: Final = frozenset(
     {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
@@ -23,17 +22,16 @@ _NO_COORDINATOR: Final = frozenset(
 def store_offsets(
     kafka: KafkaSettings,
     offsets: Mapping[Topic, Mapping[Partition, int]],
-    timeout_s: float = TIMEOUT_S,
 ) -> None:
     """Store the next offset of each partition for the group `kafka.group`, in one request.
 
-    Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a login, a missing right, or a
-    group with members of its own.
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`; `BrokerRefusedError` for a login, a missing
+    right, or a group with members.
     """
     partitions = [TopicPartition(topic, p, end) for topic, ends in offsets.items() for p, end in ends.items()]
     if not partitions:
         return
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka)
     admin = connection.open(AdminClient)
     request = ConsumerGroupTopicPartitions(kafka.group, partitions)
     while (problem := _try_to_store(connection, admin, request)) is not None:

@@ -1,7 +1,6 @@
 """How long topics keep their messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package has no __all__
@@ -14,40 +13,36 @@ from ingest.kafka.connection import Connection
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
-TIMEOUT_S: Final = 5.0
 
-
-def fetch_retention(
-    kafka: KafkaSettings, topics: Sequence[Topic], timeout_s: float = TIMEOUT_S
-) -> dict[Topic, float | None]:
+def fetch_retention(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[Topic, float | None]:
     """Return the seconds that each topic keeps a message; None for a topic that deletes none by time.
 
     Topics are left out whose settings the login may not read (DescribeConfigs): a run does not need them.
     """
     retention: dict[Topic, float | None] = {}
-    for topic, config in _settings(kafka, topics, timeout_s):
+    for topic, config in _settings(kafka, topics):
         limit_ms = int(config["retention.ms"].value or -1)
         retention[topic] = limit_ms / 1000 if "delete" in _policies(config) and limit_ms >= 0 else None
     return retention
 
 
-def is_compacted(kafka: KafkaSettings, topic: Topic, timeout_s: float = TIMEOUT_S) -> bool | None:
+def is_compacted(kafka: KafkaSettings, topic: Topic) -> bool | None:
     """Return whether a topic keeps only the last message of a key; None where the login may not know."""
-    return next(("compact" in _policies(config) for _, config in _settings(kafka, [topic], timeout_s)), None)
+    return next(("compact" in _policies(config) for _, config in _settings(kafka, [topic])), None)
 
 
 def _settings(
-    kafka: KafkaSettings, topics: Sequence[Topic], timeout_s: float
+    kafka: KafkaSettings, topics: Sequence[Topic]
 ) -> Iterator[tuple[Topic, Mapping[str, ConfigEntry]]]:
     """Yield the settings of topics, as far as the login may read them."""
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka)
     admin = connection.open(AdminClient)
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
     if not resources:
         return
-    for resource, future in admin.describe_configs(resources, request_timeout=timeout_s).items():
+    for resource, future in admin.describe_configs(resources, request_timeout=kafka.timeout_s).items():
         try:
-            yield Topic(resource.name), future.result(timeout=timeout_s)
+            yield Topic(resource.name), future.result(timeout=kafka.timeout_s)
         except (KafkaException, TimeoutError):
             continue
 

@@ -10,9 +10,6 @@ from ingest.kafka.connection import Connection
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
-RECORD_TIMEOUT_S: Final = 10.0
-
-
 ONE_BY_ONE: Final = {
     "group_id": "ingest",  # librdkafka requires one; nothing is ever committed to it
     "enable_auto_commit": False,
@@ -60,13 +57,12 @@ def sample(
     ranges: Mapping[Partition, tuple[int, int]],
     *,
     per_end: int = PER_END,
-    timeout_s: float = RECORD_TIMEOUT_S,
 ) -> tuple[RawRecord, ...]:
     """Fetch the first committed records of each range, then the last others; an end is exclusive.
 
     Raises BrokerUnreachableError when the broker does not answer in time.
     """
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka, kafka.read_timeout_s)
     consumer = connection.open(Consumer, **ONE_BY_ONE)
     try:
         spans = [(TopicPartition(topic, p, begin), end) for p, (begin, end) in ranges.items()]

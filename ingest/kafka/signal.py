@@ -10,7 +10,6 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
-TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.05
 _PARTITION: Final = 0
 """The only one that a connector reads (debezium: KafkaSignalChannel.java)."""
@@ -22,14 +21,13 @@ def send_signal(
     *,
     key: str,
     value: str,
-    timeout_s: float = TIMEOUT_S,
 ) -> int:
     """Produce one signal, and return its offset once the broker has it.
 
-    Raises `BrokerUnreachableError` after `timeout_s`; `BrokerRefusedError` for a topic that does not exist,
-    which a broker might otherwise create without a reader, and for everything else that it refuses.
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`; `BrokerRefusedError` for what the broker
+    refuses, and for a topic that does not exist: the broker might create it, and nobody would read it.
     """
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka)
     _check_topic(connection, topic)
     producer = connection.open(Producer, message_timeout_ms=max(1, int(connection.remaining_s() * 1000)))
     answers: list[tuple[KafkaError | None, int]] = []
@@ -51,7 +49,7 @@ def send_signal(
 
 def _check_topic(connection: Connection, topic: Topic) -> None:
     servers = connection.kafka.bootstrap_servers
-    marks = fetch_watermarks(connection.kafka, [topic], connection.remaining_s())
+    marks = fetch_watermarks(connection.kafka, [topic])
     try:
         marks.of(topic)
     except TopicNotFoundError:

@@ -21,7 +21,7 @@ def list_topics(kafka: KafkaSettings) -> tuple[Topic, ...]:
 
     Raises `BrokerUnreachableError` after `[kafka] timeout_s`, `BrokerRefusedError` where a login is refused.
     """
-    connection = Connection.within(kafka, kafka.timeout_s)
+    connection = Connection.within(kafka)
     admin = connection.open(AdminClient)
     while not connection.is_over():
         try:

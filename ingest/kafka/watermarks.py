@@ -35,7 +35,6 @@ from ingest.settings import KafkaSettings
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-TIMEOUT_S: Final = 5.0
 _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # theirs
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # theirs
 
@@ -84,17 +83,16 @@ class Watermarks:
 def fetch_watermarks(
     kafka: KafkaSettings,
     topics: Iterable[Topic],
-    timeout_s: float = TIMEOUT_S,
 ) -> Watermarks:
     """Fetch the ends of all topics: one request for metadata, two a broker for offsets.
 
     The end is the last stable offset: records of open transactions lie behind it.  Raises
-    `BrokerUnreachableError` after `timeout_s`, `BrokerRefusedError` as soon as a login is refused.
+    `BrokerUnreachableError` after `[kafka] timeout_s`, `BrokerRefusedError` as soon as a login is refused.
     """
     names = sorted(set(topics))
     if not names:
         return Watermarks({})
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka)
     broker = _Broker(connection, connection.open(AdminClient))
     described, errors = broker.describe(names)
     ends: dict[Topic, dict[Partition, Watermark]] = {topic: {} for topic in described}
@@ -111,13 +109,12 @@ def fetch_offsets_at(
     topic: Topic,
     marks: Mapping[Partition, Watermark],
     moment: datetime,
-    timeout_s: float = TIMEOUT_S,
 ) -> dict[Partition, int]:
     """Return each partition's first offset with a timestamp at or after a moment, else its end.
 
     The timestamps are the messages' own: the producer's, or the broker's where the topic says so.
     """
-    connection = Connection.within(kafka, timeout_s)
+    connection = Connection.within(kafka)
     broker = _Broker(connection, connection.open(AdminClient))
     answers = broker.list_offsets_at(topic, marks, moment)
     return {partition: answers.get(partition, mark.end) for partition, mark in marks.items()}

@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from ingest.errors import BrokerUnreachableError, UsageError
 from ingest.local import fixture
 
-ANSWER_S: Final = 10
+ANSWER_S: Final = 60
 SETTLE_S: Final = 0.5
 """The first batch after a topic's creation may find no leader yet, and stall an idempotent producer."""
 PRODUCER: Final[Mapping[str, Any]] = {

@@ -121,7 +121,7 @@ class KafkaSettings:
     timeout_s: Seconds = attrs.field(
         default=15.0,
         validator=AtLeast(0.001),
-        metadata={"help": "Time limit of a list of the topics, for `doctor` and `onboard`, in seconds."},
+        metadata={"help": "Time limit of an answer about topics, offsets or groups, in seconds."},
     )
     read_timeout_s: Seconds = attrs.field(
         default=60.0,

@@ -20,10 +20,10 @@ from ingest.local.topics import ANSWER_S, connect
 from ingest.testing.columns import Json
 from ingest.testing.topic import Message
 
-FLUSH_S: Final = 30
+FLUSH_S: Final = 120
 QUEUED: Final = 50_000
 """The messages that wait for delivery at most; librdkafka refuses more than 100,000."""
-DELETED_S: Final = 15
+DELETED_S: Final = 60
 POLL_S: Final = 0.1
 PRODUCER: Final[Mapping[str, str | int]] = {
     "acks": "all",

@@ -13,6 +13,7 @@ from ingest.cli.app import call
 from ingest.errors import LakeError, StoppedError, TableLockedError
 from ingest.hudi.upkeep.services import Upkeep
 from ingest.operations.maintain import Maintained, Maintenance
+from tests.patience import PATIENCE_S
 
 TABLE = 'table = "{0}"\ntopic = "s.{0}"\ndialect = "sqlserver"\n[subjects]\nvalue = "s.{0}-value"\n'
 MOMENT = datetime(2026, 3, 1, 3, tzinfo=UTC)
@@ -34,8 +35,14 @@ def test_tables_without_commits_need_neither_a_jvm_nor_a_broker(tmp_path: Path) 
     def maintain(*arguments: str) -> str:
         command = [sys.executable, "-m", "ingest", "maintain", *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60
-        )
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE_S,
+        )  # fmt: skip
         return done.stdout
 
     content = json.loads(maintain("--dry-run", "--json", "--report", "out/report.json"))

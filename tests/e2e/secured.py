@@ -26,12 +26,13 @@ from ingest.local.ports import LOOPBACK, choose_port
 from ingest.local.process import Process, lock_data, start_process, stop_processes
 from tests.certificates import Certificates
 from tests.e2e.issuer import AUDIENCE, Issuer
+from tests.patience import ANSWER_S
 
 USER: Final = "ann"
 LISTENERS: Final = {"PLAIN": "SASL_SSL", "SCRAM": "SASL_SSL", "MUTUAL": "SSL", "OAUTH": "SASL_SSL"}
 """Listeners other than the open one, by name, with their protocol."""
 _JAAS: Final = "org.apache.kafka.common.security"
-_UP_S: Final = 60.0
+_UP_S: Final = 600.0
 _MORE: Final = """
 listeners={listeners},CONTROLLER://{controller}
 advertised.listeners={listeners}
@@ -111,7 +112,7 @@ def _let_in(broker: SecuredBroker, password: str) -> None:
     wish = UserScramCredentialUpsertion(USER, info, password.encode())
     admin = AdminClient({"bootstrap.servers": broker.open, "log_level": 0})
     for done in admin.alter_user_scram_credentials([wish]).values():
-        done.result(timeout=30)
+        done.result(timeout=ANSWER_S)
 
 
 # --- registry ----------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from ingest.local.servers import Addresses, down, up
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, make_topics
+from tests.patience import PATIENCE_S
 from tests.schedule import reports
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -78,7 +79,7 @@ class Airflow:
     def run(self, *command: str, code: int = 0) -> str:
         """Run `airflow`, check its exit code, return its output."""
         with self.start(*command) as process:
-            output, _ = process.communicate(timeout=240)
+            output, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == code, output
         return output
 
@@ -96,7 +97,7 @@ class Airflow:
 
     def wait(self, is_over: Callable[[], object]) -> None:
         """Wait until the scheduler has acted."""
-        end = time.monotonic() + 180
+        end = time.monotonic() + PATIENCE_S
         while not is_over():
             assert time.monotonic() < end, (self.home / "servers.log").read_text()[-3000:]
             time.sleep(0.3)

@@ -18,6 +18,7 @@ from ingest.local.servers import Addresses
 from ingest.testing import key_schema, nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, Topic, envelope_schema, make_topics
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
@@ -54,7 +55,7 @@ class Shell:
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"  # as activated
         done = subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
-            stdin=subprocess.DEVNULL, timeout=240,
+            stdin=subprocess.DEVNULL, timeout=PATIENCE_S,
         )  # fmt: skip
         assert done.returncode == code, done.stderr
         return done
@@ -315,12 +316,12 @@ def test_a_signal_before_the_first_table_has_its_exit_code(
     process = subprocess.Popen(
         [sys.executable, "-m", "ingest", "run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while "wait_for_partner" not in Path(f"/proc/{process.pid}/wchan").read_text():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.05)
     process.send_signal(number)
 
-    assert "Traceback" not in process.communicate(timeout=60)[1]
+    assert "Traceback" not in process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == code

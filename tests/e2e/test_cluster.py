@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from ingest.jars.artifacts import spark_jars
 from tests.e2e.deployment import Deployment
 from tests.e2e.referee import differences, read_expected, read_table
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -28,7 +29,7 @@ SPARK = Path(pyspark.__file__).parent
 LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Short lives: JVMs that compile lightly start faster."""
 TABLES = ("all_types", "customers")
-UP_S = 60
+UP_S = 600
 
 
 @attrs.frozen
@@ -141,7 +142,7 @@ def test_a_cluster_builds_the_tables(
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
-        timeout=240,
+        timeout=PATIENCE_S,
     )
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]

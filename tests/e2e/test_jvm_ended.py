@@ -17,12 +17,13 @@ from confluent_kafka import Producer
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
 NAMES: Final = ("a", "b", "c")
-WAIT_S: Final = 120
+WAIT_S: Final = PATIENCE_S
 
 
 def make_tables(deployment: Deployment, *, memory: str = "") -> dict[str, Topic]:

@@ -13,6 +13,7 @@ from ingest.testing import Topic, nullable
 from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment
 from tests.e2e.test_rebuild import frozen_states, session_at
+from tests.patience import ANSWER_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -123,11 +124,11 @@ def test_an_export_after_which_changes_are_missing_is_refused(
 
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
     before = TopicPartition(topic.name, 0, 8)
-    admin.delete_records([before])[before].result(timeout=10)
+    admin.delete_records([before])[before].result(timeout=ANSWER_S)
     retained = load(deployment, table, path, position=POSITIONS[table], dry_run=True)
     assert retained.outcome == "planned"
     before = TopicPartition(topic.name, 0, 9)
-    admin.delete_records([before])[before].result(timeout=10)
+    admin.delete_records([before])[before].result(timeout=ANSWER_S)
     lost = load(deployment, table, path, position=POSITIONS[table])
     assert "messages before offset 9 were deleted, and that of offset 9 is later" in str(lost.error)
     assert not (deployment.root / "lake" / table).exists()

@@ -20,6 +20,7 @@ from ingest.local.process import group_lives
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from ingest.operations.maintain import Maintenance
@@ -154,7 +155,7 @@ def test_sigterm_stops_a_run_cleanly(make_deployment: Callable[[], Deployment], 
     ) as process:  # fmt: skip
         wait_until(lambda: lock.exists() and "run_id" in lock.read_text(), 60)
         os.killpg(process.pid, signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 75, errors
     report = json.loads((tmp_path / "report.json").read_text())

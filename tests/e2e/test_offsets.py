@@ -15,6 +15,7 @@ from ingest.report.outcome import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.patience import ANSWER_S
 from tests.transactions import transaction
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -56,7 +57,7 @@ def create(admin: AdminClient, name: str) -> None:
     """Create a topic while its namesake is still being deleted."""
     for _ in range(100):
         try:
-            admin.create_topics([NewTopic(name, 1, 1)])[name].result(timeout=10)
+            admin.create_topics([NewTopic(name, 1, 1)])[name].result(timeout=ANSWER_S)
         except KafkaException:
             time.sleep(0.1)
         else:
@@ -70,18 +71,18 @@ def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
     lost, anew, saved = (topics[name] for name in ("lost", "anew", "saved"))
     lost.send(*creates(3, 4, 5))
     before = TopicPartition(lost.name, 0, 4)
-    admin.delete_records([before])[before].result(timeout=10)
-    admin.delete_topics([anew.name])[anew.name].result(timeout=10)
+    admin.delete_records([before])[before].result(timeout=ANSWER_S)
+    admin.delete_topics([anew.name])[anew.name].result(timeout=ANSWER_S)
     create(admin, anew.name)
     anew.send(*creates(3, 4, 5))
-    admin.create_partitions([NewPartitions(saved.name, 2)])[saved.name].result(timeout=10)
+    admin.create_partitions([NewPartitions(saved.name, 2)])[saved.name].result(timeout=ANSWER_S)
     saved.produce(saved.records(creates(3)), partition=1)
 
 
 def error_without(deployment: Deployment, topic: Topic) -> str:
     """Delete a topic, and return the error of its table's next run."""
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
-    admin.delete_topics([topic.name])[topic.name].result(timeout=10)
+    admin.delete_topics([topic.name])[topic.name].result(timeout=ANSWER_S)
     return str(run(deployment)[topic.name.rpartition(".")[2]].error)
 
 

@@ -26,6 +26,7 @@ from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import copy_table
+from tests.patience import ANSWER_S
 from torture.freezes import stopped
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -186,7 +187,7 @@ def test_values_that_a_policy_converted_come_from_the_topic(
     edit(deployment, "times", time='"string"')
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
     before = TopicPartition(name, 0, 2)
-    admin.delete_records([before])[before].result(timeout=10)
+    admin.delete_records([before])[before].result(timeout=ANSWER_S)
     lost = rebuild(deployment, "times", "topic")
     assert "partition 0 of the topic begins at offset 2, not 0" in str(lost.error)
     assert lake_rows(deployment, "times") == rows

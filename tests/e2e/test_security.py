@@ -36,6 +36,7 @@ from tests.e2e.secured import (
     registry_behind,
     secured_broker,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -239,7 +240,7 @@ def test_a_process_never_shows_a_secret(stage: Stage) -> None:
     command = [sys.executable, "-m", "ingest", "run", "--settings", str(settings), "--debug", "--json"]
     done = subprocess.run(
         [*command, "--report", str(stage.root / "told" / "report.json")],
-        env=environment, capture_output=True, text=True, check=False, timeout=240,
+        env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr

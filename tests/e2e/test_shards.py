@@ -17,6 +17,7 @@ from tests.e2e.deployment import Deployment
 from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
 from tests.e2e.test_rebuild import rebuild
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -325,7 +326,7 @@ def test_a_run_killed_between_two_commits_goes_on(make_deployment: Make) -> None
     command = [sys.executable, "-m", "ingest", "run", "--settings", str(deployment.root / "ingest.toml")]
     timeline = deployment.root / "lake" / "orders" / ".hoodie" / "timeline"
     with subprocess.Popen(command, start_new_session=True) as process:
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + PATIENCE_S
         while not list(timeline.glob("*_*.commit")):
             assert process.poll() is None
             assert time.monotonic() < deadline

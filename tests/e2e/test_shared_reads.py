@@ -12,6 +12,7 @@ from ingest.report.outcome import TableOutcome
 from ingest.spark.java import jvm_of
 from ingest.testing import Topic, nullable
 from ingest.testing.deployment import Deployment
+from tests.patience import ANSWER_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -41,7 +42,7 @@ def run_while_messages_expire(deployment: Deployment, topic: Topic) -> list[Tabl
     def expire(_: str, step: str) -> None:
         if step == "committed":
             end = TopicPartition(topic.name, 0, EVENTS)
-            admin.delete_records([end])[end].result(timeout=10)
+            admin.delete_records([end])[end].result(timeout=ANSWER_S)
 
     with deployment.session as session:
         return list(session.run(progress=expire).tables)

@@ -18,6 +18,7 @@ from ingest.testing.wire import without_logical_types
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms.flattened import ADDED, flat_avro, flatten
 from tests.e2e.tablefiles import copy_table
+from tests.patience import ANSWER_S, PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -28,7 +29,7 @@ COMPACT: Final = {
     "min.cleanable.dirty.ratio": "0.001",
     "min.compaction.lag.ms": "0",
 }
-WAIT_S: Final = 90
+WAIT_S: Final = PATIENCE_S
 
 
 def compacted(deployment: Deployment, name: str) -> LocalServers:
@@ -41,7 +42,7 @@ def compacted(deployment: Deployment, name: str) -> LocalServers:
     ]
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
     for future in admin.incremental_alter_configs([resource]).values():
-        future.result(timeout=10)
+        future.result(timeout=ANSWER_S)
     return local
 
 

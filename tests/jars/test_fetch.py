@@ -18,6 +18,7 @@ from ingest.jars.folder import JarFolder
 from ingest.jars.pins import PinnedJar
 from tests.certificates import make_certificates
 from tests.jars.mirror import Mirror, serve
+from tests.patience import PATIENCE_S
 
 LARGE = random.Random(1).randbytes(4_000_000)  # noqa: S311  not secret
 SMALL = b"small" * 100
@@ -115,7 +116,7 @@ def test_a_killed_process_leaves_no_jar_and_its_part_is_resumed(
     mirror.stalled, mirror.has_ranges = threading.Event(), has_ranges
     process = start_fetch(folder, mirror.url)
     partial = folder.path / f".{LARGE_JAR.file}.part"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not (partial.exists() and partial.stat().st_size > 0) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
@@ -208,7 +209,7 @@ def test_https_is_verified(folder: JarFolder, tmp_path: Path, monkeypatch: pytes
 def test_several_processes_fetch_each_jar_once(folder: JarFolder, mirror: Mirror) -> None:
     """One fetches, the others wait, and say so."""
     processes = [start_fetch(folder, mirror.url) for _ in range(3)]
-    results = [process.communicate(timeout=100) for process in processes]
+    results = [process.communicate(timeout=PATIENCE_S) for process in processes]
     assert sorted(int(out) for out, _ in results) == [0, 0, 2], results
     assert contents(folder) == COMPLETE
     assert sorted(path.rpartition("/")[2] for path, _ in mirror.requests) == [LARGE_JAR.file, SMALL_JAR.file]
@@ -225,7 +226,7 @@ def test_a_disk_without_space_is_an_error_before_the_download(tmp_path: Path, mi
 def test_a_file_that_cannot_be_written_is_an_error_with_its_reason(folder: JarFolder, mirror: Mirror) -> None:
     """The limit on a file's size stands for a disk that fills up meanwhile."""
     process = start_fetch(folder, mirror.url, limit=2_000_000)
-    _, text = process.communicate(timeout=100)
+    _, text = process.communicate(timeout=PATIENCE_S)
     assert f"{LARGE_JAR.file}: cannot be written to {folder.path}: File too large" in text
 
 

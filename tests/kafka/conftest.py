@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
+from tests.patience import ANSWER_S, PATIENCE_S
 from tests.transactions import transaction
 
 
@@ -34,16 +35,16 @@ class Broker:
         name = f"kafka_tests.{uuid.uuid4().hex}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
         built = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
-        built[name].result(timeout=10)
+        built[name].result(timeout=ANSWER_S)
         return Topic(name)
 
     def recreate(self, topic: Topic) -> None:
         """Delete a topic, and create another one of its name, as soon as the broker allows."""
-        self.admin.delete_topics([topic])[topic].result(timeout=10)
-        until = time.monotonic() + 20
+        self.admin.delete_topics([topic])[topic].result(timeout=ANSWER_S)
+        until = time.monotonic() + PATIENCE_S
         while True:
             try:
-                self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(timeout=10)
+                self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(timeout=ANSWER_S)
             except KafkaException:
                 assert time.monotonic() < until
                 time.sleep(0.2)
@@ -73,7 +74,7 @@ class Broker:
         """Delete the records before an offset, as retention does."""
         position = TopicPartition(topic, partition, before)
         for future in self.admin.delete_records([position]).values():
-            future.result(timeout=10)
+            future.result(timeout=ANSWER_S)
 
     def wait_for_compaction(self, topic: Topic, count: int) -> None:
         """Roll the segment, again and again, until fewer than `count` records are left."""

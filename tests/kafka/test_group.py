@@ -72,4 +72,4 @@ def test_a_deleted_topic_is_refused_by_name(broker: Any) -> None:
 def test_a_broker_that_is_down_is_temporary(dead_port: str) -> None:
     """In bounded time."""
     with pytest.raises(BrokerUnreachableError):
-        store_offsets(KafkaSettings(dead_port, group="g"), {Topic("t"): OFFSETS}, timeout_s=0.5)
+        store_offsets(KafkaSettings(dead_port, group="g", timeout_s=0.5), {Topic("t"): OFFSETS})

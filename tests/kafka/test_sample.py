@@ -61,4 +61,4 @@ def test_records_are_whole(broker: Broker) -> None:
 def test_a_broker_that_does_not_answer_is_named() -> None:
     """Within the time given."""
     with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:9"):
-        sample(KafkaSettings("127.0.0.1:9"), Topic("t"), {Partition(0): (0, 1)}, timeout_s=1.5)
+        sample(KafkaSettings("127.0.0.1:9", read_timeout_s=1.5), Topic("t"), {Partition(0): (0, 1)})

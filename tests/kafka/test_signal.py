@@ -13,6 +13,7 @@ from ingest.kafka.signal import send_signal
 from ingest.names import Topic
 from ingest.operations.signal import SignalRequest
 from ingest.settings import KafkaSettings
+from tests.patience import ANSWER_S
 
 TABLE = """\
 table = "orders"
@@ -70,7 +71,7 @@ def test_a_signal_topic_that_does_not_exist_is_not_made(broker: Any) -> None:
     with pytest.raises(BrokerRefusedError, match=re.escape(f"the signal topic {topic} does not exist")):
         send_signal(broker.settings, topic, key="k", value="{}")
 
-    assert topic not in broker.admin.list_topics(timeout=10).topics
+    assert topic not in broker.admin.list_topics(timeout=ANSWER_S).topics
 
 
 @pytest.mark.servers
@@ -85,6 +86,6 @@ def test_a_refusal_of_the_broker_is_reported(broker: Any) -> None:
 def test_a_missing_broker_is_reported_in_time() -> None:
     """Exit code 75: try again."""
     with pytest.raises(BrokerUnreachableError) as caught:
-        send_signal(KafkaSettings("127.0.0.1:1"), Topic("t"), key="k", value="{}", timeout_s=0.5)
+        send_signal(KafkaSettings("127.0.0.1:1", timeout_s=0.5), Topic("t"), key="k", value="{}")
 
     assert caught.value.exit_code == 75

@@ -6,6 +6,7 @@ from ingest.errors import BrokerUnreachableError
 from ingest.kafka.topics import list_topics
 from ingest.settings import KafkaSettings
 from tests.kafka.conftest import Broker
+from tests.patience import ANSWER_S
 
 pytestmark = pytest.mark.servers
 
@@ -23,7 +24,7 @@ def test_the_brokers_own_topics_are_not_listed(broker: Broker) -> None:
     topic = broker.create_topic()
     with broker.transaction(topic, 0, 1):
         pass
-    assert broker.admin.list_topics(timeout=10).topics.keys() >= {"__transaction_state"}
+    assert broker.admin.list_topics(timeout=ANSWER_S).topics.keys() >= {"__transaction_state"}
     internal = [name for name in list_topics(broker.settings) if name.startswith("__")]
     assert [name for name in internal if not name.startswith("__debezium")] == []
 

@@ -101,7 +101,7 @@ def test_a_refused_login_is_final_and_shows_no_password(broker: Any) -> None:
 def test_a_broker_that_is_down_is_temporary(dead_port: str) -> None:
     """The error comes within the timeout, and says what the socket said."""
     with pytest.raises(BrokerUnreachableError, match=r"Connection refused.*Try again"):
-        fetch_watermarks(KafkaSettings(dead_port), [Topic("t")], timeout_s=0.2)
+        fetch_watermarks(KafkaSettings(dead_port, timeout_s=0.2), [Topic("t")])
 
 
 def test_a_wrong_value_is_a_matter_of_settings(dead_port: str) -> None:

@@ -23,6 +23,7 @@ from ingest.errors import (
 )
 from ingest.local.load import Loaded, LoadOptions, load
 from ingest.local.servers import Addresses
+from tests.patience import ANSWER_S
 
 FIXTURES = Path(__file__).parents[2] / "registry_fixtures"
 SQLSERVER = FIXTURES / "sqlserver"
@@ -39,7 +40,7 @@ def read_topic(servers: Addresses, topic: str) -> list[Message]:
     """Read all messages of a topic, partition by partition."""
     config = {"bootstrap.servers": servers.bootstrap_servers, "group.id": "none"}
     consumer = Consumer({**config, "enable.auto.commit": False})
-    count = len(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
+    count = len(consumer.list_topics(topic, timeout=ANSWER_S).topics[topic].partitions)
     places = [TopicPartition(topic, number, 0) for number in range(count)]
     due = sum(consumer.get_watermark_offsets(position)[1] for position in places)
     consumer.assign(places)
@@ -205,7 +206,7 @@ def test_an_incompatible_recording_is_refused_with_the_registrys_reason(
     with pytest.raises(RegistryRefusedError, match=r"registering bad-value version 2: HTTP 409: .*INT"):
         run(servers, tmp_path)
     admin = AdminClient({"bootstrap.servers": servers.bootstrap_servers})
-    assert "bad" not in admin.list_topics(timeout=5).topics
+    assert "bad" not in admin.list_topics(timeout=ANSWER_S).topics
 
 
 def test_servers_out_of_reach_are_temporary(servers: Addresses) -> None:

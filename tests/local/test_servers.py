@@ -20,6 +20,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from ingest.errors import LocalServerError, UsageError
 from ingest.local import broker, registry
 from ingest.local.servers import Addresses, down, find_addresses, status, up
+from tests.patience import ANSWER_S
 
 MAIN = "from ingest.cli.local import app; app()"
 pytestmark = pytest.mark.servers
@@ -84,7 +85,7 @@ def test_up_answers_at_the_addresses_that_it_prints(data: Path, addresses: Addre
     assert [server.state for server in status(data)] == ["up", "up"]
     assert find_addresses(data) == addresses
     admin = AdminClient({"bootstrap.servers": addresses.bootstrap_servers})
-    assert list(admin.list_topics(timeout=5).topics) == []
+    assert list(admin.list_topics(timeout=ANSWER_S).topics) == []
 
 
 def test_a_second_up_starts_nothing(data: Path, addresses: Addresses) -> None:
@@ -136,13 +137,13 @@ def test_topics_schemas_and_ids_survive_kill_and_down(data: Path, addresses: Add
 
     assert up(data) == addresses
     assert pids(data)["registry"] == before["registry"]
-    assert len(admin.list_topics(timeout=10).topics["kept"].partitions) == 2
+    assert len(admin.list_topics(timeout=ANSWER_S).topics["kept"].partitions) == 2
 
     assert set(down(data)) == {"broker", "registry"}
     assert find_processes_in(data) == set()
     assert [server.state for server in status(data)] == ["down", "down"]
     assert up(data) == addresses
-    assert len(admin.list_topics(timeout=10).topics["kept"].partitions) == 2
+    assert len(admin.list_topics(timeout=ANSWER_S).topics["kept"].partitions) == 2
     with SchemaRegistryClient({"url": addresses.registry_url}) as client:
         assert [client.register_schema(f"kept-{n}", fixed(n)) for n in range(3)] == schema_ids
 

@@ -20,7 +20,7 @@ TABLE = 'table = "{0}"\ntopic = "t.{0}"\ndialect = "sqlserver"\n[subjects]\nvalu
 SUBJECT = "sqs.testDB.dbo.customers-value"
 
 
-BROKER_DOWN = '[kafka]\nbootstrap_servers = "127.0.0.1:1"\n'
+BROKER_DOWN = '[kafka]\nbootstrap_servers = "127.0.0.1:1"\ntimeout_s = 5\n'
 
 
 def deployment(folder: Path, settings: str = "", subject: str = SUBJECT) -> Path:
