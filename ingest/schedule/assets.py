@@ -45,7 +45,7 @@ def has_changed(asset: Asset) -> bool:
 
 
 def announce(report: Report, lake: str, outlets: Sequence[object], events: Mapping[Any, Any]) -> None:
-    """Add a run's counts to the events of the tables' assets, or of the alias, as far as they are outlets."""
+    """Add a run's counts to the events of the tables' assets, or of the alias, if they are outlets."""
     alias = lake_alias(lake)
     for result in report.tables:
         asset = table_asset(result.table, lake)
@@ -57,7 +57,7 @@ def announce(report: Report, lake: str, outlets: Sequence[object], events: Mappi
 
 
 def outlets_of(tables: Iterable[str], lake: str) -> list[Asset | AssetAlias]:
-    """Return the tables' assets; the lake's alias if the names are only known at run time."""
+    """Return the tables' assets, or the lake's alias if the names are only known at run time."""
     names = list(tables)
     if not names or any("{{" in name for name in names):
         return [lake_alias(lake)]

@@ -12,7 +12,7 @@ from ingest.schedule.group import TableArgs, ingest_task_group
 DEFAULT_ARGS: Final[Mapping[str, Any]] = MappingProxyType(
     {"retries": 3, "retry_delay": timedelta(minutes=2), "retry_exponential_backoff": True}
 )
-"""For temporary failures; a permanent failure is never retried, whatever these say."""
+"""For temporary failures.  A permanent failure is never retried, whatever these say."""
 TABLES: Final = Param([], "Tables to run; empty: all.", type="array", items={"type": "string"})
 """The param of a run of only some tables.  It does not list them: Airflow copies a param into each task."""
 ONLY: Final = "{{ params.tables | join(' ') }}"
@@ -34,12 +34,12 @@ def ingest_dag(
 ) -> DAG:
     """Make a DAG with a task per table, by default of all tables of a folder.
 
-    `operator_args` are IngestOperator's (`executable`, `settings`, `pool`, …), `table_args` those of single
-    tables, `dag_args` are DAG's (`start_date`, `tags`, `default_args`, …).  Each run reads to the ends of the
-    topics, so past intervals are not caught up (`catchup`); the next run starts while a table is still in
-    retry, and a table has one try at a time (`max_active_tis_per_dag`).  The param `tables` limits a run to
-    some tables.  Bind the result to a global name, in a file that contains the word "airflow": Airflow skips
-    other files.
+    `operator_args` are IngestOperator's (`executable`, `settings`, `pool`, …), `table_args` are arguments of
+    single tables, `dag_args` are DAG's (`start_date`, `tags`, `default_args`, …).  Each run reads to the ends
+    of the topics, so past intervals are not caught up (`catchup`).  The next run starts while a table is
+    still in retry, and a table has one try at a time (`max_active_tis_per_dag`).  The param `tables` limits a
+    run to some tables.  Bind the result to a global name, in a file that contains the word "airflow": Airflow
+    skips other files.
     """
     arguments = {"catchup": False, **dag_args}
     arguments["default_args"] = {**DEFAULT_ARGS, **(dag_args.get("default_args") or {})}

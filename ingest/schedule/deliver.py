@@ -9,7 +9,7 @@ from ingest.schedule.report import AnyReport, Json, Report, ReportError
 from ingest.schedule.states import AirflowException, AirflowFailException
 
 REPORT_KEY: Final = "report"
-"""XCom key of the run report; also set after a failure, when a task has no return value."""
+"""XCom key of the run report.  It is also set after a failure, when a task has no return value."""
 
 
 def push_report(report: object, context: Mapping[str, Any]) -> None:
@@ -19,7 +19,7 @@ def push_report(report: object, context: Mapping[str, Any]) -> None:
 
 
 def deliver(ended: Ended, lake: str, outlets: Sequence[object], context: Mapping[str, Any]) -> Json:
-    """Announce the tables of a successful run and return the job's report; raise if the job failed."""
+    """Announce the tables of a successful run and return the job's report.  Raise if the job failed."""
     result = judge(ended)
     _check(result)
     if isinstance(ended.report, ReportError):

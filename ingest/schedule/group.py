@@ -19,7 +19,7 @@ MAP_LABEL: Final = "{{ task.tables if task.tables is string else task.tables | j
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_]")
 
 TableArgs = Mapping[str, Mapping[str, Any]]
-"""Arguments of operators by the names and globs of tables; later ones win."""
+"""Arguments of operators by the names and globs of tables.  Later ones win."""
 
 
 def ingest_task_group(
@@ -34,11 +34,11 @@ def ingest_task_group(
 ) -> TaskGroup:
     """Make a task group with a task `<group_id>.<table>` per table.
 
-    `tables` are names and globs, by default all tables of the folder `tables_dir`, without those in
+    `tables` are names and globs, by default all tables of the folder `tables_dir`, without the names in
     `exclude`.  `table_args` has arguments of single tables: `{"orders": {"pool": "large", "retries": 5}}`.
-    `tables_per_task` tables share a Spark session, in a task `<group_id>.session-<number>` ahead of theirs;
-    None: all tables.  Other arguments go to IngestOperator.  Where `tables` is the output of another task,
-    the group has one mapped task `<group_id>.run`.
+    `tables_per_task` tables share a Spark session, in a task `<group_id>.session-<number>` before their
+    tasks.  With None, all tables share one.  Other arguments go to IngestOperator.  If `tables` is the output
+    of another task, the group has one mapped task `<group_id>.run`.
     """
     arguments = {"tables_dir": tables_dir, **operator_args}
     with TaskGroup(group_id=group_id) as group:
@@ -63,7 +63,7 @@ def _make_mapped(tables: XComArg, arguments: Mapping[str, Any]) -> None:
 def _make_tasks(
     session_id: str, tables: Sequence[str], common: Mapping[str, Any], table_args: TableArgs
 ) -> None:
-    """Make the tasks of tables that share a session; a single table needs none."""
+    """Make the tasks of tables that share a session.  A single table needs no session task."""
     session = None
     if len(tables) > 1:
         session = SessionOperator(task_id=session_id, tables=tables, **common)
@@ -89,7 +89,7 @@ def _shares(tables: Sequence[str], size: int | None) -> Iterator[Sequence[str]]:
 
 
 def _task_id(table: str) -> str:
-    """Return a table's name; of a file with a name that Airflow refuses, a part of it and a hash."""
+    """Return a table's name.  A name that Airflow refuses becomes a part of it and a hash."""
     if is_table_name(table):
         return table
     digest = hashlib.sha256(table.encode("utf-8", "surrogatepass")).hexdigest()[:8]

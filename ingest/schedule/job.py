@@ -10,7 +10,7 @@ from typing import Final
 
 PROCESS_GUARD: Final = Path(__file__).with_name("process_guard.py")
 MAX_LINE: Final = 16_384
-"""Bytes; a longer line of output is split."""
+"""Bytes.  A longer line of output is split."""
 
 
 class Job:
@@ -42,7 +42,7 @@ class Job:
         return code if code >= 0 else 128 - code
 
     def stop(self) -> None:
-        """Ask the job to end, and return immediately; `lines` ends with the job."""
+        """Ask the job to end, and return immediately.  `lines` ends with the job."""
         stdin = self._process.stdin
         assert stdin is not None  # noqa: S101  Popen made a pipe
         with suppress(OSError):
@@ -53,7 +53,7 @@ def job_environment(program: str, extra: Mapping[str, str]) -> dict[str, str]:
     """Return this environment without Airflow's own variables, with the program's folder first in PATH."""
     env = {name: text for name, text in os.environ.items() if not _is_airflows(name)}
     env.update(extra)
-    folder = os.path.dirname(program)  # noqa: PTH120  of a bare name "", where Path gives "."
+    folder = os.path.dirname(program)  # noqa: PTH120  a bare name has "", and "." with Path
     return {**env, "PATH": f"{folder}{os.pathsep}{env.get('PATH', os.defpath)}"} if folder else env
 
 

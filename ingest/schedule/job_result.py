@@ -15,12 +15,12 @@ SIGNALLED: Final = 128
 UNKNOWN: Final = -1
 """The submission failed and the driver's own exit code is unknown."""
 MAX_ERRORS: Final = 20
-"""Table errors in one message; the report has all of them."""
+"""Table errors in one message.  The report has all of them."""
 
 
 @attrs.frozen
 class JobResult:
-    """`done`; `again`: Airflow may retry; `failed`: a retry would fail again."""
+    """`done`, `again` if Airflow may retry, or `failed` if a retry would fail again."""
 
     kind: Literal["done", "again", "failed"]
     text: str

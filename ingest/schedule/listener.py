@@ -8,15 +8,16 @@ from airflow.listeners import hookimpl
 from ingest.schedule.pages import TableTask, page_links, pages_url
 
 MAX_LINKS: Final = 20
-"""Links in one log; the page of all tables has the others."""
+"""Links in one log.  The page of all tables has the others."""
 _log = logging.getLogger("airflow.task")
 
 
 @hookimpl
 def on_task_instance_failed(task_instance: Any) -> None:
-    """Log a link for each table that failed; Airflow also calls this before a retry.
+    """Log a link for each table that failed.  Airflow also calls this before a retry.
 
-    A state that somebody sets by hand reaches the API server's listener, without the operator: no links.
+    A state that a user sets by hand reaches the API server's listener without the operator, so it gets no
+    links.
     """
     task = getattr(task_instance, "task", None)
     if not isinstance(task, TableTask) or not (base_url := pages_url()):

@@ -12,8 +12,8 @@ from ingest.schedule.report import MaintenanceReport
 class IngestMaintainOperator(IngestOperator):
     """Run `ingest maintain` as IngestOperator runs `ingest run`, and return its report.
 
-    It takes the same arguments, but for `max_offsets`; `run_args` are those of `ingest maintain`.  No row
-    changes, so its tables' assets have no event.
+    It takes the same arguments, except `max_offsets`, and `run_args` are additional arguments of `ingest
+    maintain`.  Rows do not change, so its tables' assets have no event.
     """
 
     report_type = MaintenanceReport

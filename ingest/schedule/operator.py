@@ -36,22 +36,22 @@ class IngestOperator(TableTask, BaseOperator):
     The process has its own process group, which ends with the task, however the task ends.  Airflow retries
     after exit code 75, never after 1 or 2.  All arguments except `kill_after_s` and `lake` are templates.
 
-    :param executable: the Spark environment's `ingest`, or with `application` its `spark-submit`; a path, or
-        a name on the job's PATH.
-    :param tables: table names; empty: all tables of the folder.
-    :param only: tables of a run of only some: the task runs those of its tables that are among them, and is
-        skipped if there are none; empty: all its tables.
+    :param executable: the Spark environment's `ingest`, or with `application` its `spark-submit`, as a path
+        or a name on the job's PATH.
+    :param tables: table names.  Empty: all tables of the folder.
+    :param only: tables of a run of only some.  The task runs only its tables that are among them, and is
+        skipped without such tables.  Empty: all its tables.
     :param application: path of `ingest/__main__.py` in the Spark environment, for spark-submit.
     :param submit_args: arguments of spark-submit, such as ["--master", "yarn"].
     :param settings: settings file (`--settings`).
     :param tables_dir: folder of table files (`--tables`).
     :param max_offsets: maximum number of offsets to read per table.
     :param run_args: additional arguments of `ingest run`.
-    :param env: environment variables that override the worker's; Airflow's own are not passed on.
-    :param cwd: working directory; a temporary one by default.
-    :param report: file for the run report; a temporary one by default.  Use a shared path if the driver runs
+    :param env: environment variables that override the worker's.  Airflow's own are not passed on.
+    :param cwd: working directory, by default a temporary one.
+    :param report: file for the run report, by default a temporary one.  Use a shared path if the driver runs
         on another machine.
-    :param kill_after_s: seconds between SIGTERM and SIGKILL when the task is killed; longer than
+    :param kill_after_s: seconds between SIGTERM and SIGKILL when the task is killed, longer than
         `[run] stop_grace_s` plus the time that Spark takes to stop.
     :param lake: the lake's name or path in the assets' URIs: `hudi://<lake>/<table>`.
     """
@@ -113,7 +113,7 @@ class IngestOperator(TableTask, BaseOperator):
     def limit_tables(self) -> None:
         """Limit this try to the tables in `only`.
 
-        Raises `AirflowSkipException` if there are none, `AirflowFailException` for a table that no task has.
+        Raises `AirflowSkipException` if no table remains, `AirflowFailException` for a table without a task.
         """
         if not (only := table_names(self.only)):
             return
@@ -126,7 +126,7 @@ class IngestOperator(TableTask, BaseOperator):
             raise AirflowSkipException(f"this run is only of {', '.join(only)}")
 
     def _strangers(self, names: Sequence[str]) -> list[str]:
-        """Return the names of tables that no task of the DAG runs, as far as tasks name their tables."""
+        """Return the names of tables that no task of the DAG runs, if all tasks name their tables."""
         tasks = self.dag.tasks if self.has_dag() else []  # type: ignore[no-untyped-call]  # Airflow's
         if any(isinstance(task, MappedOperator) for task in tasks):
             return []

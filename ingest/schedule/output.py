@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 _OWN: Final = re.compile(r"ingest: (?:(note|warning): )?(.*)")
-"""A line for people; without a word for its level it is an error."""
+"""A line for people.  Without a word for its level it is an error."""
 _LEVELS: Final[Mapping[str | None, int]] = MappingProxyType(
     {
         None: logging.ERROR,
@@ -17,11 +17,11 @@ _LEVELS: Final[Mapping[str | None, int]] = MappingProxyType(
     }
 )
 _SHOWN: Final = ("event", "level", "timestamp", "logger", "exception")
-"""Keys of a log line that Airflow's own line shows, or that have a place of their own."""
+"""Keys of a log line that Airflow's line shows, or that appear elsewhere in it."""
 
 
 def log_record(line: str) -> tuple[int, str]:
-    """Return the level and the text of an output line; ingest's own lines carry a level."""
+    """Return the level and the text of an output line. ingest's own lines carry a level."""
     if match := _OWN.fullmatch(line):
         return _LEVELS[match[1]], line
     values = _values(line)
@@ -34,7 +34,7 @@ def log_record(line: str) -> tuple[int, str]:
 
 
 def error_in(line: str) -> str | None:
-    """Return the error that a line reports; None for another line."""
+    """Return the error that a line reports, or None for another line."""
     match = _OWN.fullmatch(line)
     return match[2] if match and match[1] is None else None
 

@@ -1,14 +1,14 @@
-"""Run a job and end all of it when the parent closes our standard input or dies.
+"""Run a job and end all of it when the parent closes standard input or dies.
 
 A separate program that uses only the standard library.  Airflow sends SIGKILL five seconds after it asks a
-task to stop; a job in its commit needs longer, and would be orphaned.  So this process owns the job's process
-group, and signals to the task do not reach it.
+task to stop, but a job in its commit needs longer, and would be orphaned.  So this process owns the job's
+process group, and signals to the task do not reach it.
 
     python process_guard.py SECONDS PROGRAM [ARGUMENT…]
 
-The group gets SIGTERM first, and SIGKILL that many seconds later.  The exit code is the program's own; 128
-plus the signal number if a signal killed it; 127 if it cannot be started.  The program's output is passed on
-while there is a reader.
+The group gets SIGTERM first, and SIGKILL that many seconds later.  The exit code is the program's own, or 128
+plus the signal number if a signal killed it, or 127 if it cannot be started.  The program's output is passed
+on while there is a reader.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ CHUNK = 65536
 
 
 class ProcessGuard:
-    """A program in its own session; passes on its output and ends its process group."""
+    """A program in its own session.  It passes on the program's output and ends its process group."""
 
     def __init__(self, kill_after_s: float) -> None:
         self.kill_after_s = kill_after_s
@@ -38,7 +38,7 @@ class ProcessGuard:
         self.has_reader = True
 
     def ask(self, *_: object) -> None:
-        """Ask the job to end; a signal handler."""
+        """Ask the job to end.  This is a signal handler."""
         self.is_asked = True
 
     def start(self, command: list[str]) -> None:
@@ -55,7 +55,7 @@ class ProcessGuard:
         self.sources = {sys.stdin.fileno(), self.output}
 
     def wait(self) -> int:
-        """Wait until the program and its group have ended; return the exit code."""
+        """Wait until the program and its group have ended, and return the exit code."""
         while self.job.poll() is None:
             self.poll()
         self.kill_at = min(self.kill_at, time.monotonic() + LEADERLESS_S)
@@ -63,7 +63,7 @@ class ProcessGuard:
             self.poll()
         end = (
             time.monotonic() + TICK_S
-        )  # remaining output; a process outside the group may keep the pipe open
+        )  # remaining output, for a process outside the group may keep the pipe open
         while self.output in self.sources and time.monotonic() < end:
             self.poll()
         code = self.job.returncode
@@ -83,7 +83,7 @@ class ProcessGuard:
             self.signal(signal.SIGKILL)
 
     def pass_on(self) -> None:
-        """Pass on the program's output; without a reader, drop it and let the program run."""
+        """Pass on the program's output.  Without a reader, drop it and let the program run."""
         chunk = os.read(self.output, CHUNK)
         if not chunk:
             self.sources.discard(self.output)
@@ -105,9 +105,9 @@ class ProcessGuard:
             os.killpg(self.job.pid, number)
 
     def has_processes(self) -> bool:
-        """Tell whether the group has processes other than zombies, which the first process may never reap.
+        """Tell whether the group has processes other than zombies.
 
-        That of a container often does not.
+        The first process may never reap them, and a container's first process often does not.
         """
         try:
             os.killpg(self.job.pid, 0)
@@ -120,7 +120,7 @@ class ProcessGuard:
 
 
 def group_states(group: int) -> Iterator[str]:
-    """Yield the state of each process of a group, where the system has /proc."""
+    """Yield the state of each process of a group, if the system has /proc."""
     for process in glob.iglob("/proc/[0-9]*/stat"):  # noqa: PTH207  pathlib takes longer to load
         with contextlib.suppress(OSError):
             with open(process, encoding="ascii", errors="replace") as stat:  # noqa: PTH123

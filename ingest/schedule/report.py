@@ -18,14 +18,14 @@ class ReportError(ValueError):
 
 @attrs.frozen
 class Report(contract.Report):
-    """A run's report; `content` is the whole JSON."""
+    """A run's report.  `content` is the whole JSON."""
 
     content: Json = attrs.field(factory=dict, repr=False, eq=False)
 
 
 @attrs.frozen
 class MaintenanceReport(contract.MaintenanceReport):
-    """The report of `ingest maintain`; `content` is the whole JSON."""
+    """The report of `ingest maintain`.  `content` is the whole JSON."""
 
     content: Json = attrs.field(factory=dict, repr=False, eq=False)
 

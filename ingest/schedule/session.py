@@ -1,4 +1,4 @@
-"""Several tables in one Spark session, each with a task, a state and an asset event of its own.
+"""Several tables in one Spark session, each with its own task, state and asset event.
 
 SessionOperator --report of all tables--> SessionTableOperator: the state, report and event of one table
 """
@@ -28,7 +28,7 @@ _ENDS: Final[Mapping[Outcome, tuple[RunOutcome, int]]] = {
 class SessionOperator(IngestOperator):
     """Run tables in one Spark session, and leave the judgement to the tasks of the tables.
 
-    It fails only where a retry may help all of them: without a report, or stopped by Airflow.
+    It fails only if a retry may help all of them: without a report, or stopped by Airflow.
     """
 
     ui_color = "#f0f0f0"
@@ -37,7 +37,10 @@ class SessionOperator(IngestOperator):
         super().__init__(**{**kwargs, "do_xcom_push": True, "outlets": []})
 
     def execute(self, context: Any) -> Json:
-        """Run the job and return its report; without one after a permanent failure, tables run themselves."""
+        """Run the job and return its report.
+
+        After a permanent failure without one, tables run themselves.
+        """
         self.limit_tables()
         ended = self.run_job(context)
         if isinstance(ended.report, Report) and not ended.stopped:
@@ -76,7 +79,7 @@ class SessionTableOperator(IngestOperator):
 
 
 def _part(content: Json, table: str) -> Report | None:
-    """Return the report of one table; None where the session did not run it."""
+    """Return the report of one table, or None if the session did not run it."""
     report = read_content(content, Report)
     tables = tuple(result for result in report.tables if result.table == table)
     if not tables:

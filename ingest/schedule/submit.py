@@ -1,6 +1,6 @@
 """IngestSparkSubmitOperator: the Spark provider's operator with ingest's report and exit reasons.
 
-The provider handles the connection, the cluster manager and a driver on another machine; this class adds
+The provider handles the connection, the cluster manager and a driver on another machine, and this class adds
 the report.  When Airflow kills the task, the provider kills only spark-submit (see docs/airflow.md).
 """
 

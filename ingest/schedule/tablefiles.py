@@ -1,4 +1,4 @@
-"""Choose the tables of a DAG from a folder of table files; a broken file does not affect the others."""
+"""Choose the tables of a DAG from a folder of table files.  A broken file does not affect the others."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -38,8 +38,8 @@ def choose_tables(
 ) -> tuple[str, ...]:
     """Return tables by name or glob, by default all of a folder, without those to exclude.
 
-    `settings_of` are names and globs with settings of their own.  A name among them that has no table file
-    counts as a table, and its task fails: a typo shows there, and stops no other table.
+    `settings_of` are names and globs with separate settings.  A name among them that has no table file counts
+    as a table, and its task fails, so that a typo shows there and stops no other table.
     """
     entries = ["*"] if tables is None else list(tables)
     named = [name for name in settings_of if not _is_glob(name)]

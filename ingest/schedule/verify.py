@@ -19,8 +19,8 @@ from ingest.schedule.states import AirflowException, AirflowFailException
 class IngestVerifyOperator(IngestOperator):
     """Run `ingest verify` as a process of the Spark environment, and return its answer.
 
-    Takes the arguments of `IngestOperator`; `run_args` are additional arguments of `ingest verify`, such as
-    ["--sample", "1%"].  Tables that differ fail the task, and Airflow does not retry it; it retries rows in
+    Takes the arguments of `IngestOperator`.  `run_args` are additional arguments of `ingest verify`, such as
+    ["--sample", "1%"].  Tables that differ fail the task, and Airflow does not retry it.  It retries rows in
     flight, and an unreachable source.  The answer is also the XCom `report`.  The task has no outlets.
     """
 
@@ -49,7 +49,7 @@ class IngestVerifyOperator(IngestOperator):
 
 
 def _read_answer(path: Path) -> Json | None:
-    """Read the answer; None where the job wrote none."""
+    """Read the answer.  Return None if the job did not write one."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

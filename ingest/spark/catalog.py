@@ -30,11 +30,11 @@ class StoredTable(Protocol):
     path: str
 
     def fields(self) -> Sequence[tuple[str, str, bool]] | None:
-        """Return name, Spark type and nullability of the columns; None before the first commit."""
+        """Return name, Spark type and nullability of the columns, or None before the first commit."""
 
 
 def check_catalog(spark: SparkSession) -> None:
-    """Refuse a session with a catalog of its own: the names would end with the session."""
+    """Refuse a session with its own catalog, because the names would end with the session."""
     catalog = spark.conf.get(IMPLEMENTATION, "in-memory")
     if catalog != LASTING:
         problem = f"the session's {IMPLEMENTATION} is '{catalog}', and a catalog that lasts is '{LASTING}'"
@@ -45,7 +45,8 @@ def register(table: StoredTable, database: str, name: str) -> None:
     """Enter a table with a commit into the catalog, or bring the columns of its entry up to date.
 
     Names are entered in lower case, as Spark looks them up.  The rows are committed already, so a failure is
-    a warning in the log; the next commit tries again.  An entry of that name for another path stays as it is.
+    a warning in the log, and the next commit tries again.  An entry of that name for another path stays as it
+    is.
     """
     try:
         problem = _register(table, database.lower(), name.lower())
@@ -57,7 +58,7 @@ def register(table: StoredTable, database: str, name: str) -> None:
 
 
 def _register(table: StoredTable, database: str, name: str) -> str:
-    """Create an entry, or update the present one; return the problem, if any."""
+    """Create an entry, or update the present one.  Return the problem, if any."""
     spark = table.spark
     catalog = java_session(spark).sharedState().externalCatalog()
     with _GUARD:

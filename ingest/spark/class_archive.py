@@ -1,8 +1,8 @@
 """A class-data archive: the classes of one run, loaded, verified and linked for the JVMs of later runs.
 
-More than half of a small run's CPU time is the JVM reading and verifying some 25,000 classes.  HotSpot
-writes an archive of them when the first run that commits has ended, and maps it in later runs.  It compares
-Java, class path, and size and time of each jar with those of the archive, and ignores one that does not fit.
+More than half of a small run's CPU time is the JVM reading and verifying some 25,000 classes.  HotSpot writes
+an archive of them when the first run that commits has ended, and maps it in later runs.  It compares Java,
+class path, and size and time of each jar with the archive's, and ignores an archive that does not fit.
 """
 
 import hashlib
@@ -27,16 +27,17 @@ OLDEST: Final = 17
 RETRY_S: Final = 24 * 3600
 """After a failure, the next attempt waits a day."""
 VERIFIED: Final = "-XX:+VerifySharedSpaces"
-"""Compares checksums; without it, HotSpot runs a damaged archive."""
+"""Compares checksums.  Without it, HotSpot runs a damaged archive."""
 END: Final = b"ingest class archive\n"
 """The last bytes of a whole archive: HotSpot crashes when it maps one that was cut off."""
 QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
-"""HotSpot writes its warnings to stdout, where a command may print JSON."""
+"""HotSpot writes its warnings to stdout, and a command may print JSON there."""
 KEPT_S: Final = 30 * 24 * 3600
 """Archives of other Javas and jars are deleted after a month."""
 _OFF: Final = ("Archive", "FlightRecord", "-javaagent", "-agentlib", "-agentpath")
-"""Java options that leave no room for an archive: the user's own one; flight recordings, with which HotSpot
-crashes (KlassFactory::check_shared_class_file_load_hook, OpenJDK 17.0.15); agents, which hook in too."""
+"""Java options that leave no room for an archive.  The user may have another archive.  With flight recordings
+HotSpot crashes (KlassFactory::check_shared_class_file_load_hook, OpenJDK 17.0.15), and agents use the same
+hook."""
 _FOLDER: Final = "class-data"
 
 
@@ -97,7 +98,7 @@ class ClassArchive:
 def class_archive(
     java: Java, master: str, conf: Mapping[str, str], jars: Sequence[Path], cache: Path
 ) -> ClassArchive | None:
-    """Return the archive for a driver; None where HotSpot could not map one.
+    """Return the archive for a driver, or None if HotSpot could not map one.
 
     HotSpot ends at its start if it is to record classes and the class path has a folder that is not empty:
     Spark's launcher adds the folders of Spark's, Hadoop's and YARN's settings.

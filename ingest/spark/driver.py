@@ -44,7 +44,7 @@ MANY_MESSAGES: Final = 3_000_000
 
 @attrs.define(eq=False, slots=False)
 class Driver:
-    """Starts Spark when its session is first asked for, and ends what it started."""
+    """Starts Spark at the first use of its session, and stops only a Spark that it started."""
 
     settings: Settings
     given: "SparkSession | None" = None
@@ -75,16 +75,19 @@ class Driver:
 
     @property
     def process(self) -> "spark_process.SparkProcess":
-        """The JVM of the session; one that was started here can be replaced."""
+        """The JVM of the session.  A JVM that was started here can be replaced."""
         return spark_process.SparkProcess(self._session, self._start_again if self.was_started else None)
 
     def stages(self) -> "Mapping[str, tuple[Stage, ...]]":
-        """Return the stages at work by table; empty while there is no session."""
+        """Return the stages at work by table.  Empty without a session."""
         spark = self.__dict__.get("_session")
         return {} if spark is None else spark_stages.read_stages(spark)
 
     def hadoop_settings(self) -> HadoopSettings:
-        """Return Hadoop's settings; of a session that has started only the default file system is certain."""
+        """Return Hadoop's settings.
+
+        Of a session that has started only the default file system is certain.
+        """
         if not self.is_available:
             return hadoop_settings(self.settings.spark.conf)
         try:
@@ -128,7 +131,7 @@ class Driver:
 
     @cached_property
     def _jars(self) -> tuple[Path, ...]:
-        """The jars of a JVM that is started here; under spark-submit they are the submitter's."""
+        """The jars of a JVM that is started here.  Under spark-submit they are the submitter's."""
         if spark_session.submitted():
             return ()
         return job_jars.job_jars(self.settings.spark)

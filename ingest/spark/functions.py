@@ -1,4 +1,4 @@
-"""Our own functions on the JVM, by their names in SQL; their sources are in `jvm/`."""
+"""ingest's functions on the JVM, by their names in SQL.  Their sources are in `jvm/`."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +19,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "ingest_json_member": "io.hudicdc.ingest.JsonMember",
     "ingest_numeric_decimals": "io.hudicdc.ingest.NumericDecimals",
 }
-"""Name in SQL -> Java class.  All return text; the classes document their arguments."""
+"""Name in SQL -> Java class.  All return text, and the classes document their arguments."""
 
 
 def keep_salt(spark: SparkSession, salt: str) -> None:
@@ -28,7 +28,7 @@ def keep_salt(spark: SparkSession, salt: str) -> None:
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Make the functions known to one session; other sessions of the same context do not see them."""
+    """Make the functions known to one session.  Other sessions of the same context do not see them."""
     for name, class_name in FUNCTIONS.items():
         try:
             spark.udf.registerJavaFunction(name, class_name, StringType())
@@ -39,6 +39,6 @@ def register_functions(spark: SparkSession) -> None:
                 f"the class {class_name} is not among the session's jars",
                 "Start the session with all of `ingest.artifacts.spark_jars()`, or add them to --jars",
             ) from missing
-    # A Java UDF receives and returns objects; these functions are expressions, which generated code calls
+    # A Java UDF receives and returns objects.  These functions are expressions, which generated code calls
     # with Spark's own values.
     jvm_of(spark).io.hudicdc.ingest.Expressions.register(java_session(spark))

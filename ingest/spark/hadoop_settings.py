@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 LOCAL_FS: Final = "file:///"
-"""Hadoop's `fs.defaultFS` where nothing sets another."""
+"""Hadoop's `fs.defaultFS` if no setting replaces it."""
 _PREFIX: Final = "spark.hadoop."
 _DEFAULT_FS: Final = ("fs.default", "fs.file.")
 _CONF_FOLDERS: Final[Mapping[str, str]] = {
@@ -28,7 +28,7 @@ class HadoopSettings:
     """The settings that decide how a path is read.
 
     `default_fs` is the file system of paths without a scheme, empty if unknown.  `values` are all settings
-    that differ from Hadoop's defaults, None where a file or a running JVM may have more.
+    that differ from Hadoop's defaults, None if a file or a running JVM may have more.
     """
 
     default_fs: str
@@ -36,12 +36,12 @@ class HadoopSettings:
 
 
 LOCAL: Final = HadoopSettings(LOCAL_FS)
-"""A local disk; other storage is unknown."""
+"""A local disk.  Other storage is unknown."""
 UNKNOWN: Final = HadoopSettings("")
 
 
 def hadoop_settings(spark_conf: Mapping[str, str]) -> HadoopSettings:
-    """Return Hadoop's settings; unknown where a file of Hadoop or Spark may say more.
+    """Return Hadoop's settings, or `UNKNOWN` if a file of Hadoop or Spark may say more.
 
     `spark_conf` are the settings of a Spark session that is not started yet.
     """

@@ -42,11 +42,11 @@ class JvmNames:
 
 _JVMS: Final = WeakKeyDictionary[Any, JvmNames]()
 _OFTEN_NAMED: Final = ("functions", "PythonUtils")
-"""The classes that pyspark names for each column; a miss in each of its imports searches all jars."""
+"""The classes that pyspark names for each column.  A miss in each of its imports searches all jars."""
 
 
 def jvm_of(spark: SparkSession) -> Any:
-    """Return the driver's JVM; attributes are packages and classes."""
+    """Return the driver's JVM.  Its attributes are packages and classes."""
     jvm = spark._jvm  # noqa: SLF001  pyspark has no public way there
     if jvm not in _JVMS:
         _JVMS[jvm] = JvmNames(jvm)
@@ -78,7 +78,7 @@ def java_rows(rows: DataFrame) -> Any:
 def empty_rows(spark: SparkSession, ddl: str) -> DataFrame:
     """Return a DataFrame without rows.
 
-    That of `createDataFrame` starts a Python process for each partition, to send it nothing.
+    pyspark's `createDataFrame` would start a Python process for each partition, to send it nothing.
     """
     schema = jvm_of(spark).org.apache.spark.sql.types.StructType.fromDDL(ddl)
     no_rows = jvm_of(spark).java.util.ArrayList()
@@ -91,7 +91,7 @@ def java_column(column: Column) -> Any:
 
 
 def find_class(spark: SparkSession, name: str) -> Any:
-    """Return a class as the session's jars give it.  Raises `Py4JJavaError` where no jar has it."""
+    """Return a class as the session's jars give it.  Raises `Py4JJavaError` if no jar has it."""
     jvm = jvm_of(spark)
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     return jvm.java.lang.Class.forName(name, False, loader)  # noqa: FBT003  Java's: do not initialise it
@@ -107,5 +107,5 @@ def java_array(spark: SparkSession, java_class: Any, items: Sequence[Any]) -> An
 
 
 def add_jar(spark: SparkSession, path: str) -> None:
-    """Send a jar to the executors; tasks that start later see its classes."""
+    """Send a jar to the executors.  Tasks that start later see its classes."""
     spark.sparkContext._jsc.addJar(path)  # noqa: SLF001  same

@@ -14,7 +14,7 @@ UNREACHABLE: Final = frozenset(
         "NoRouteToHostException",
         "SocketTimeoutException",
         "UnknownHostException",
-        "SdkClientException",  # S3: no answer; an answer with an error is an AmazonS3Exception
+        "SdkClientException",  # no answer from S3, whose error answers are AmazonS3Exceptions
         "NoHttpResponseException",
         "StandbyException",  # HDFS: the other name node is the active one
         "RetriableException",
@@ -24,7 +24,7 @@ UNREACHABLE: Final = frozenset(
 _S3_ANSWERS: Final = frozenset({"AmazonS3Exception", "AmazonServiceException"})
 _TOO_MANY, _SERVER_ERROR = 429, 500
 NO_ROOM: Final = ("No space left on device", "Disk quota exceeded", "File too large")
-"""The operating system's texts for ENOSPC, EDQUOT and EFBIG; Java passes them on."""
+"""The operating system's texts for ENOSPC, EDQUOT and EFBIG.  Java passes them on."""
 LOCKED: Final = frozenset({"HoodieLockException", "HoodieWriteConflictException"})
 DAMAGED: Final = frozenset(
     {
@@ -44,9 +44,10 @@ DAMAGED: Final = frozenset(
 
 
 def root_cause(error: Exception) -> str:
-    """Return class and text of the deepest exception; one without a text borrows the one above it.
+    """Return class and text of the deepest exception.  One without a text borrows the one above it.
 
-    The first line counts, and those that follow a line that ends with a colon: Hudi lists its culprits there.
+    The first line counts, and the lines after a line that ends with a colon, because Hudi lists its culprits
+    there.
     """
     silent: list[str] = []
     for java in reversed(list(chain(error))):
@@ -104,7 +105,7 @@ def _text(message: str) -> str:
 
 
 def _java(error: Exception) -> Any | None:
-    """Return the Java exception inside the one that pyspark raised; its own classes keep it as `_origin`."""
+    """Return the Java exception inside pyspark's, which keeps it as `_origin` in pyspark's own classes."""
     if isinstance(error, Py4JJavaError):
         return error.java_exception
     return getattr(error, "_origin", None) if isinstance(error, PySparkException) else None

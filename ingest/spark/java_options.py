@@ -1,4 +1,4 @@
-"""The options of a JVM that is started here: ours, unless the user's have one of the same purpose."""
+"""The options of a JVM that is started here: ingest's, unless the user's serve the same purpose."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +18,7 @@ HUGE_METHODS: Final = "-XX:-DontCompileHugeMethods"
 
 @attrs.frozen
 class JavaOption:
-    """Options of ours, and the texts in the user's options that stand for the same purpose."""
+    """Options that ingest adds, and texts in the user's options that serve the same purpose."""
 
     text: str
     purposes: tuple[str, ...]
@@ -32,8 +32,8 @@ TIME_ZONE: Final = JavaOption("-Duser.timezone=UTC", ("-Duser.timezone",))
 """Hudi names commits after the time in the JVM's zone, unless the table says UTC."""
 COMPILE_HUGE: Final = JavaOption(HUGE_METHODS, ("CompileHugeMethods",))
 NO_PROBES: Final = JavaOption("-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true", ("-Djol.",))
-"""Hudi estimates the size of records with JOL, which starts up to eight more JVMs to attach to this one, in
-vain where ptrace is restricted; it then measures objects itself, as it does with these properties."""
+"""Hudi estimates the size of records with JOL, which starts up to eight more JVMs to attach to this one.
+That fails if ptrace is restricted.  JOL then measures objects itself, as it does with these properties."""
 END_WITHOUT_MEMORY: Final = JavaOption("-XX:+ExitOnOutOfMemoryError", ("OnOutOfMemoryError",))
 """After an OutOfMemoryError any thread of Spark may be gone, and a job waits forever (SPARK-27900,
 SPARK-47279).  Spark on YARN ends its executors in the same way
@@ -50,13 +50,13 @@ SHORT: Final = (FIRST_TIER, SERIAL)
 
 
 def driver_options(options: str, archive: ClassArchive | None, *, is_short: bool) -> str:
-    """Add our options to the user's for a driver; `is_short` if it ends after little work."""
+    """Add ingest's options to the user's for a driver.  `is_short` if it ends after little work."""
     added = _add(options, (*DRIVER, *(SHORT if is_short else ())))
     return " ".join(filter(None, (archive.options() if archive else "", added)))
 
 
 def executor_options(options: str) -> str:
-    """Add our options to the user's for the executors of a cluster."""
+    """Add ingest's options to the user's for the executors of a cluster."""
     return _add(options, EXECUTOR)
 
 

@@ -12,7 +12,7 @@ import attrs
 from ingest.errors import UsageError
 
 OLDEST: Final = 11
-"""For the class files of Hudi's bundle and of our own functions."""
+"""For the class files of Hudi's bundle and of ingest's functions."""
 NEWEST: Final = 22
 """From 23 on, the Hadoop of Spark 3.5 fails with `getSubject is not supported` (HADOOP-19212)."""
 TESTED: Final = 17
@@ -30,7 +30,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """Find the Java of JAVA_HOME, else the first on PATH; raises UsageError."""
+    """Find the Java of JAVA_HOME, else the first on PATH.  Raises UsageError."""
     home = os.environ.get("JAVA_HOME")
     if not home:
         program = shutil.which("java")
@@ -44,7 +44,7 @@ def find_java() -> Java:
 
 
 def check_spark_java() -> None:
-    """Refuse to start Spark with a Java that it cannot run on; raises UsageError."""
+    """Refuse to start Spark with a Java that it cannot run on.  Raises UsageError."""
     java = find_java()
     if not OLDEST <= java.version <= NEWEST:
         raise UsageError(

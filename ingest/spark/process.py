@@ -1,7 +1,7 @@
 """The JVM below a Spark session: whether it is alive, how it ended, and its replacement.
 
-pyspark keeps the gateway, the context and the session in class attributes and offers no way to drop them
-once their JVM has ended: `SparkContext.stop` calls the JVM and fails.  The attributes are those of 3.5.
+pyspark keeps the gateway, the context and the session in class attributes and offers no way to drop them once
+their JVM has ended: `SparkContext.stop` calls the JVM and fails.  The attributes are pyspark 3.5's.
 """
 
 import signal
@@ -23,7 +23,7 @@ EXIT_WAIT_S: Final = 5.0
 
 @attrs.define
 class SparkProcess:
-    """The JVM of a session; `start` starts another one, where this process started the first."""
+    """The JVM of a session.  `start` starts another one, if this process started the first."""
 
     spark: SparkSession
     start: Callable[[], SparkSession] | None = None
@@ -33,7 +33,7 @@ class SparkProcess:
         return is_alive(self.spark)
 
     def cause(self) -> str:
-        """Say how the JVM ended: the signal or the exit code; empty if unknown."""
+        """Return the signal or the exit code that ended the JVM, or an empty text if unknown."""
         process = _process()
         if process is None:
             return ""
@@ -43,12 +43,12 @@ class SparkProcess:
             return "its Spark context was stopped"
 
     def is_out_of_memory(self) -> bool:
-        """Whether the JVM has ended for want of heap; unknown to us where the kernel killed it."""
+        """Tell whether the JVM ran out of heap.  A kill by the kernel does not count."""
         process = _process()
         return process is not None and process.poll() in OUT_OF_MEMORY
 
     def restart(self) -> SparkSession | None:
-        """Start another JVM, once the old one is certain to have ended; None if it belongs to the caller.
+        """End the old JVM for certain, and start another.  Return None if this process did not start it.
 
         Raises the errors of a start.
         """
@@ -63,12 +63,12 @@ def is_alive(spark: SparkSession) -> bool:
     """Whether the JVM of a session answers and its Spark context is open."""
     try:
         return not java_session(spark).sparkContext().isStopped()
-    except Exception:  # noqa: BLE001  py4j raises errors of its own, OSError, or AttributeError
+    except Exception:  # noqa: BLE001  py4j raises its own errors, OSError, or AttributeError
         return False
 
 
 def stop_session(spark: SparkSession) -> None:
-    """Stop a session, also one whose JVM has ended."""
+    """Stop a session, also after its JVM has ended."""
     if is_alive(spark):
         spark.stop()
     else:
@@ -76,7 +76,7 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def discard_session(spark: SparkSession) -> None:
-    """End what is left of a JVM, and let pyspark forget its session."""
+    """End the remains of a JVM, and let pyspark forget its session."""
     process, context = _process(), spark.sparkContext
     if process is not None:
         process.kill()
@@ -92,7 +92,7 @@ def discard_session(spark: SparkSession) -> None:
 
 
 def _process() -> "Popen[bytes] | None":
-    """Return the JVM's process; None if another one started it (spark-submit), or none is there."""
+    """Return the JVM's process, or None if another one started it (spark-submit), or if it does not exist."""
     process: Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001  no public way
     return process
 

@@ -40,18 +40,20 @@ LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
 EXTENSIONS: Final = "spark.sql.extensions"
 EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 LIGHT_EXTENSION: Final = "io.hudicdc.ingest.HudiExtension"
-"""Hudi's, without its searches of plans that do not concern it: for a local JVM that has our functions."""
+"""Hudi's, without its searches of plans that do not concern it: for a local JVM with ingest's functions."""
 
 MUST_HOLD_SQL: Final[Mapping[str, str]] = {
-    # Wall clocks and instants are compared and converted in UTC; the session's zone is never the data's.
+    # Wall clocks and instants are compared and converted in UTC.  The session's zone is never the data's.
     "spark.sql.session.timeZone": "UTC",
-    # ANSI mode turns overflow and bad casts into failures of the whole batch; our converters test for them.
+    # ANSI mode turns overflow and bad casts into failures of the whole batch, and ingest's converters test
+    # for them.
     "spark.sql.ansi.enabled": "false",
     # Without these, bulk_insert of dates before 1582 and timestamps before 1900 fails (SPARK-31404).
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     # Hudi's vectorized reader refuses files in which a nested value has a narrower type than in the table
-    # (`ParquetSchemaEvolutionUtils` of 1.2.0); other writers and earlier versions of ingest leave such files.
+    # (`ParquetSchemaEvolutionUtils` of 1.2.0).  Other writers and earlier versions of ingest leave such
+    # files.
     "spark.sql.parquet.enableNestedColumnVectorizedReader": "false",
     # By default Spark replaces ${env:X}, ${system:X} and ${any.setting} in every SQL text
     # (VariableSubstitution): a schema's default or name would bring the environment, passwords included, into
@@ -74,7 +76,7 @@ JOINED: Final[Mapping[str, str]] = {
     EXTENSIONS: EXTENSION,
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
 }
-"""Comma-separated settings: ours is added to what the user names."""
+"""Comma-separated settings: ingest's value is added to the user's."""
 
 CLASS_PATH: Final = "SPARK_DIST_CLASSPATH"
 """Spark's launcher appends this environment variable to the class path of the JVM that it starts."""
@@ -85,22 +87,22 @@ SPLIT_METHODS: Final[Mapping[str, str]] = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 TUNED_SQL: Final[Mapping[str, str]] = {
-    # A batch whose rows are completed is held between counting and writing: compressing it costs a tenth of a
-    # run and saves little.
+    # A batch of completed rows is held between counting and writing.  Compressing it costs a tenth of a run
+    # and saves little.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 DEFAULTS: Final[Mapping[str, str]] = {
     **TUNED_SQL,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-    # Compiled code serves each later query of the same form.  A table needs about ten classes; the default is
-    # 100, and 20 tables compiled 50 to 70 again in each round.
+    # Compiled code serves each later query of the same form.  A table needs about ten classes.  The default
+    # is 100, and 20 tables compiled 50 to 70 again in each round.
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
     "spark.kafka.consumer.cache.capacity": "128",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What Spark's pages and event logs mask: its own default shows an Azure storage's key, say.
+    # The names that Spark's pages and event logs mask.  Spark's default shows an Azure storage's key, say.
     "spark.redaction.regex": MASKED_NAMES,
 }
 LASTING_CATALOG: Final[Mapping[str, str]] = {IMPLEMENTATION: LASTING}
@@ -117,7 +119,7 @@ OWN_CLASSES: Final[Mapping[str, str]] = {
     "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
     "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.LocalFiles",  # without a `chmod` process for each file
 }
-"""For a local JVM that has our functions: a context that lacks the classes does not start."""
+"""For a local JVM with ingest's functions.  A context that lacks the classes does not start."""
 
 
 _FEWEST_FILES: Final = 1024
@@ -135,8 +137,8 @@ def start_session(
 ) -> SparkSession:
     """Start the session of a run, or take the one that this process already has.
 
-    Under `spark-submit`, master, jars, memory and logging are the submitter's: they were fixed with the JVM.
-    Otherwise a JVM is started; `is_short` spares it the compiler that pays only in a long run.
+    Under `spark-submit`, master, jars, memory and logging are the submitter's, because they were fixed with
+    the JVM.  Otherwise a JVM is started.  `is_short` spares it the compiler that pays only in a long run.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -162,7 +164,7 @@ def start_session(
 
 
 def _started(builder: SparkSession.Builder) -> SparkSession:
-    """Start the session.  Raises `SparkStartError` where the JVM or the context does not start."""
+    """Start the session.  Raises `SparkStartError` if the JVM or the context does not start."""
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
@@ -188,9 +190,9 @@ def _started(builder: SparkSession.Builder) -> SparkSession:
 def class_path(jars: Sequence[Path]) -> Iterator[None]:
     """Let a JVM that is started meanwhile have the jars on its class path, behind Spark's own.
 
-    `spark.jars` gives them a class loader of their own.  Hudi's bundle has classes in Parquet's packages that
-    use Parquet's package-private methods (`org.apache.parquet.schema.SchemaRepair` in 1.2.0, of PR 14161 of
-    apache/hudi), and these packages are one only in one loader: the second commit to a file with a nested
+    `spark.jars` would give them a separate class loader.  Hudi's bundle has classes in Parquet's packages
+    that use Parquet's package-private methods (`org.apache.parquet.schema.SchemaRepair` in 1.2.0, of PR 14161
+    of apache/hudi), and these packages are one only in one loader.  The second commit to a file with a nested
     `timestamp_ntz` failed with an IllegalAccessError.
     """
     before = os.environ.get(CLASS_PATH)
@@ -208,11 +210,12 @@ def class_path(jars: Sequence[Path]) -> Iterator[None]:
 def _without_interruption() -> Iterator[None]:
     """Hold Ctrl-C and SIGTERM back until the JVM has started, and let it ignore both.
 
-    An interrupted `launch_gateway` of pyspark removes the folder to which the starting JVM writes its port;
-    the JVM then never sees EOF on its stdin (SPARK-4415), and is orphaned.
+    An interrupted `launch_gateway` of pyspark removes the folder to which the starting JVM writes its port.
+    The JVM then never sees EOF on its stdin (SPARK-4415), and is orphaned.
 
-    A scheduler that stops a run signals all its processes: a JVM that ended at once would interrupt a commit.
-    A JVM that is started while SIGTERM is ignored ignores it too, and ends with this process, at that EOF.
+    A scheduler that stops a run signals all its processes, and a JVM that ended at once would interrupt a
+    commit.  A JVM that is started while SIGTERM is ignored ignores it too, and ends with this process, at
+    that EOF.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -220,7 +223,7 @@ def _without_interruption() -> Iterator[None]:
     interrupts: list[int] = []
     term = {signal.SIGTERM}
     before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
-    # Linux keeps a blocked signal even if it is ignored; it comes when it is let through again.
+    # Linux keeps a blocked signal even if it is ignored, and delivers it when it is unblocked.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, term)
     before_term = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
@@ -236,16 +239,16 @@ def _without_interruption() -> Iterator[None]:
 def prepare_context(spark: SparkSession) -> None:
     """Make the jobs of a context cheaper that no other program shares."""
     jvm = jvm_of(spark)
-    # Spark takes the size of its cache of code from the session of the thread that first loads this class; a
+    # Spark takes the size of its cache of code from the session of the thread that first loads this class.  A
     # thread of a run has none, and Spark would take the default.
     jvm.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator.resetCompileTime()
     jvm.io.hudicdc.ingest.HadoopOrigins.forget(hadoop_of(spark))
 
 
 def session_of(spark: SparkSession) -> SparkSession:
-    """Open a session of our own next to the caller's, which keeps its SQL settings.
+    """Open a new session next to the caller's, which keeps its SQL settings.
 
-    One Hadoop setting exists only in the shared context, and is set there; Spark's own Parquet ignores it.
+    One Hadoop setting exists only in the shared context, and is set there.  Spark's own Parquet ignores it.
     """
     _check(spark)
     check_session_jars(spark)
@@ -260,14 +263,14 @@ def session_of(spark: SparkSession) -> SparkSession:
 def submitted() -> bool:
     """Tell whether `spark-submit` started this process.
 
-    Its PythonRunner starts the driver's JVM first and hands the port down in this variable; when pyspark
-    starts the JVM itself, the variable is not in our environment.
+    Its PythonRunner starts the driver's JVM first and hands the port down in this variable.  When pyspark
+    starts the JVM itself, the variable is not in this process's environment.
     """
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def session_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """Merge the user's settings with ours: theirs win, but for those that must hold."""
+    """Merge the user's settings with ingest's.  The user's win, except over the settings that must hold."""
     for key, value in MUST_HOLD.items():
         if conf.get(key, value) != value:
             raise SettingsError(
@@ -290,7 +293,7 @@ def launch_conf(
 ) -> dict[str, str]:
     """Return all settings of a JVM still to be started: `session_conf` with master, jars and Java's options.
 
-    Executors of a cluster fetch the jars; those of a local master are the driver, see `class_path`.
+    Executors of a cluster fetch the jars.  A local master's executors are the driver (see `class_path`).
     """
     local = master.startswith("local")
     has_functions = local and any(jar.name.startswith("ingest-functions") for jar in jars)

@@ -14,7 +14,7 @@ from ingest.spark.java import jvm_of, status_store
 
 @attrs.frozen
 class Stage:
-    """A stage at work: its tasks, those that are done, and the messages read so far."""
+    """A stage at work: its tasks, the finished tasks, and the messages read so far."""
 
     stage_id: int
     tasks: int
@@ -25,13 +25,13 @@ class Stage:
 def read_stages(spark: SparkSession) -> Mapping[str, tuple[Stage, ...]]:
     """Return the stages at work by scheduler pool, in the order of their ids.
 
-    Empty where the JVM does not answer: the run itself reports that.
+    Empty if the JVM does not answer: the run itself reports that.
     """
     stages: dict[str, tuple[Stage, ...]] = {}
     try:
         for pool, stage in sorted(_active(spark), key=lambda item: item[1].stage_id):
             stages[pool] = (*stages.get(pool, ()), stage)
-    except Exception:  # noqa: BLE001  py4j raises errors of its own, OSError, or AttributeError
+    except Exception:  # noqa: BLE001  py4j raises its own errors, OSError, or AttributeError
         return {}
     return stages
 

@@ -2,11 +2,11 @@
 
     sql("if({c} is null, null, {text})", c=sql("event.value").field("it's"), text=literal("{c}"))
 
-A template is parsed once, where it is written.  Its holes take SQL: a name by `ident`, a text by `literal`,
+A template is parsed once, at its definition.  Its holes take SQL: a name by `ident`, a text by `literal`,
 a keyword by `word`, another template.  One pass puts the parts together and reads no part again, so
 braces, quotes and backticks in a name or a text never count as SQL, wherever the name or the text comes from.
 
-Templates are constants of this code; `tests/contract/test_sql.py` refuses all others.
+Templates are constants of this code, and `tests/contract/test_sql.py` refuses all others.
 """
 
 import re
@@ -19,7 +19,7 @@ import attrs
 _HOLE: Final = re.compile(r"\{(\w+(?:\.\w+)?)\}")
 _WORD: Final = re.compile(r"\w+", re.ASCII)
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # Spark's lexer accepts no other letters
-# Quote, backslash and control characters; halves of surrogate pairs, which UTF-8 cannot carry to the JVM; the
+# Quote, backslash and control characters, halves of surrogate pairs, which UTF-8 cannot carry to the JVM, the
 # brace of `${`, which Spark replaces in every SQL text of a session that substitutes variables.
 _ESCAPED: Final = re.compile(r"['\\\x00-\x1f\x7f\ud800-\udfff]|(?<=\$)\{")
 
@@ -33,7 +33,7 @@ class Hole:
 
 @attrs.frozen
 class Sql:
-    """An expression of Spark SQL; a template, while it has holes."""
+    """An expression of Spark SQL, or a template while it has holes."""
 
     parts: tuple[str | Hole, ...]
 
@@ -110,7 +110,10 @@ def binary(octets: bytes) -> Sql:
 
 
 def written(text: str) -> Sql:
-    """Return an expression that a person wrote, in brackets; a comment at its end stays its own."""
+    """Return an expression that a person wrote, in brackets.
+
+    A comment at its end cannot extend beyond it.
+    """
     return Sql((f"({text}\n)",))
 
 
@@ -134,10 +137,10 @@ def struct(fields: Iterable[tuple[str, Sql]]) -> Sql:
 
 
 def any_true(conditions: Iterable[Sql]) -> Sql:
-    """Return a condition that is true where any of these is, and never null.
+    """Return a condition that is true if any of these is, and never null.
 
-    `greatest` evaluates all of them unconditionally, so that Spark shares their common parts; under `or` it
-    would compute them again.  It is flat: a sum of 1,500 terms overflows the parser's stack.
+    `greatest` evaluates all of them unconditionally, so that Spark shares their common parts.  Under `or` it
+    would compute them again.  It is flat, because a sum of 1,500 terms overflows the parser's stack.
     """
     alternatives = list(conditions)
     if not alternatives:
@@ -148,7 +151,7 @@ def any_true(conditions: Iterable[Sql]) -> Sql:
 
 
 def quote(name: str) -> str:
-    """Return a name as people write it in DDL: quoted only where Spark's lexer needs it."""
+    """Return a name as people write it in DDL: quoted only if Spark's lexer needs it."""
     return name if _PLAIN_NAME.fullmatch(name) else _backticked(name)
 
 

@@ -173,7 +173,7 @@ def widest(one: SparkType, other: SparkType) -> SparkType | None:
     """Return the narrowest type that holds every value of both, or None.
 
     The list has only lossless changes, so not int to string, which Hudi would accept silently and
-    permanently.  Hudi 1.2 evolves all of them in place but whole numbers that become decimals (see
+    permanently.  Hudi 1.2 evolves all of them in place, except whole numbers that become decimals (see
     `in_place`).
     """
     match one, other:
@@ -216,10 +216,10 @@ def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> S
 
 
 def in_place(was: SparkType, wider: SparkType) -> bool:
-    """Tell whether Spark reads stored values of one type as a wider one; else every file has to be rewritten.
+    """Tell whether Spark reads stored values of one type as a wider one, without a rewrite of every file.
 
     Hudi's vectorized reader, Spark's default, refuses files in which a value inside a struct, an array or a
-    map has another type (`ParquetSchemaEvolutionUtils` of 1.2.0); a field that they lack is null.
+    map has another type (`ParquetSchemaEvolutionUtils` of 1.2.0).  A field that they lack is null.
     """
     match was, wider:
         case Simple(), Decimal():

@@ -38,7 +38,7 @@ def decimal(precision: int | None, scale: int, *, written_precision: int | None 
 
 
 def variable_decimal(name: str = "io.debezium.data.VariableScaleDecimal") -> Json:
-    """Make a decimal that carries its scale in each value, as for Oracle's NUMBER; use it once per schema."""
+    """Make a decimal that carries its scale in each value, like Oracle's NUMBER.  Use it once per schema."""
     fields = fields_of({"scale": "int", "value": "bytes"})
     return {
         "type": "record",

@@ -37,11 +37,11 @@ def assert_table(
     """Compare a Hudi table (a DataFrame or a path) with the expected rows.  Raises `AssertionError`.
 
     Values must be equal and of the same type: `Decimal`, `int`, `float`, `str`, `bytes`, `bool`, `date`,
-    lists and dicts; a wall clock (timestamp_ntz) is a `datetime` without time zone, an instant (timestamp)
-    is one with a time zone.  NaN equals NaN; a column of floats is compared in 32 bits.
+    lists and dicts.  A wall clock (timestamp_ntz) is a `datetime` without time zone, and an instant
+    (timestamp) is one with a time zone.  NaN equals NaN, and a column of floats is compared in 32 bits.
 
-    `columns` are the columns to compare: by default all except those that Hudi and ingest add, plus the
-    `_cdc_` columns that an expected row names.  A column absent from an expected row must be null.
+    `columns` are the columns to compare.  The default is all except the columns that Hudi and ingest add,
+    plus the `_cdc_` columns that an expected row names.  A column absent from an expected row must be null.
     """
     df = _dataframe(actual)
     rows = [dict(row) for row in expected]
@@ -100,7 +100,7 @@ def differences(expected: Sequence[Row], actual: Sequence[Row], key: Sequence[st
 
 
 def read_rows(df: "DataFrame", names: Sequence[str]) -> list[Row]:
-    """Read columns of a DataFrame as Python values; instants are in UTC."""
+    """Read columns of a DataFrame as Python values.  Instants are in UTC."""
     instants = {name for name, spark_type in df.dtypes if spark_type == "timestamp"}
     picked = [f"unix_micros(`{name}`) as `{name}`" if name in instants else f"`{name}`" for name in names]
     types = {field.name: field.dataType for field in df.schema.fields}

@@ -1,6 +1,6 @@
 """Debezium's connectors: the `source` block of their events, and positions in their logs.
 
-The schemas are those of recorded subjects (`registry_fixtures/`); MySQL's is after the connector's page.
+The schemas come from recorded subjects (`registry_fixtures/`).  MySQL's follows the connector's page.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ingest.errors import UsageError
 from ingest.testing.columns import Columns, Json, nullable, record, semantic
 
 FIRST_MS: Final = 1_700_000_000_000
-"""Start of every log; each number is one second later."""
+"""Start of every log.  Each number is one second later."""
 
 
 @attrs.frozen
@@ -28,7 +28,7 @@ class LogEntry:
 
     @property
     def is_streamed(self) -> bool:
-        """Return whether the event has a position in the log; rows of an initial snapshot have not."""
+        """Return whether the event has a position in the log.  Rows of an initial snapshot do not."""
         return self.snapshot in ("false", "incremental")
 
 
@@ -41,7 +41,7 @@ class Connector:
     version: str
     """Debezium's version."""
     fields: Columns
-    """The fields of `source` after those of every connector."""
+    """The fields of `source` after the common ones."""
     position: Callable[[LogEntry], Mapping[str, Any]]
     """Return the values of the fields that hold the position."""
     snapshots: str = "true,last,false,incremental"
@@ -80,7 +80,7 @@ class Connector:
         return record(full_name or self.source_record, columns, **version)
 
     def source(self, topic: str, entry: LogEntry) -> dict[str, Any]:
-        """Make the value of `source`; other fields are null."""
+        """Make the value of `source`.  Other fields are null."""
         moment_ms = FIRST_MS + entry.number * 1000
         return {
             "version": self.version,
@@ -128,7 +128,7 @@ def _lsn(number: int, part: int) -> str:
 
 
 def _sqlserver(entry: LogEntry) -> Mapping[str, Any]:
-    """Return commit and change LSN; a snapshot row has the end of the log and no change LSN."""
+    """Return commit and change LSN.  A snapshot row has the end of the log and no change LSN."""
     commit = {"commit_lsn": _lsn(entry.number, 3)}
     if not entry.is_streamed:
         return commit
@@ -136,7 +136,7 @@ def _sqlserver(entry: LogEntry) -> Mapping[str, Any]:
 
 
 def _oracle(entry: LogEntry) -> Mapping[str, Any]:
-    """Return the SCN of the change and of its commit; a snapshot row has only the first."""
+    """Return the SCN of the change and of its commit.  A snapshot row has only the first."""
     scn = 2_000_000 + 2 * entry.number
     if not entry.is_streamed:
         return {"scn": str(scn + 1), "ssn": 0}
@@ -145,7 +145,10 @@ def _oracle(entry: LogEntry) -> Mapping[str, Any]:
 
 
 def _postgres(entry: LogEntry) -> Mapping[str, Any]:
-    """Return the LSN, and in `sequence` the previous commit; an incremental snapshot row has only that."""
+    """Return the LSN, and in `sequence` the previous commit.
+
+    An incremental snapshot row has only the latter.
+    """
     begin = 26_000_000 + 1000 * entry.number
     commit = begin + 500
     match entry.snapshot:
@@ -169,7 +172,7 @@ def _mysql(entry: LogEntry) -> Mapping[str, Any]:
 
 
 def _mongodb(entry: LogEntry) -> Mapping[str, Any]:
-    """Return the ordinal of the cluster time; Kafka's offsets give the order."""
+    """Return the ordinal of the cluster time.  Kafka's offsets give the order."""
     return {"rs": "rs0", "ord": entry.number}
 
 

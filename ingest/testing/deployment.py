@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Deployment:
-    """Settings, table files and a lake of their own, in `root`."""
+    """Settings, table files and a lake in the folder `root`."""
 
     root: Path
     servers: Addresses
@@ -66,7 +66,7 @@ class Deployment:
         return topic
 
     def onboard(self, patterns: Sequence[str] = (), **options: Any) -> None:
-        """Write table files, of this deployment's topics by default; `options` are `Session.onboard`'s."""
+        """Write table files, of this deployment's topics by default.  `options` are `Session.onboard`'s."""
         with self.session as session:
             session.onboard(patterns or list(self.topics), **options)
 
@@ -81,7 +81,7 @@ class Deployment:
             return session.plan(names, max_offsets=max_offsets)
 
     def run_until_idle(self, *, max_offsets: int | None = None) -> list[RunReport]:
-        """Run until no table commits; return all reports."""
+        """Run until no table commits, and return all reports."""
         reports = [self.run(max_offsets=max_offsets)]
         while any(table.outcome == "committed" for table in reports[-1].tables):
             reports.append(self.run(max_offsets=max_offsets))
@@ -90,7 +90,8 @@ class Deployment:
     def frame(self, table: str) -> "DataFrame":
         """Read a table with plain Spark, as its users do.
 
-        In a session of its own with Spark's default: Hudi's readers switch vectorized reading off in theirs.
+        Uses a new session with Spark's default, because Hudi's readers switch vectorized reading off in their
+        session.
         """
         own = self.spark.newSession()
         own.conf.set("spark.sql.parquet.enableNestedColumnVectorizedReader", "true")

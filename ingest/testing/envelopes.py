@@ -23,7 +23,7 @@ def envelope_schema(
     source_record: str = "",
     renamed: Mapping[str, str] | None = None,
 ) -> Json:
-    """Make the schema of change events; `after` names the record that `before` defines.
+    """Make the schema of change events.  `after` names the record that `before` defines.
 
     `renamed` maps columns to their previous names, written as Avro aliases.
     """

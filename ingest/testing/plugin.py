@@ -30,7 +30,7 @@ else:
 
 @pytest.fixture(scope="session")
 def ingest_servers(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Addresses]":
-    """Run a real broker and a real registry for the session; always stop them at its end."""
+    """Run a real broker and a real registry for the session, and always stop them at its end."""
     data = tmp_path_factory.mktemp("ingest-servers")
     try:
         yield servers.up(data)
@@ -40,7 +40,7 @@ def ingest_servers(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Addres
 
 @pytest.fixture(scope="session")
 def ingest_spark_conf() -> Mapping[str, str]:
-    """Return the Spark settings of `ingest_spark`; override it to change them."""
+    """Return the Spark settings of `ingest_spark`.  Override it to change them."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Where a topic's schemas and messages go: real servers, or memory."""
+"""The destination of a topic's schemas and messages: real servers, or memory."""
 
 import json
 import time
@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 import attrs
-import httpx2  # the pinned client's HTTP library; its errors pass through
+import httpx2  # the pinned client's HTTP library, whose errors pass through
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -22,7 +22,7 @@ from ingest.testing.topic import Message
 
 FLUSH_S: Final = 120
 QUEUED: Final = 50_000
-"""The messages that wait for delivery at most; librdkafka refuses more than 100,000."""
+"""The messages that wait for delivery at most. librdkafka refuses more than 100,000."""
 DELETED_S: Final = 60
 POLL_S: Final = 0.1
 PRODUCER: Final[Mapping[str, str | int]] = {
@@ -51,7 +51,7 @@ class LocalServers:
         _create(admin, NewTopic(name, partitions, 1))
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
-        """Register a schema, after setting the subject's compatibility level; return its id."""
+        """Register a schema, after setting the subject's compatibility level.  Return its id."""
         url = self.addresses.registry_url
         try:
             with self._registry() as client:
@@ -99,7 +99,7 @@ class Memory:
     first_id: int = 1
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
-        """Keep a schema and return its id; the level is ignored."""
+        """Keep a schema and return its id.  The level is ignored."""
         del compatibility
         schema_id = self.first_id + len(self.schemas)
         self.schemas[f"{subject} {schema_id}"] = node

@@ -25,7 +25,7 @@ class Servers(Protocol):
     """The registry and broker operations that a topic needs."""
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
-        """Register a schema, after setting the subject's compatibility level, if any; return its id."""
+        """Register a schema, after setting the subject's compatibility level, if any.  Return its id."""
 
     def produce(
         self, topic: str, messages: Iterable[Message], partition: int, headers: Mapping[str, bytes]
@@ -38,14 +38,15 @@ class Topic:
     """One change topic.
 
     Methods named after operations return messages without sending them, so that a test can keep, repeat,
-    corrupt or reorder them; `send` and `produce` append.  `at` is the position of a change in the source's
-    log, by default its new end: a number to set it older or newer than others, or a mapping with fields of
-    `source` (`{"commit_scn": "9"}`).  `schema_id` is the writer schema, by default the current version.
+    corrupt or reorder them.  `send` and `produce` append.  `at` is the position of a change in the source's
+    log, by default its new end.  It is a number to set the change older or newer than others, or a mapping
+    with fields of `source` (`{"commit_scn": "9"}`).  `schema_id` is the writer schema, by default the current
+    version.
     """
 
     name: str
     key: Columns
-    """Key columns; a document's key is `{"id": "string"}`."""
+    """Key columns.  A document's key is `{"id": "string"}`."""
     servers: Servers
     connector: Connector = attrs.field(factory=lambda: connector_of("sqlserver"))
     key_id: int = 0
@@ -66,7 +67,7 @@ class Topic:
         key: Columns | Iterable[str] = ("id",),
         connector: str | Connector = "sqlserver",
     ) -> Self:
-        """Register the key's schema and a first version; `key` are columns, or names of columns."""
+        """Register the key's schema and a first version.  `key` are columns, or names of columns."""
         source = connector_of(connector) if isinstance(connector, str) else connector
         if source.is_document:
             key = {"id": "string"}
@@ -86,7 +87,7 @@ class Topic:
         compatibility: str = "NONE",
         subject: str = "",
     ) -> int:
-        """Register a version of the value subject and make it current; return its schema id.
+        """Register a version of the value subject and make it current.  Return its schema id.
 
         `renamed` maps columns to their previous names, written as Avro aliases.  `compatibility` becomes the
         subject's level first: by default the registry accepts any change.  `subject` replaces the topic's own
@@ -101,14 +102,14 @@ class Topic:
         return schema_id
 
     def key_version(self, columns: Columns) -> int:
-        """Register a version of the key subject and make it current; return its schema id."""
+        """Register a version of the key subject and make it current.  Return its schema id."""
         self.key = dict(columns)
         level = "NONE" if self.key_id else None
         self.key_id = self.servers.register(f"{self.name}-key", key_schema(self.name, columns), level)
         return self.key_id
 
     def envelope(self, columns: Columns, renamed: Mapping[str, str] | None = None) -> Json:
-        """Make the schema of events with these columns; `renamed` maps columns to their previous names."""
+        """Make the schema of events with these columns.  `renamed` maps columns to their previous names."""
         return envelope_schema(self.name, columns, self.connector, renamed=renamed)
 
     # --- messages ------------------------------------------------------------------------------
@@ -120,20 +121,20 @@ class Topic:
     def update(
         self, row: Row, *, before: Row | None = None, at: LogPosition = None, schema_id: int | None = None
     ) -> Messages:
-        """Update a row; `before` is its old image, null by default."""
+        """Update a row.  `before` is its old image, null by default."""
         return (self.change("u", row, before=before, serial=2, at=at, schema_id=schema_id),)
 
     def delete(
         self, row: Row, *, at: LogPosition = None, schema_id: int | None = None, tombstone: bool = True
     ) -> Messages:
-        """Delete a row; a tombstone follows, as the connector sends by default."""
+        """Delete a row.  A tombstone follows, as the connector sends by default."""
         deleted = self.change("d", row, at=at, schema_id=schema_id)
         return (deleted, *self.tombstone(row)) if tombstone else (deleted,)
 
     def read(
         self, row: Row, *, at: LogPosition = None, schema_id: int | None = None, snapshot: str = "true"
     ) -> Messages:
-        """Read a row for a snapshot, at the log's end; `snapshot` may be `incremental`, `last`, ...."""
+        """Read a row for a snapshot, at the log's end.  `snapshot` may be `incremental`, `last`, ...."""
         return (self.change("r", row, at=at, schema_id=schema_id, snapshot=snapshot),)
 
     def change_key(
@@ -170,7 +171,7 @@ class Topic:
         snapshot: str | None = None,
         schema_id: int | None = None,
     ) -> Message:
-        """Make the message of any change of a row; `serial` is its number at its position in the log."""
+        """Make the message of any change of a row.  `serial` is its number at its position in the log."""
         after = None if op == "d" else row
         entry, overrides = self._entry(op, at, serial, snapshot)
         value = self._event(entry, row if op == "d" else before, after, overrides, schema_id)

@@ -17,7 +17,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def framed(schema_id: int, node: Json, value: Any) -> bytes:
-    """Encode a value after Confluent's header; `value` holds physical values."""
+    """Encode a value after Confluent's header.  `value` holds physical values."""
     from fastavro import schemaless_writer  # noqa: PLC0415  an extra
 
     body = BytesIO()
@@ -26,7 +26,7 @@ def framed(schema_id: int, node: Json, value: Any) -> bytes:
 
 
 def physical_row(columns: Columns, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a row's values to the physical types of its columns; an absent column is null.
+    """Convert a row's values to the physical types of its columns.  An absent column is null.
 
     Raises `UsageError` for an unknown column, which fastavro would drop silently.
     """

@@ -23,14 +23,14 @@ __all__ = ["Mapped", "Mapper", "reader_record"]
 
 @attrs.frozen
 class Mapper:
-    """Compiles types under one table's policies; `where` names the schema in errors."""
+    """Compiles types under one table's policies.  `where` names the schema in errors."""
 
     where: str
     types: Types = Types()
     columns: Mapping[str, Column] = attrs.Factory(dict)
     time_resolution_ns: int | None = None
     placeholder: str = ""
-    """The source's sign for unavailable values; empty where it has no such sign."""
+    """The source's sign for unavailable values, empty if it has no such sign."""
     durations: bool = False
     """Whether times of day are durations."""
 
@@ -88,7 +88,7 @@ class Mapper:
         return row
 
     def _decimal(self, physical: str, notes: avro.Notes, path: str) -> Mapped:
-        """Compile a decimal: by Spark's decoder, or from its bytes where Avro knows no such decimal."""
+        """Compile a decimal: by Spark's decoder, or from its bytes if Avro has no such decimal."""
         shape, semantic = shape_of(notes, self.where, path), notes.semantic
         if shape.fits and shape.scale >= 0:
             target = shape.target
@@ -139,7 +139,7 @@ class Mapper:
         )
 
     def _check_structure(self, notes: avro.Notes, physical: str, path: str) -> TypeRow | None:
-        """Find the row of a structure's own name; a meaning without a row is an error."""
+        """Find the row for a structure's name.  Raise for a meaning without a row."""
         row = find_structure(notes, physical)
         if row is None and has_meaning(notes, physical):
             raise UnmappedTypeError(self.where, path, notes.connect_name, physical)
@@ -174,7 +174,7 @@ class Mapper:
         return _struct_of(fields, row.semantic if row else "")
 
     def _declare(self, mapped: Mapped, declared: str, path: str) -> Mapped:
-        """Compile a column of a declared type: a wider one, or the source's own text."""
+        """Compile a column of a declared type: a wider one, or the source's text."""
         target = parse_ddl(declared)
         if target == Simple("string") and mapped.physical in ("string", "enum"):
             return attrs.evolve(

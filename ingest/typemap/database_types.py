@@ -1,8 +1,8 @@
 """The types of each database, and the semantic and physical types that its connector sends for them.
 
-Rows only; `typemap.rows` has the Spark types.  The connectors have their defaults, `adaptive` times and
-`precise` decimals.  Sources: the data type mappings of Debezium's connector pages; events that Debezium's own
-converters made of SQL Server's, Oracle's and PostgreSQL's types.
+Rows only: `typemap.rows` has the Spark types.  The connectors have their defaults, `adaptive` times and
+`precise` decimals.  Sources: the data type mappings of Debezium's connector pages, and events that Debezium's
+own converters made of SQL Server's, Oracle's and PostgreSQL's types.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 
 @attrs.frozen
 class DatabaseType:
-    """Types of a database that are sent alike; without a physical type the connector does not send them."""
+    """Types of a database that are sent alike.  The connector does not send types without a physical type."""
 
     names: str
     semantic: str
@@ -161,4 +161,4 @@ DATABASE_TYPES: Final[Mapping[str, tuple[DatabaseType, ...]]] = {
     "postgres": _POSTGRES,
     "mysql": _MYSQL,
 }
-"""By connector; CDL's types are those of its source, under its own names."""
+"""By connector.  CDL sends its source's types, under CDL's names."""

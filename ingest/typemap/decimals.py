@@ -12,15 +12,15 @@ UNKNOWN_PRECISION = 64
 """The precision that Confluent's and Apicurio's converters write for a decimal without one."""
 
 MIN_SCALE, MAX_SCALE, MAX_DIGITS = -1_000, 16_383, 147_455
-"""The scales and digits that are read: PostgreSQL's numeric has up to 131,072 digits before the point and
-16,383 behind it; Oracle's scales begin at -84 (postgresql.org/docs/current/datatype-numeric.html).  Plain
-notation writes every digit, so that a larger scale of a hostile schema or message would fill the memory;
+"""The scales and digits that are read.  PostgreSQL's numeric has up to 131,072 digits before the point and
+16,383 behind it, and Oracle's scales begin at -84 (postgresql.org/docs/current/datatype-numeric.html).  Plain
+notation writes every digit, so that a larger scale of a hostile schema or message would fill the memory.
 `PlainDecimal.java` has the same bounds."""
 
 
 @attrs.frozen
 class Shape:
-    """Precision and scale as the source has them; the scale may be negative, or larger than the precision."""
+    """Precision and scale of the source.  The scale may be negative, or larger than the precision."""
 
     precision: int
     scale: int
@@ -42,9 +42,9 @@ class Shape:
 
 
 def shape_of(notes: avro.Notes, where: str, path: str) -> Shape:
-    """Return a decimal's shape: the scale is the parameter's, not the annotation's.
+    """Return a decimal's shape.  The scale is the parameter's, or else the annotation's.
 
-    A decimal of unknown precision gets all 38 digits; a value with more cannot be decoded.  Raises
+    A decimal of unknown precision gets all 38 digits, and a value with more cannot be decoded.  Raises
     `SchemaError`, with the path, for a shape that no source has.
     """
     text = notes.parameter("scale")
@@ -73,7 +73,7 @@ def plain_sql(scale: int) -> Sql:
 
 
 def declared_sql(text: Sql, target: Decimal) -> tuple[Sql, Sql]:
-    """Return a number's text as a decimal, and a condition that is true where that loses a digit."""
+    """Return a number's text as a decimal, and a condition that is true if the decimal loses a digit."""
     value = sql("try_cast({text} as {type})", text=text, type=type_sql(target))
     # The cast rounds: so count the digits behind the point, and refuse exponents, which hide some.
     fault = sql(

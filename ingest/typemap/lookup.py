@@ -29,7 +29,7 @@ def semantic_of(notes: avro.Notes) -> str:
 def find_row(
     notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
 ) -> TypeRow | None:
-    """Find the row of a scalar: a source's own row comes before the one for all."""
+    """Find the row of a scalar.  A source's special row comes before the general one."""
     row = _find(notes, physical, types, time_resolution_ns=time_resolution_ns, durations=durations)
     is_wall_clock = row is not None and row.spark == "timestamp_ntz"
     return _in_utc(row) if row and is_wall_clock and types.timestamps == "utc" else row

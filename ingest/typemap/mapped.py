@@ -1,4 +1,4 @@
-"""A compiled type as a value, and the one of a row of the type table."""
+"""A compiled type as a value, and the compilation of one row of the type table."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -18,9 +18,10 @@ class Mapped:
     """A compiled type.
 
     `reader` is the Avro JSON (without the null branch) to decode with.  `sql` converts the decoded value,
-    `{c}`, to the Spark value, `{out}`; `fault` is true where it cannot, None where it always can.
-    `unavailable` is true for a value that the source did not send, None where it sends all.  `merges` is the
-    part of `loses` by which two values may become one; a value that becomes null is not part of it.
+    `{c}`, to the Spark value, `{out}`.  `fault` is true for a value that cannot be converted, and None if
+    every value can.  `unavailable` is true for a value that the source did not send, and None if it sends
+    all.  `merges` is the part of `loses` by which two values may become one.  A value that becomes null is
+    not part of it.
     """
 
     semantic: str
@@ -34,9 +35,10 @@ class Mapped:
     unavailable: Sql | None = None
     merges: str = ""
     units: Mapping[str, str] = attrs.field(factory=lambda: {"": ""}, hash=False)
-    """What the stored values count or spell, where their Spark type does not say it, by path (`[]`, `.a`)."""
+    """The unit or spelling of the stored values, if their Spark type does not say it, by path (`[]`,
+    `.a`)."""
     mask: Mask | None = None
-    """The mask of the values; `sql` applies it."""
+    """The mask of the values.  `sql` applies it."""
 
     @property
     def described(self) -> str:
@@ -58,16 +60,16 @@ class Mapped:
         return self.sql.of(c=value)
 
     def fails(self, value: Sql) -> Sql | None:
-        """Return a condition that is true where `value` cannot be converted; None where it always can."""
+        """Return a condition that is true if `value` cannot be converted, or None if every value can."""
         return self.fault.of(c=value, out=self.convert(value)) if self.fault else None
 
     def is_unavailable(self, value: Sql) -> Sql | None:
-        """Return a condition that is true where the source did not send `value`; None where it sends all."""
+        """Return a condition that is true if the source did not send `value`, or None if it sends all."""
         return self.unavailable.of(c=value) if self.unavailable else None
 
 
 def of_row(row: TypeRow, reader: Any, beyond: Literal["fail", "null"]) -> Mapped:
-    """Compile a row; `beyond` decides about values that Spark's dates do not hold."""
+    """Compile a row.  `beyond` decides about values that Spark's dates do not hold."""
     mapped = Mapped(
         row.semantic,
         row.physical,

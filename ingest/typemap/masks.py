@@ -12,17 +12,17 @@ from ingest.typemap.rows import VALUE
 
 REDACTED: Final = "***"
 _MISSING: Final = literal("\x00missing")
-"""A value that the source did not send; no mask makes such a text."""
+"""The sign of a value that the source did not send.  No mask makes such a text."""
 _STRING: Final = Simple("string")
 _FEWEST: Final = 8
 """Characters of a value that shows its last four."""
 
 
 def masked(mapped: Mapped, mask: Mask, salt_id: str) -> Mapped | None:
-    """Return a type with its values masked; None where the mask does not fit the type.
+    """Return a type with its values masked, or None if the mask does not fit the type.
 
     A value that cannot be converted is rejected as without a mask.  A value that the source did not send
-    stays known as such: the stored one, which is masked already, completes the row as it is.
+    keeps a sign of that, so that the stored value, which is masked already, completes the row as it is.
     """
     value = _masked_sql(mapped.spark, mask, salt_id)
     if value is None:
@@ -53,7 +53,7 @@ def masked(mapped: Mapped, mask: Mask, salt_id: str) -> Mapped | None:
 
 
 def _masked_sql(spark_type: SparkType, mask: Mask, salt_id: str) -> Sql | None:
-    """Return the masked form of a converted value, `{c}`; null stays null."""
+    """Return the masked form of a converted value, `{c}`.  Null stays null."""
     match mask:
         case "null":
             return null_of(spark_type)
@@ -67,7 +67,7 @@ def _masked_sql(spark_type: SparkType, mask: Mask, salt_id: str) -> Sql | None:
 
 
 def _exact_text(spark_type: SparkType) -> Sql | None:
-    """Return the text to hash: equal for equal values, whatever wider type a later version gives them."""
+    """Return the text to hash: equal for equal values, also after a later version widens their type."""
     match spark_type:
         case Simple("string"):
             return VALUE

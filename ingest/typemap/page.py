@@ -92,7 +92,7 @@ def type_page(dialect: Dialect) -> str:
 
 
 def _database_table(types: Sequence[DatabaseType], lines: Sequence[TypeLine]) -> str:
-    """Return the table by the database's types; in the type table, the default policy comes first."""
+    """Return the table by the database's types.  In the type table, the default policy comes first."""
     rows = []
     for item in types:
         matches = [line for line in lines if (line.semantic, line.physical) == (item.semantic, item.physical)]

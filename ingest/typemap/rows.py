@@ -1,14 +1,14 @@
 """The type table: every semantic type and its Spark type.  Rows only, no logic.
 
 A row is found by (semantic, physical, policy).  `spark` is the type in the table.  `logical` is the Avro
-logical type under which Spark's own decoder already gives a better value than the bare physical one.
-`sql` converts that value, `{c}`, to the `spark` type.  `fault` is true for a value that the type cannot hold,
+logical type under which Spark's own decoder already gives a better value than the bare physical one.  `sql`
+converts that value, `{c}`, to the `spark` type.  `fault` is true for a value that the type cannot hold,
 `{out}` being the result of `sql`: such a record is rejected, never stored as if true.  `beyond` is true for
 infinity and for years outside 1 to 9999: a fault too, or null by policy.  A row of a record or an array
 without a `spark` type keeps the structure.
 
-Sources: DBZ = debezium `io.debezium.time.*` / `io.debezium.data.*` javadoc and the connector pages' tables of
-data type mappings; KC = kafka connect `org.apache.kafka.connect.data.*`; AVRO = Avro 1.11 specification.
+Sources: DBZ = debezium `io.debezium.time.*` / `io.debezium.data.*` javadoc and the data type mappings of the
+connector pages, KC = kafka connect `org.apache.kafka.connect.data.*`, AVRO = Avro 1.11 specification.
 """
 
 from types import MappingProxyType
@@ -42,7 +42,7 @@ class TypeRow:
     beyond: Sql | None = attrs.field(default=None, converter=attrs.converters.optional(_template))
     source: str = ""
     stored: str = ""
-    """What the stored values count or spell, where the Spark type does not say it.
+    """The unit or spelling of the stored values, if the Spark type does not say it.
 
     Rows that differ in it never share a column.
     """
@@ -76,7 +76,7 @@ _BEYOND_NTZ = (
     "{c} not between timestamp_ntz'0001-01-01 00:00:00' and timestamp_ntz'9999-12-31 23:59:59.999999'"
 )
 
-# Java's ISO format writes a sign where the year is negative or has more than four digits; other text is a
+# Java's ISO format writes a sign if the year is negative or has more than four digits.  Other text is a
 # fault.  The first test is cheap and decides whether the others run: by `if`, since Spark evaluates an
 # expression that occurs twice after an `and` ahead of it (SPARK-42815).
 _IF_BEYOND = sql("if({c} < '1' or {c} >= '9', {test}, false)")  # a sign, a year from 9000 on, a word
@@ -284,7 +284,7 @@ _ROWS_100NS = (
             stored=_STAMP, source=f"{_DBZ_TIME}.NanoTimestamp; SQL Server datetime2(7) counts 100 ns"),
 )  # fmt: skip
 
-# Rows of a source whose times of day are durations (MySQL: -838:59:59 to 838:59:59).
+# Rows of a source with times of day that are durations (MySQL: -838:59:59 to 838:59:59).
 _LONGEST_S = 838 * 3600 + 59 * 60 + 60
 
 
@@ -317,7 +317,7 @@ TYPES_BY_TICK = MappingProxyType(
 """Rows that replace those in `TYPES` for a source with that tick, in nanoseconds."""
 
 TYPES_OF_DURATIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_DURATIONS})
-"""Rows that replace those in `TYPES` for a source whose times of day are durations."""
+"""Rows that replace `TYPES`' rows for a source with times of day that are durations."""
 
 POLICIES = MappingProxyType(
     {

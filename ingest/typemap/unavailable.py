@@ -1,7 +1,8 @@
 """Debezium's placeholder of unavailable values, in the form that each type gives it.
 
 Sources: debezium `postgresql/UnchangedToastedPlaceholder.java`,
-`processors/reselect/ReselectColumnsPostProcessor.java`; documentation: `unavailable.value.placeholder`.
+`processors/reselect/ReselectColumnsPostProcessor.java`, and the documentation of
+`unavailable.value.placeholder`.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ _UUID = "io.debezium.data.Uuid"
 
 
 def unavailable_sql(schema: avro.Schema, placeholder: str) -> Sql | None:
-    """Return a condition over a value, `{c}`, that is true for the placeholder; None for a type without one.
+    """Return a condition that is true for the placeholder in `{c}`, or None for a type without one.
 
     The value is the decoded one: types with a conversion have no placeholder.
     """
@@ -46,7 +47,7 @@ def unavailable_sql(schema: avro.Schema, placeholder: str) -> Sql | None:
 
 
 def _octets(placeholder: str) -> bytes:
-    """Return the connector's own reading of its option: `hex:` is followed by bytes."""
+    """Return the option's bytes as the connector reads it: hexadecimal after `hex:`, else as UTF-8."""
     hexadecimal = placeholder.removeprefix("hex:")
     return placeholder.encode() if hexadecimal == placeholder else bytes.fromhex(hexadecimal)
 

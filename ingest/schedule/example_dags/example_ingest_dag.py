@@ -1,7 +1,7 @@
 """Run a folder of table files, a task per table, and a DAG that waits for new commits of one of them.
 
 The deployment comes from the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
-INGEST_TABLES; write the paths themselves in DAGs of your own.
+INGEST_TABLES.  Your own DAGs can contain the paths themselves.
 """
 
 import os
@@ -27,7 +27,7 @@ dag = ingest_dag(
     start_date=datetime(2026, 1, 1),  # noqa: DTZ001  Airflow takes it as UTC
     tags=["ingest", "example"],
     default_args={"owner": "lake", "retries": 1, "retry_delay": timedelta(seconds=10)},
-    table_args={"customer*": {"priority_weight": 10}},  # by name or glob; pool, retries, … as well
+    table_args={"customer*": {"priority_weight": 10}},  # by name or glob, also pool, retries, …
 )
 
 with DAG(

@@ -1,7 +1,7 @@
 """Run chosen tables: one operator, a task group that shares a Spark session, then a summary.
 
 The deployment comes from the variables INGEST_BIN (the Spark environment's `ingest`), INGEST_SETTINGS and
-INGEST_TABLES; write the paths themselves in DAGs of your own.
+INGEST_TABLES.  Your own DAGs can contain the paths themselves.
 """
 
 import os
@@ -35,7 +35,7 @@ with DAG(
 
     @task(trigger_rule="all_done")
     def summary() -> dict[str, str]:
-        """Return the outcome of each table, including those of failed tasks."""
+        """Return the outcome of each table, including the tables of failed tasks."""
         ti = get_current_context()["ti"]
         tasks = ("customers", "orders.orders", "orders.order_lines")
         reports = [ti.xcom_pull(task_id, key="report") for task_id in tasks]
