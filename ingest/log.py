@@ -36,7 +36,7 @@ class StderrHandler(logging.StreamHandler[TextIO]):
 def logger(name: str) -> FilteringBoundLogger:
     """Return the logger of a module: `logger(__name__).info("committed", table=…)`.
 
-    Used as a library, without `configure`, it writes to the application's own `logging`.
+    In a library, without `configure`, it writes to the application's own `logging`.
     """
     if not structlog.is_configured():
         structlog.configure(
@@ -48,7 +48,7 @@ def logger(name: str) -> FilteringBoundLogger:
 
 
 def log_progress(event: str, **values: Any) -> None:
-    """Log a line of level info that shows a command at work; at every level of the log but `error`."""
+    """Log a line of level info that shows a command at work, at every level of the log except `error`."""
     bound = structlog.wrap_logger(
         logging.getLogger(PROGRESS), wrapper_class=structlog.make_filtering_bound_logger("info")
     )
@@ -56,7 +56,7 @@ def log_progress(event: str, **values: Any) -> None:
 
 
 def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: TextIO | None = None) -> None:
-    """Set up the process's logging; `secrets` (see `Settings.secrets`) show as `***` everywhere."""
+    """Set up the process's logging.  `secrets` (see `Settings.secrets`) show as `***` everywhere."""
     out = sys.stderr if stream is None else stream
     first: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -87,7 +87,7 @@ def configure(level: str = "warning", *, secrets: Collection[str] = (), stream: 
 
 
 def _install(handler: logging.Handler, level: str) -> None:
-    """Put one handler of ours at the root, in place of an earlier one of ours."""
+    """Put a handler of `configure` at the root, in place of its previous one."""
     root = logging.getLogger()
     for old in [h for h in root.handlers if type(h.formatter) is type(handler.formatter)]:
         root.removeHandler(old)
@@ -104,7 +104,10 @@ def _shown(value: Any, secrets: Collection[str]) -> Any:
 
 
 def masked(value: Any, secrets: Collection[str]) -> Any:
-    """Replace secrets in texts at any depth; other values than texts and numbers become text first."""
+    """Replace secrets in texts at any depth.
+
+    Values other than texts, numbers and collections become text first.
+    """
     match value:
         case None | bool() | int() | float():
             return value

@@ -1,4 +1,4 @@
-"""Masks: what a table holds in place of a column's values."""
+"""Masks: replacements of a column's values in a table."""
 
 import hmac
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,9 @@ _ID_CHARS: Final = 8
 
 @attrs.frozen
 class Masking:
-    """The masks of a deployment: that of each tag of a schema, and the id of the salt (empty without one).
+    """The masks of a deployment: one per tag of a schema, and the id of the salt (empty without one).
 
-    `columns` has those that tags give the columns of one table, once its schemas are known.
+    `columns` has the masks that tags give the columns of one table, once its schemas are known.
     """
 
     tags: Mapping[str, Mask] = attrs.field(factory=dict)
@@ -25,11 +25,11 @@ class Masking:
 
 
 def strictest(masks: Iterable[Mask]) -> Mask | None:
-    """Return the mask that shows least; None without masks."""
+    """Return the mask that shows least, or None without masks."""
     present = set(masks)
     return next((mask for mask in STRICTEST_FIRST if mask in present), None)
 
 
 def salt_id_of(salt: str) -> str:
-    """Return a name of a salt, from which nobody can tell it: the start of a keyed hash."""
+    """Return an id of a salt that does not reveal the salt: the start of a keyed hash."""
     return hmac.digest(salt.encode(), b"ingest: the id of a salt", "sha256").hex()[:_ID_CHARS]

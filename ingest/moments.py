@@ -14,7 +14,7 @@ DURATIONS: Final = "a duration in s, min, h, d or w, such as 90s, 15 min or 1d"
 
 
 def to_moment(millis: int) -> datetime:
-    """Convert milliseconds since 1970 into a moment in UTC; exact, also before 1970."""
+    """Convert milliseconds since 1970 into a moment in UTC.  The result is exact, also before 1970."""
     return _EPOCH + millis * _MILLISECOND
 
 
@@ -40,7 +40,10 @@ def iso_or_none(moment: datetime | None) -> str | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Read a duration, such as `90s`, `15 min` or `1d`, as seconds; None for a text of another form."""
+    """Read a duration, such as `90s`, `15 min` or `1d`, as seconds.
+
+    Return None for a text of another form.
+    """
     match = _DURATION.fullmatch(text.strip())
     return float(match[1]) * _SECONDS[match[2]] if match else None
 
@@ -54,7 +57,7 @@ def write_duration(seconds: float) -> str:
 def parse_moment(text: str) -> datetime | None:
     """Read a time in UTC: ISO-8601, in UTC without a zone, or a duration before now.
 
-    None for a text of another form.
+    Returns None for a text of another form.
     """
     seconds = parse_duration(text)
     try:

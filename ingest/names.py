@@ -38,7 +38,7 @@ class Truncate:
 
 
 class Reading(str):
-    """The step of a table that reads messages; `total` is their number, at most."""
+    """The step of a table that reads messages.  `total` is the largest possible number of messages."""
 
     __slots__ = ("total",)
 
@@ -62,7 +62,7 @@ def first_few(names: Sequence[str], limit: int = 4) -> str:
 
 
 def page_name(table: str) -> str:
-    """Return the file name of a table's page; a hash of names that are not plain."""
+    """Return the file name of a table's page, or a hash for a name that is not plain."""
     if _FILE_NAME.fullmatch(table):
         return f"{table}.html"
     return f"{hashlib.sha256(table.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.html"

@@ -26,7 +26,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.signal = ""
-        """The signal that ends the run; empty before one comes."""
+        """The signal that ends the run, empty before one comes."""
         self.on_signal: Callable[[str], None] = lambda _: None
         """Called with a first signal's name, in the signal handler: it must not take locks."""
         self._steps: dict[str, str] = {}
@@ -35,7 +35,7 @@ class Stop:
         self._guard = threading.Lock()
 
     def give_up(self, table: str, error: IngestError, *, even_committing: bool) -> bool:
-        """Forbid a table its commit; return False if it is in its commit, unless `even_committing`."""
+        """Forbid a table its commit.  Return False if it is in its commit, unless `even_committing`."""
         with self._guard:
             if table in self._committing and not even_committing:
                 return False
@@ -43,7 +43,7 @@ class Stop:
             return True
 
     def reason(self, table: str) -> IngestError | None:
-        """Return why a table has to stop; None if it has not."""
+        """Return the reason why a table has to stop, or None if it may continue."""
         return self._reasons.get(table)
 
     def check(self, table: str) -> None:
@@ -57,7 +57,7 @@ class Stop:
         self._steps[table] = step
 
     def step(self, table: str) -> str:
-        """Return a table's last step; empty before the first."""
+        """Return a table's last step.  Empty before the first."""
         return self._steps.get(table, "")
 
     def raise_signal(self) -> None:
@@ -82,7 +82,7 @@ class Stop:
 def listening(stop: Stop) -> Iterator[None]:
     """Let a first SIGTERM or SIGINT end the run in order, and a second one at once.
 
-    Only the main thread receives signals; in another thread this does nothing.
+    Only the main thread receives signals.  In another thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,11 +1,11 @@
 """Avro schemas as frozen values, and the one parser.
 
-`parse` turns the text of a registry, with the texts that it references, into a `Schema`; `render` returns the
-JSON of its wire form.  Knows nothing of Debezium, Spark or registries.
+`parse` turns the text of a registry, with the texts that it references, into a `Schema`.  `render` returns
+the JSON of its wire form.  This package does not know Debezium, Spark or registries.
 
-Parsing is by the Avro 1.11 specification (https://avro.apache.org/docs/1.11.1/specification/), with two
-liberties that real registries need: a logical type that its physical type cannot carry is kept as a note
-instead of refused (Oracle's negative scales), and defaults are not validated (they never reach the wire).
+Parsing follows the Avro 1.11 specification (https://avro.apache.org/docs/1.11.1/specification/), with two
+liberties that real registries need.  A logical type that its physical type cannot carry is kept as a note
+instead of refused (Oracle's negative scales).  Defaults are not validated, because they never reach the wire.
 """
 
 from ingest.avro.names import find_ambiguous, is_name

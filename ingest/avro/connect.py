@@ -1,11 +1,11 @@
-"""Kafka Connect's JSON schemas as the values of `ingest.avro`.
+"""Read Kafka Connect's JSON schemas as values of `ingest.avro`.
 
-Takes the `schema` object that JsonConverter writes beside a payload, gives what `avro.parse` gives for the
-Avro that Confluent's AvroConverter would write of the same schema, so that the rooms behind know one form.
+`parse` takes the `schema` object that JsonConverter writes next to a payload.  It returns the value that
+`avro.parse` returns for the Avro schema of Confluent's AvroConverter, so that later packages know one form.
 
 Sources: kafka connect `json/JsonConverter.java` (`asJsonSchema`), confluentinc/schema-registry
-`AvroData.java` (`fromConnectSchema`).  One liberty: a struct may have the name of another one and other
-fields, which Avro cannot write; it gets a record name of its own.
+`AvroData.java` (`fromConnectSchema`).  One liberty: two structs may have the same name and different fields,
+which Avro cannot write.  The second one gets another record name.
 """
 
 import json
@@ -18,7 +18,7 @@ from ingest.avro import MAX_DEPTH, Array, Field, MapOf, Notes, Nullable, Record,
 from ingest.errors import SchemaError
 
 UNKNOWN_PRECISION: Final = 64
-"""What AvroConverter writes for a decimal without `connect.decimal.precision`."""
+"""The precision that AvroConverter writes for a decimal without `connect.decimal.precision`."""
 
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _PHYSICALS: Final[Mapping[str, avro.Physical]] = {
@@ -36,9 +36,9 @@ _TODO: Final = "JsonConverter writes such schemas with schemas.enable = true"
 
 
 def parse(schema: Any, *, where: str) -> Schema:
-    """Parse a schema, given as parsed JSON; `where` names it in errors.
+    """Parse a schema, given as parsed JSON.  Errors name it `where`.
 
-    Raises `SchemaError`, with the path, for what is not a Connect schema, or nested too deep.
+    Raises `SchemaError`, with the path, for a value that is not a Connect schema or is nested too deep.
     """
     try:
         return _Parser(where).parse(schema, "$")
@@ -47,7 +47,7 @@ def parse(schema: Any, *, where: str) -> Schema:
 
 
 class _Parser:
-    """Holds the records that are known so far, by name."""
+    """Holds the records parsed so far, by name."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -55,7 +55,7 @@ class _Parser:
         self.nameless = 0
 
     def parse(self, node: Any, path: str, depth: int = 0) -> Schema:
-        """Parse a schema with its null branch; a default that is not null comes first in the union."""
+        """Parse a schema with its null branch, which comes second in the union if the default is not null."""
         schema = self.required(node, path, depth)
         if not _bool(node.get("optional", False), self.where, path):
             return schema
@@ -79,7 +79,7 @@ class _Parser:
                 raise self.error(path, f"is not a Connect schema: {str(node)[:80]}")
 
     def record(self, node: Mapping[str, Any], fields: list[Any], path: str, depth: int) -> Record:
-        """Parse a struct; one that equals an earlier one is that one, as Avro names it a second time."""
+        """Parse a struct.  Return the earlier record if both are equal, as Avro names it a second time."""
         name = self.text(node, "name", path) or self.generated()
         parsed = tuple(self.field(field, path, depth) for field in fields)
         problem = avro.find_ambiguous([field.name for field in parsed])
@@ -88,7 +88,10 @@ class _Parser:
         return self.named(Record(name, parsed, self.notes(node, path)))
 
     def entries(self, node: Mapping[str, Any], keys: Any, values: Any, path: str, depth: int) -> Array:
-        """Parse a map whose keys are no text: Avro has none, and writes the entries."""
+        """Parse a map with keys that are not text.
+
+        Avro cannot express it and writes an array of its entries.
+        """
         key = Field("key", *self.typed(keys, f"{path}{{key}}", depth + 1))
         value = Field("value", *self.typed(values, f"{path}{{}}", depth + 1))
         entry = Record(self.text(node, "name", path) or f"{_NAMESPACE}.MapEntry", (key, value))
@@ -116,7 +119,10 @@ class _Parser:
                 raise self.error(path, f"has a field without a name: {str(node)[:80]}")
 
     def typed(self, node: Any, path: str, depth: int) -> tuple[Schema, str | None]:
-        """Return a field's type, and its default as JSON: null is that of an optional one."""
+        """Return a field's type and its default as JSON.
+
+        An optional field without a default has the default null.
+        """
         schema, default = self.parse(node, path, depth), node.get("default")
         if isinstance(default, str) and _is_bytes(schema):
             default = self.bytes_text(default, path)
@@ -124,7 +130,10 @@ class _Parser:
         return schema, json.dumps(default) if has_default else None
 
     def bytes_text(self, default: str, path: str) -> str:
-        """Return bytes as Avro's JSON writes them: a character each, where Connect's writes base64."""
+        """Return a default as Avro's JSON writes bytes: one character per byte.
+
+        Connect's JSON writes base64.
+        """
         try:
             return b64decode(default, validate=True).decode("latin-1")
         except ValueError as error:
@@ -141,7 +150,7 @@ class _Parser:
         return Notes(name, logical, precision, scale, tuple(sorted(parameters.items())))
 
     def decimal(self, parameters: Mapping[str, str], path: str) -> tuple[int, int]:
-        """Return precision and scale, which AvroConverter repeats beside the logical type."""
+        """Return precision and scale, which AvroConverter repeats next to the logical type."""
         precision = parameters.get("connect.decimal.precision", str(UNKNOWN_PRECISION))
         scale = parameters.get("scale", "")
         try:

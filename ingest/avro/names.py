@@ -1,4 +1,4 @@
-"""The names that Avro accepts, and the fields that a name must tell apart."""
+"""The names that Avro accepts, and the check that a name means one field."""
 
 from collections.abc import Sequence
 from unicodedata import category
@@ -9,7 +9,8 @@ _LETTERS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo"))
 def is_name(name: str) -> bool:
     """Tell whether Java's Avro library accepts a name (org.apache.avro.Schema.validateName).
 
-    It accepts letters of all scripts, digits and `_`, and not a digit first; no character beyond 16 bits.
+    It accepts letters of all scripts, digits and `_`.  A digit cannot come first, and characters have 16
+    bits.
     """
     return bool(name) and not _is_digit(name[0]) and all(_is_letter(c) or _is_digit(c) for c in name)
 
@@ -23,7 +24,10 @@ def _is_digit(character: str) -> bool:
 
 
 def find_ambiguous(names: Sequence[str]) -> str:
-    """Return the problem of fields that cannot be told apart or named in any text; empty without one."""
+    """Return the problem of field names that are empty, repeated or not valid text.
+
+    Empty without a problem.
+    """
     seen: set[str] = set()
     for name in names:
         if not name:

@@ -22,24 +22,24 @@ from ingest.avro.schema import (
 from ingest.errors import SchemaError
 
 MAX_DEPTH = 64
-"""Levels of nesting that are parsed, through named types too; real tables have fewer than ten."""
+"""Levels of nesting that are parsed, through named types too.  Real tables have fewer than ten."""
 MAX_TYPES = 100_000
 """Types in a schema with each name replaced by its definition: a name costs nothing in the text, and names of
 names grow without bound.  The widest tables of any source have a tenth of it."""
 LONGEST_PATH = 200
 """Characters of a path that an error shows."""
 MAX_FIXED = 16 * 1024 * 1024
-"""Bytes of a fixed; a broker takes messages of 1 MB by default.  With a size of 0, an array of any length
+"""Bytes of a fixed.  A broker takes messages of 1 MB by default.  With a size of 0, an array of any length
 would take no bytes."""
 MAX_TEXT = 4 * 1024 * 1024
-"""Characters of one schema's text; a registry keeps its schemas in Kafka messages of 1 MB by default."""
+"""Characters of one schema's text.  A registry keeps its schemas in Kafka messages of 1 MB by default."""
 
 
 def parse(text: str, references: Sequence[str] = (), *, where: str = "schema") -> Schema:
-    """Parse a schema; `references` are the texts that it names, each before those that use it.
+    """Parse a schema.  `references` are the texts that it names, each before the texts that use it.
 
-    Raises `SchemaError`: no JSON, no Avro, an unknown name, a type that contains itself
-    (Spark has no such type), or more of it than any table has.
+    Raises `SchemaError` for invalid JSON or Avro, an unknown name, a type that contains itself (Spark has no
+    such type), or a schema larger than any real table's.
     """
     parser = _Parser(where)
     try:
@@ -64,13 +64,13 @@ def _json(text: str, where: str) -> Any:
 
 
 class _Parser:
-    """Holds the names that are known so far; `None` marks one whose body is being read."""
+    """Holds the names parsed so far.  `None` marks a name with an unfinished body."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.known: dict[str, Schema | None] = {}
         self.extents: dict[str, tuple[int, int]] = {}
-        """How many types a record stands for, and how many levels, by its name."""
+        """The number of types in a record, and its number of levels, by its name."""
 
     def parse(self, node: Any, namespace: str, path: str, depth: int = 0) -> Schema:
         if depth > MAX_DEPTH:
@@ -150,7 +150,10 @@ class _Parser:
             raise self.error(path, problem)
 
     def check_extent(self, schema: Schema, path: str) -> tuple[int, int]:
-        """Count types and levels, named records as counted before; refuse what is beyond any table."""
+        """Count types and levels, and refuse more than any table has.
+
+        Named records keep their first count.
+        """
         types, levels = self.extent(schema)
         if types > MAX_TYPES:
             raise self.error(path, f"expands to {types:,} types, the limit is {MAX_TYPES:,}")

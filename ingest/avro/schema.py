@@ -12,7 +12,7 @@ PHYSICALS: tuple[Physical, ...] = (
 
 @attrs.frozen
 class Notes:
-    """What stands beside a physical type and does not change its bytes."""
+    """Annotations next to a physical type that do not change its bytes."""
 
     connect_name: str = ""
     logical: str = ""
@@ -40,7 +40,7 @@ class Scalar:
 
 @attrs.frozen
 class Enum:
-    """An enumeration; its values read as text."""
+    """An enumeration.  Its values are read as text."""
 
     name: str
     symbols: tuple[str, ...]
@@ -74,19 +74,19 @@ class MapOf:
 
 @attrs.frozen
 class Field:
-    """A field of a record; `default` is JSON, None where there is none."""
+    """A field of a record.  `default` is JSON, or None for a field without a default."""
 
     name: str
     type: "Schema"
     default: str | None = None
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """What the registry's users say of its values, such as `PII`."""
+    """Tags that the registry's users gave its values, such as `PII`."""
 
 
 @attrs.frozen
 class Record:
-    """A struct; `name` is the full name."""
+    """A struct.  `name` is its full name."""
 
     name: str
     fields: tuple[Field, ...]
@@ -99,7 +99,7 @@ class Record:
 
 @attrs.frozen
 class Nullable:
-    """A union of null and one other type; `null_first` is the order of the branches on the wire."""
+    """A union of null and one other type.  `null_first` gives the order of the branches on the wire."""
 
     of: "Schema"
     null_first: bool = True
@@ -107,7 +107,7 @@ class Nullable:
 
 @attrs.frozen
 class Union:
-    """Any other union; one of a single branch too, since a branch number precedes its value."""
+    """Any other union, also one with a single branch, because a branch number precedes its value."""
 
     branches: tuple["Schema", ...]
 

@@ -38,7 +38,7 @@ def _field(record: Record, field: Field, tags: tuple[tuple[str, tuple[str, ...]]
 
 
 def _fits(record: Record, field: Field, path: str) -> bool:
-    """Tell whether a path names a field; where in doubt it does, since a tag hides values."""
+    """Tell whether a path names a field.  A doubtful path does, since a tag hides values."""
     pattern = path.replace("**", "*")
     names = (record.name, record.name.rpartition(".")[2])
     return field.name == path or any(fnmatchcase(f"{name}.{field.name}", pattern) for name in names)

@@ -9,10 +9,10 @@ from ingest.avro.schema import Array, Enum, Fixed, MapOf, Nullable, Record, Scal
 
 
 def render(schema: Schema, rename: Mapping[str, Mapping[str, str]] | None = None) -> Any:
-    """Return the JSON of the wire form: names, shapes and branch orders, no notes, no defaults.
+    """Return the JSON of the wire form: names, shapes and branch orders, without notes and defaults.
 
     Names are flattened (see `wire_name`), so that no namespace is inherited.  `rename` gives fields of named
-    records other names (`{record: {field: other}}`): names are not on the wire, so a decoder can be told any.
+    records other names (`{record: {field: other}}`).  Names are not on the wire, so a decoder accepts any.
     """
     return _render(schema, rename or {}, set())
 
@@ -51,15 +51,15 @@ def _render(schema: Schema, rename: Mapping[str, Mapping[str, str]], seen: set[s
 
 
 def _legal(name: str, index: int) -> str:
-    """Return a field's name; its number for one that a decoder refuses, and that no reader asks for."""
+    """Return a field's name.  A name that decoders refuse, and no reader asks for, becomes a numbered one."""
     return name if is_name(name) else f"_{index}_is_not_a_name"
 
 
 def wire_name(schema: Enum | Fixed | Record) -> str:
-    """Return a name without a namespace; two versions of an enum or a fixed get different ones.
+    """Return a name without a namespace, and a different one for each version of an enum or a fixed.
 
-    A decoder compares the names of enums and fixeds, so that two versions can stand in one reader only
-    under two names.
+    A decoder compares the names of enums and fixeds, so that one reader can hold two versions only under two
+    names.
     """
     flat = schema.name.replace(".", "__")
     if not is_name(flat):

@@ -1,4 +1,4 @@
-"""From parsed TOML to attrs values, strictly; every problem is reported, with its dotted key."""
+"""Convert parsed TOML to attrs values, strictly, and report every problem with its dotted key."""
 
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -28,7 +28,7 @@ Seconds = Annotated[float, "seconds"]
 def structure(converter: cattrs.Converter, value: object, target: type[T], *where: str) -> T:
     """Make a value of a class.
 
-    Raises WrongValueError for the first problem, with its dotted key; `further` holds all others.
+    Raises WrongValueError for the first problem, with its dotted key.  Its `further` holds all others.
     """
     try:
         return converter.structure(value, target)
@@ -124,7 +124,7 @@ def _section(structure_section: Hook) -> Hook:
 def _problems(
     converter: cattrs.Converter, value: Any, kind: Any, where: tuple[str, ...]
 ) -> Iterator[WrongValueError]:
-    """Find every problem of a value, part by part: the first one alone ends a conversion."""
+    """Find every problem of a value, part by part, because a conversion ends at its first problem."""
     if isinstance(value, dict) and attrs.has(kind):
         yield from _problems_of_fields(converter, value, kind, where)
     elif isinstance(value, dict) and _has_origin(dict)(kind):
@@ -140,7 +140,7 @@ def _problems_of_fields(
     kind: type[attrs.AttrsInstance],
     where: tuple[str, ...],
 ) -> Iterator[WrongValueError]:
-    """Find unknown keys, then the problems of each key, else those of the keys together."""
+    """Find unknown keys and the problems of each key, or else the problems of the keys together."""
     fields = file_fields(kind)
     problems = [
         unknown_key(dotted(*where, name), name, list(fields)) for name in sorted(value.keys() - fields)
@@ -166,7 +166,7 @@ def _problems_of_whole(
 def _broken_rules(
     converter: cattrs.Converter, value: Any, field: "attrs.Attribute[Any]", where: tuple[str, ...]
 ) -> Iterator[WrongValueError]:
-    """Apply a field's own rule, which an instance applies only when all fields have their types."""
+    """Apply a field's rule, which an instance applies only if all fields have their types."""
     if field.validator is None:
         return
     try:

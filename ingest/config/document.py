@@ -11,12 +11,12 @@ MAX_DOTS: Final = 500
 
 
 def read_toml(path: Path, max_bytes: int, max_depth: int) -> dict[str, Any]:
-    """Parse a file; raises WrongValueError for anything that is not TOML within the limits."""
+    """Parse a file.  Raises WrongValueError for anything that is not TOML within the limits."""
     return parse_toml(read_text(path, max_bytes), max_depth)
 
 
 def read_text(path: Path, max_bytes: int) -> str:
-    """Read a file; raises WrongValueError for anything that is not text within the limit."""
+    """Read a file.  Raises WrongValueError for anything that is not text within the limit."""
     try:
         with path.open("rb") as file:
             content = file.read(max_bytes + 1)
@@ -31,7 +31,7 @@ def read_text(path: Path, max_bytes: int) -> str:
 
 
 def parse_toml(text: str, max_depth: int) -> dict[str, Any]:
-    """Parse a text; raises WrongValueError for anything that is not TOML within the limits."""
+    """Parse a text.  Raises WrongValueError for anything that is not TOML within the limits."""
     if text.count(".") > MAX_DOTS:
         _check_dots(text)
     try:
@@ -65,7 +65,10 @@ def flatten(options: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def property_text(value: object) -> str | None:
-    """Write a property's value as text; None for a value that is not a text, number or truth value."""
+    """Write a property's value as text.
+
+    Return None for a value that is not a text, number or truth value.
+    """
     match value:
         case bool():
             return str(value).lower()

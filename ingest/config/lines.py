@@ -1,4 +1,4 @@
-"""Where a key stands in the text of a TOML file: tomllib does not report it."""
+"""Find the line of a key in a TOML text, which tomllib does not report."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ _MULTILINE: Final = ('"""', "'''")
 
 
 def find_line(text: str, key: str) -> int:
-    """Return the line of a dotted key, else of its section; 0 if the text has neither."""
+    """Return the line of a dotted key, or else of its section, or 0 if the text has neither."""
     lines = _key_lines(text)
     steps = key.replace('"', "")
     while steps and steps not in lines:

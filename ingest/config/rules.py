@@ -23,7 +23,7 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 class WrongValueError(ValueError):
-    """A value that breaks a rule; `key` is its dotted path below the value under construction.
+    """A value that breaks a rule.  `key` is its dotted path below the value under construction.
 
     `further` are the other problems of the same document.
     """
@@ -45,7 +45,7 @@ Rule = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 def wrong_value(
     value: object, allowed: str, todo: str = "", *, key: str = "", hidden: bool = False
 ) -> WrongValueError:
-    """Make the complaint about a value; a `hidden` one, a secret, is named only by its type."""
+    """Make the complaint about a value.  It names a `hidden` value, a secret, only by its type."""
     text = type_name(value) if hidden else shown(value)
     return WrongValueError(key, f"found {text}; allowed: {allowed}", todo)
 
@@ -56,7 +56,7 @@ def unknown_key(key: str, name: str, allowed: Sequence[str]) -> WrongValueError:
 
 
 def suggest(name: str, known_names: Iterable[str]) -> str:
-    """Suggest the known name that is nearest to a misspelled or shortened one; empty if no name is near."""
+    """Suggest the known name that is nearest to a misspelled or shortened one.  Empty if no name is near."""
     names = list(known_names)
     near = difflib.get_close_matches(name, names, n=1) or _longer(name, names)
     return f"Did you mean '{near[0]}'?" if near else ""
@@ -113,24 +113,24 @@ class Between:
     high: float
 
     def __call__(self, _: Any, attribute: "attrs.Attribute[Any]", value: float) -> None:
-        """Check a value; raises WrongValueError."""
+        """Check a value.  Raises WrongValueError."""
         if not self.low <= value <= self.high:
             raise WrongValueError(key_of(attribute), f"found {value}; allowed: {self.low} to {self.high}")
 
 
 @attrs.frozen
 class AtLeast:
-    """A number with a minimum; NaN is below every minimum."""
+    """A number with a minimum.  NaN is below every minimum."""
 
     low: float
 
     def __call__(self, _: Any, attribute: "attrs.Attribute[Any]", value: float) -> None:
-        """Check a value; raises WrongValueError."""
+        """Check a value.  Raises WrongValueError."""
         if not value >= self.low:
             raise WrongValueError(key_of(attribute), f"found {value}; allowed: {self.low} or more")
 
 
 def not_empty(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
-    """Refuse an empty or blank text; None is not a text."""
+    """Refuse an empty or blank text.  None is not a text."""
     if value is not None and not value.strip():
         raise WrongValueError(key_of(attribute), "is empty")

@@ -16,8 +16,8 @@ SourceType = str
 class Term:
     """One part of the position.
 
-    `sort` makes a value that compares in source order, and is never null, from source fields; `text` makes
-    text of fixed width that compares bytewise in the same order from that value, `{c}`.  `fault` is true for
+    `sort` makes a value from source fields that compares in source order and is never null.  `text` converts
+    that value, `{c}`, to text of fixed width that compares bytewise in the same order.  `fault` is true for
     source fields that have no place in the order.
     """
 
@@ -30,13 +30,13 @@ class Term:
 
 
 def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:
-    """Make the term of a whole number that is not negative; null counts as 0."""
+    """Make the term of a whole number that is not negative.  Null counts as 0."""
     return Term(name, f"coalesce({sort}, 0L)", f"lpad(cast({{c}} as string), {digits}, '0')", fault)
 
 
 @attrs.frozen
 class Guard:
-    """A caveat of this source; only for tables with one of the types, if it names any."""
+    """A caveat of this source.  If it names types, it applies only to tables with one of them."""
 
     text: str
     semantics: tuple[str, ...] = ()
@@ -53,17 +53,17 @@ class Dialect:
     source: Mapping[str, SourceType] = attrs.field(hash=False)
     """The fields of the source block that the position is made of, and their types."""
     terms: tuple[Term, ...]
-    """The source position, most significant part first; the Kafka offset follows."""
+    """The source position, most significant part first.  The Kafka offset follows."""
     rank: str
     """SQL: one digit, the snapshot rank, before all terms."""
     topic_parts: tuple[tuple[str, ...], ...]
-    """What the dotted parts of a topic name are, by their number."""
+    """The meanings of a topic name's dotted parts, by their number."""
     flattened_fields: tuple[str, ...] = ()
-    """Source fields that tell a flattened row of this connector from others' (`__lsn`, `__commit_scn`, …)."""
+    """Source fields that identify a flattened row of this connector (`__lsn`, `__commit_scn`, …)."""
     other_ops: Mapping[str, str] = attrs.field(default=MappingProxyType({}), hash=False)
-    """Operations besides c, u, d and r, and the kind of event that each is; others are rejected."""
+    """Operations besides c, u, d and r, and each one's kind of event.  All others are rejected."""
     time_resolution_ns: int | None = None
-    """The smallest unit of the source's timestamps, where every value is a multiple of it."""
+    """The unit of the source's timestamps, if every value is a multiple of it."""
     has_placeholders: bool = False
     """Whether values that an update did not touch may come as a placeholder."""
     has_durations: bool = False

@@ -5,11 +5,12 @@ from ingest.dialects.dialect import Dialect, Guard, Term, number_term
 _SCN_WIDTH = 20  # an SCN is an unsigned number of up to 64 bits, written as decimal text of any length
 _LCR_WIDTH = 80
 
-# Up to 2.4 an event has the last commit SCN of its redo thread: its own only where it ends a transaction,
-# null from a snapshot to the thread's first commit, an old one on a RAC thread that was idle.  A transaction
-# that was open at the snapshot has an SCN below the snapshot's.  No value of such an event orders it: the
-# order is Kafka's.  From 2.5 on every event has its own commit SCN (debezium: CommitScn.store,
-# AbstractLogMinerEventProcessor.handleCommit, v1.9.7 to v2.5.0).  Without a version the older is assumed.
+# Up to 2.4 an event has the last commit SCN of its redo thread.  This is the event's commit SCN only if it
+# ends a transaction.  It is null from a snapshot to the thread's first commit, and old on a RAC thread that
+# was idle.  A transaction that was open at the snapshot has an SCN below the snapshot's.  No value of such an
+# event orders it, so Kafka's order applies.  From 2.5 on every event has its own commit SCN (debezium:
+# CommitScn.store, AbstractLogMinerEventProcessor.handleCommit, v1.9.7 to v2.5.0).  Without a version the
+# older is assumed.
 _BY_KAFKA = "coalesce({early}, true)".format(
     early=" or ".join(
         f"startswith({{s.version}}, '{version}.')" for version in ("1", "2.0", "2.1", "2.2", "2.3", "2.4")

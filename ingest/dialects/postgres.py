@@ -16,9 +16,9 @@ POSTGRES = Dialect(
     title="PostgreSQL",
     source_records=("io.debezium.connector.postgresql.Source",),
     source={"sequence": "string", "lsn": "long"},
-    # Events come in commit order, and `lsn` is the change's own place in the log: a transaction that began
-    # early and commits late has small ones.  `sequence` has the commit before the event first, and an
-    # incremental snapshot's rows have it alone (debezium: postgresql/SourceInfo.java, connection/Lsn).
+    # Events come in commit order, and `lsn` is the change's own position in the log: a transaction that began
+    # early and commits late has small ones.  `sequence` starts with the commit before the event, and rows of
+    # an incremental snapshot have only this commit (debezium: postgresql/SourceInfo.java, connection/Lsn).
     terms=(
         number_term(
             "sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LSN} is null or {_LSN} < 0", _DIGITS
@@ -28,7 +28,8 @@ POSTGRES = Dialect(
     rank="'1'",
     topic_parts=(("server", "schema", "table"),),
     flattened_fields=("lsn", "sequence"),
-    # openGauss adds to Debezium's (opengauss/debezium: Envelope.java): what is no change of a row is counted.
+    # openGauss adds to Debezium's (opengauss/debezium: Envelope.java).  Operations that do not change a row
+    # are counted.
     other_ops={"t": "truncate", "tc": "truncate", "m": "message", "l": "ddl", "i": "index"},
     has_placeholders=True,
     has_infinity=True,

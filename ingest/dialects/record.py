@@ -1,4 +1,4 @@
-"""Plain records, of no connector: transaction metadata, heartbeats and the like, as tables of their own."""
+"""Plain records without a connector: transaction metadata, heartbeats and the like, as separate tables."""
 
 from ingest.dialects.dialect import Dialect
 

@@ -22,17 +22,17 @@ SQLSERVER = Dialect(
     title="SQL Server",
     source_records=("io.debezium.connector.sqlserver.Source",),
     source={"commit_lsn": "string", "change_lsn": "string", "event_serial_no": "long"},
-    # Commit LSN, change LSN, then the number inside the pair: SQL Server may log an update as delete and
-    # insert at one change LSN, and a key change comes as d (1) and c (2)
-    # (debezium: sqlserver/SqlServerOffsetContext.java; documentation: event_serial_no).
+    # Commit LSN, change LSN, then the number inside the pair.  SQL Server may log an update as delete and
+    # insert at one change LSN, and a key change comes as d (1) and c (2) (debezium:
+    # sqlserver/SqlServerOffsetContext.java, documentation: event_serial_no).
     terms=(
         _lsn("commit_lsn"),
         _lsn("change_lsn"),
         number_term("event_serial_no", "{s.event_serial_no}", "{s.event_serial_no} < 0"),
     ),
-    # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming goes on strictly
-    # after it: the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was read
-    # before the log had any LSN must be put below everything.
+    # A snapshot row's commit LSN is the log's end when the snapshot began, and streaming continues strictly
+    # after it.  So the LSN already ranks initial, repeated and incremental snapshots.  Only a row that was
+    # read before the log had any LSN must be put below everything.
     rank="if({op} = 'r' and {s.commit_lsn} is null, '0', '1')",
     topic_parts=(("server", "schema", "table"), ("server", "database", "schema", "table")),
     flattened_fields=("commit_lsn",),

@@ -34,7 +34,7 @@ DOCTOR: Final = "`ingest doctor` examines it"
 
 
 def sentences(*parts: str) -> str:
-    """Join the parts that are not empty, each as a sentence; the middle of a very long part is left out."""
+    """Join the parts that are not empty, each as a sentence.  A very long part loses its middle."""
     short = (_shortened(part) for part in parts if part)
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in short)
 

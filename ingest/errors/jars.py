@@ -19,7 +19,7 @@ class JarError(PermanentError):
 
 @attrs.frozen
 class RepositoryUnreachableError(RetryableError):
-    """The repository of the jars did not answer, or broke off; `url` is without its password."""
+    """The repository of the jars did not answer, or broke off.  `url` is without its password."""
 
     url: str
     problem: str

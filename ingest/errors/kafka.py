@@ -59,7 +59,7 @@ class OffsetError(PermanentError):
 
 @attrs.frozen
 class DecodeError(PermanentError):
-    """Records that could not be read; topic, partition and offset name the first.
+    """Records that could not be read.  Topic, partition and offset name the first.
 
     `bound` is the number that the table file allows, if it allows any.
     """

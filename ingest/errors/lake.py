@@ -7,7 +7,7 @@ from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 @attrs.frozen
 class WriteError(PermanentError):
-    """Hudi refused a batch; nothing was committed."""
+    """Hudi refused a batch, and nothing was committed."""
 
     table: str
     problem: str
@@ -18,7 +18,7 @@ class WriteError(PermanentError):
 
 @attrs.frozen
 class TableLockedError(RetryableError):
-    """Another writer holds the lock of the table; nothing was committed."""
+    """Another writer holds the lock of the table, and nothing was committed."""
 
     table: str
     problem: str
@@ -38,7 +38,7 @@ class TableChangedError(PermanentError):
     value: str
     fixed: str
     source: str = "table"
-    """`topic` where the rows of the table do not have the values that a rebuild needs."""
+    """`topic` if the rows of the table do not have the values that a rebuild needs."""
 
     def __str__(self) -> str:
         table = self.path.removesuffix(".toml")
@@ -50,7 +50,7 @@ class TableChangedError(PermanentError):
 
 @attrs.frozen
 class RebuildError(PermanentError):
-    """A table that cannot be rebuilt: rows or values would be lost, or there is no room."""
+    """A table that cannot be rebuilt: rows or values would be lost, or the storage lacks room."""
 
     table: str
     problem: str
@@ -62,7 +62,7 @@ class RebuildError(PermanentError):
 
 @attrs.frozen
 class TakeoverError(PermanentError):
-    """A table that cannot begin with rows of another table or of an export; nothing was written."""
+    """A table that cannot begin with rows of another table or of an export.  Nothing was written."""
 
     table: str
     problem: str

@@ -1,4 +1,4 @@
-"""Errors of processes: a run, its JVM, local servers; and unforeseen failures."""
+"""Errors of a run, its JVM and local servers, and unforeseen failures."""
 
 import attrs
 
@@ -7,7 +7,7 @@ from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 @attrs.frozen
 class TableTimeoutError(RetryableError):
-    """A table that exceeded `[run] table_timeout_s`; `step` is its last reported step."""
+    """A table that exceeded `[run] table_timeout_s`.  `step` is its last reported step."""
 
     table: str
     timeout_s: float
@@ -36,9 +36,9 @@ class StoppedError(RetryableError):
 
 @attrs.frozen
 class JvmEndedError(RetryableError):
-    """The JVM ended while it processed a table, or before its turn; `cause` says how, if known.
+    """The JVM ended while it processed a table, or before its turn.  `cause` says how, if known.
 
-    A commit in progress is complete or absent; the next run continues from the last complete one.
+    A commit in progress is complete or absent, and the next run continues from the last complete one.
     """
 
     table: str
@@ -88,7 +88,7 @@ class SparkStartError(PermanentError):
 
 @attrs.frozen
 class LocalServerError(PermanentError):
-    """A local server that did not start or stop; `log` is the file with the reason."""
+    """A local server that did not start or stop.  `log` is the file with the reason."""
 
     server: str
     problem: str

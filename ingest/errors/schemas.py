@@ -7,7 +7,7 @@ from ingest.errors.base import DOCTOR, PermanentError, RetryableError, sentences
 
 @attrs.frozen
 class RegistryUnreachableError(RetryableError):
-    """No registry address answered; `problem` is the answer of the last one, without secrets."""
+    """No registry address answered.  `problem` is the answer of the last one, without secrets."""
 
     url: str
     problem: str
@@ -46,7 +46,7 @@ class NoRegistryError(PermanentError):
 
 @attrs.frozen
 class SchemaNotFoundError(PermanentError):
-    """The registry does not hold a subject, version or id; `item` names it."""
+    """The registry does not hold a subject, version or id.  `item` names it."""
 
     url: str
     item: str
@@ -58,7 +58,7 @@ class SchemaNotFoundError(PermanentError):
 
 @attrs.frozen
 class SchemaError(PermanentError):
-    """A schema that cannot be used; `where` names subject and version or id, `path` the field."""
+    """A schema that cannot be used.  `where` names subject and version or id, `path` the field."""
 
     where: str
     path: str

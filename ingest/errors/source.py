@@ -7,7 +7,7 @@ from ingest.errors.base import PermanentError, RetryableError, sentences
 
 @attrs.frozen
 class SourceRefusedError(PermanentError):
-    """A source database refused a login or a query, or is not the one that the topic comes from."""
+    """A source database refused a login or a query, or is not the topic's source."""
 
     source: str
     problem: str
@@ -19,7 +19,7 @@ class SourceRefusedError(PermanentError):
 
 @attrs.frozen
 class SourceDiffersError(PermanentError):
-    """A table that differs from its source; the webhook of `ingest verify` reports it."""
+    """A table that differs from its source.  The webhook of `ingest verify` reports it."""
 
     table: str
     source: str

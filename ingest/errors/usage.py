@@ -23,7 +23,7 @@ class UsageError(UserError):
 
 
 class _FileError(UserError):
-    """A problem of one key; `further` are the other problems that the same reading met."""
+    """A problem of one key.  `further` are the other problems found in the same file or source."""
 
     key: str
     problem: str
@@ -44,7 +44,7 @@ class _FileError(UserError):
 
 @attrs.frozen
 class SettingsError(_FileError):
-    """A settings file, environment variable or flag with a wrong value; `key` is its dotted path."""
+    """A settings file, environment variable or flag with a wrong value.  `key` is its dotted path."""
 
     source: str
     key: str
@@ -59,7 +59,7 @@ class SettingsError(_FileError):
 
 @attrs.frozen
 class TableFileError(_FileError):
-    """A table file that cannot be read; `key` is the dotted path inside it."""
+    """A table file that cannot be read.  `key` is the dotted path inside it."""
 
     path: str
     key: str
@@ -86,7 +86,7 @@ def joined(errors: Iterable[F]) -> F:
 
 @attrs.frozen
 class FixtureError(UserError):
-    """A fixture or corpus folder that cannot be loaded; `where` is a line, record or field of `path`."""
+    """A fixture or corpus folder that cannot be loaded.  `where` is a line, record or field of `path`."""
 
     path: str
     where: str

@@ -1,6 +1,6 @@
-"""The JVM artifacts: built and fetched by `make setup` in a checkout, fetched at first use once installed.
+"""The JVM artifacts, from `make setup` in a checkout, or fetched at first use by an installed package.
 
-The jar of our own functions is part of the wheel.  The jars of a Spark job come by HTTPS (`ingest.jars`), the
+The wheel contains the jar of ingest's functions.  The jars of a Spark job come by HTTPS (`ingest.jars`), the
 broker and the registry by Maven.
 """
 
@@ -21,23 +21,23 @@ from ingest.jars.pins import read_pins
 
 HERE: Final = Path(__file__).parents[1]
 STAMP: Final = ".stamp"
-"""The file that marks a complete folder; the Makefile writes the same one."""
+"""The file that marks a complete folder.  The Makefile writes the same one."""
 FUNCTIONS: Final = "ingest-functions.jar"
-"""The jar of our own functions: in the package of a wheel, in `jars/lib` of a checkout."""
+"""The jar of ingest's functions: in the package of a wheel, in `jars/lib` of a checkout."""
 
 
 @attrs.frozen
 class Artifacts:
-    """The pom that pins the artifacts, the folder of `lib`, `broker` and `registry`, and our own jar."""
+    """The pom that pins the artifacts, the folder of `lib`, `broker` and `registry`, and ingest's jar."""
 
     pom: Path
     root: Path
     functions_jar: Path
     sources: Path | None = None
-    """The sources of our own jar, in a checkout only: the jar must not be older than any of them."""
+    """The sources of ingest's jar, in a checkout only.  The jar must not be older than any of them."""
 
     def folder(self, name: str, profile: str) -> Path:
-        """Return a complete folder of artifacts; Maven fills it if it is missing."""
+        """Return a complete folder of artifacts.  Maven fills it if it is missing."""
         folder = self.root / name
         if not (folder / STAMP).exists():
             with lock_folder(self.root):
@@ -46,7 +46,7 @@ class Artifacts:
         return folder
 
     def functions(self) -> Path:
-        """Return the jar of our own functions.
+        """Return the jar of ingest's functions.
 
         Raises `LocalServerError` if it was not built, or was built from older sources.
         """
@@ -63,7 +63,7 @@ class Artifacts:
         return JarFolder(self.root / "lib", tuple(jar for jar in read_pins() if jar.artifact not in without))
 
     def spark_jars(self, repository: str, without: Collection[str] = ()) -> tuple[Path, ...]:
-        """List the jars of a Spark job; those of a checkout are Maven's, and follow its pom."""
+        """List the jars of a Spark job.  In a checkout Maven resolves them from its pom."""
         jars = self.pinned(without)
         if self.sources is None:
             jars.complete(repository)
@@ -88,14 +88,14 @@ def find_artifacts() -> Artifacts:
 
 
 def cache_folder() -> Path:
-    """Return the folder for files that can be made again; it may not exist yet."""
+    """Return the folder for files that can be made again.  It may not exist yet."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hudi-cdc-ingest"
 
 
 def spark_jars(repository: str = "") -> tuple[Path, ...]:
-    """List the jars that a Spark job needs, including the jar of our own functions.
+    """List the jars that a Spark job needs, including the jar of ingest's functions.
 
-    Missing jars are fetched from `repository`; by default from `INGEST_SPARK_REPOSITORY`, Maven's mirror or
+    Missing jars are fetched from `repository`.  The default is `INGEST_SPARK_REPOSITORY`, Maven's mirror or
     the repository of Spark's own resolver.
     """
     return find_artifacts().spark_jars(repository)
@@ -122,7 +122,7 @@ def _fill(artifacts: Artifacts, name: str, profile: str) -> None:
 
 
 def _run_maven(pom: Path, profile: str, out: Path) -> None:
-    """Run Maven offline, and again with the network if its own cache lacks an artifact."""
+    """Run Maven offline, and again with the network if its cache lacks an artifact."""
     if not (maven := shutil.which("mvn")):
         raise LocalServerError(
             "jars",

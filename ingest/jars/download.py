@@ -38,7 +38,7 @@ class Downloader:
     show: Show
 
     def fetch(self, jar: PinnedJar, folder: Path) -> None:
-        """Put a jar into the folder; no other content ever has its name there.
+        """Put a jar into the folder.  No other content ever has its name there.
 
         Raises `JarError` and `RepositoryUnreachableError`.
         """
@@ -80,7 +80,7 @@ class Downloader:
         raise RepositoryUnreachableError(self._shown(jar), problem) from None
 
     def _receive_rest(self, jar: PinnedJar, partial: Path) -> str:
-        """Append the missing bytes; return the problem of an answer that may be better next time."""
+        """Append the missing bytes.  Return the problem of an answer that another try may improve."""
         offset = partial.stat().st_size if partial.exists() else 0
         if offset >= jar.size:
             return ""
@@ -95,7 +95,7 @@ class Downloader:
         return ""
 
     def _append(self, response: "httpx2.Response", jar: PinnedJar, partial: Path) -> None:
-        """Write the body, from the start if the server ignored the range; stop beyond the pinned size."""
+        """Write the body, from the start if the server ignored the range.  Stop beyond the pinned size."""
         with partial.open("ab" if response.status_code == _PARTIAL else "wb") as file:
             for chunk in response.iter_bytes(CHUNK):
                 file.write(chunk)

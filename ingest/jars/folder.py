@@ -1,4 +1,4 @@
-"""A folder of the pinned jars: complete it, and say what it lacks."""
+"""A folder of the pinned jars: complete it, and report the missing ones."""
 
 import errno
 import fcntl
@@ -42,7 +42,7 @@ class JarFolder:
                     self._fetch(jars, find_repository(repository), lambda _: None)
 
     def fetch(self, repository: str, show: Show) -> tuple[PinnedJar, ...]:
-        """Fetch the jars that are missing or differ from their checksum; return them."""
+        """Fetch the jars that are missing or differ from their checksum, and return them."""
         if not self._different():
             return ()
         with lock_folder(self.path):

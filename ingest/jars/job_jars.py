@@ -1,7 +1,7 @@
-"""The jars of a JVM that is started here: the platform's that fit, and ours for the rest.
+"""The jars of a JVM that is started here: the platform's jars that fit, and pinned ones for the rest.
 
-A platform (EMR, Dataproc, an image of one's own) may bring Hudi's bundle or Kafka's jars in
-`$SPARK_HOME/jars` or on `spark.driver.extraClassPath`.
+A platform (EMR, Dataproc, a custom image) may bring Hudi's bundle or Kafka's jars in `$SPARK_HOME/jars` or on
+`spark.driver.extraClassPath`.
 """
 
 import os
@@ -43,7 +43,7 @@ def spark_home() -> str:
 
 
 def pyspark_version() -> str:
-    """Return the version of the pyspark on Python's path; empty without one.
+    """Return the version of the pyspark on Python's path, or an empty text without one.
 
     spark-submit puts a zip there, so its loader reads the file.
     """
@@ -70,7 +70,7 @@ def platform_artifacts(settings: SparkSettings) -> frozenset[str]:
 def job_jars(settings: SparkSettings) -> tuple[Path, ...]:
     """Return the jars to add to Spark's own.
 
-    Raises as `platform_artifacts`, and `JarError` for jars that are missing where `fetch_jars` is off.
+    Raises as `platform_artifacts`, and `JarError` for missing jars if `fetch_jars` is off.
     """
     present = platform_artifacts(settings)
     if settings.jars is None:
@@ -126,7 +126,7 @@ def check_spark(jars: Iterable[PlatformJar]) -> None:
 
 
 def _check_complete(settings: SparkSettings, present: frozenset[str]) -> None:
-    """Raise `JarError` where jars must not be fetched, and the platform lacks one."""
+    """Raise `JarError` if jars must not be fetched and the platform lacks one."""
     if settings.fetch_jars:
         return
     missing = [jar.file for jar in find_artifacts().pinned().jars if jar.artifact not in present]

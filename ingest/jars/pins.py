@@ -1,4 +1,4 @@
-"""The pinned jars; `make pins` writes `pins.json` from `jars/pom.xml` and the files that Maven resolved."""
+"""The pinned jars.  `make pins` writes `pins.json` from `jars/pom.xml` and the files that Maven resolved."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ class PinnedJar:
 
 
 def read_pins() -> tuple[PinnedJar, ...]:
-    """Return the jars that a Spark job needs, apart from the jar of our own functions."""
+    """Return the jars that a Spark job needs, apart from the jar of ingest's functions."""
     return tuple(PinnedJar(**entry) for entry in json.loads(FILE.read_text(encoding="utf-8")))
 
 

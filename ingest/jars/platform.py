@@ -1,7 +1,7 @@
-"""The jars that a platform's own Spark brings: those that replace pinned ones, and those that do not fit.
+"""The jars that a platform's Spark brings: replacements of pinned jars, and jars that do not fit.
 
-Spark's own class path comes first, so that a jar of the platform always wins over ours: one that fits is
-used, and one that does not is an error, with both versions.
+Spark's class path comes first, so that a jar of the platform always wins over a pinned one.  A jar that fits
+is used.  A jar that does not fit is an error, which names both versions.
 """
 
 import os
@@ -29,7 +29,7 @@ _VERSION: Final = re.compile(r"^Implementation-Version: *(\S+)", re.MULTILINE)
 
 @attrs.frozen
 class PlatformJar:
-    """A jar by its file: `artifact` without the Scala version; `version` is empty if nothing names it."""
+    """A jar by its file.  `artifact` excludes the Scala version, and an unknown `version` is empty."""
 
     path: str
     artifact: str
@@ -57,7 +57,7 @@ class Rule:
     text: str
 
     def allows(self, jar: PlatformJar) -> bool:
-        """Whether a jar has a version that fits; a release candidate or snapshot does not."""
+        """Tell whether a jar has a version that fits.  A release candidate or snapshot does not."""
         is_release = not re.search(r"-(rc|snapshot)", jar.version, re.IGNORECASE)
         return bool(jar.release) and is_release and self.first <= jar.release < self.end
 

@@ -39,10 +39,10 @@ class Repository:
 
 
 def find_repository(setting: str = "") -> Repository:
-    """Choose the repository: the setting, the variable, Maven's mirror, or that of Spark's own resolver.
+    """Choose the repository: the setting, the variable, Maven's mirror, or the default of Spark's resolver.
 
-    Spark resolves `--packages` with Ivy, whose jar in `pyspark/jars` names the central repository.
-    Raises `UsageError` if no source names an address, or if it is not http or https.
+    Spark resolves `--packages` with Ivy.  Its jar in `pyspark/jars` names the central repository.  Raises
+    `UsageError` if no source names an address, or if the address is not http or https.
     """
     for repository in _candidates(setting):
         if not repository.url.startswith(("https://", "http://")):
@@ -72,7 +72,7 @@ def _candidates(setting: str) -> Iterator[Repository]:
 
 
 def _mirrors(settings: Path) -> Iterator[str]:
-    """Find Maven's mirrors of the central repository; logins of `<servers>` are not used."""
+    """Find Maven's mirrors of the central repository.  Logins of `<servers>` are not used."""
     if not settings.is_file():
         return
     try:

@@ -1,4 +1,4 @@
-"""Recognise a topic that does not continue where a table stopped reading, and report the reason."""
+"""Recognise a topic that does not continue at a table's offsets, and report the reason."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -24,7 +24,7 @@ _ACCEPT: Final = (
 class Watermark:
     """The first offset that a partition still holds, and the end: one past the last committed record.
 
-    `topic_id` is the broker's id of the topic, which changes when it is created again; empty where unknown.
+    `topic_id` is the broker's id of the topic, which changes when it is created again.  Empty if unknown.
     """
 
     begin: int
@@ -34,10 +34,10 @@ class Watermark:
 
 @attrs.frozen
 class Consumed:
-    """The offsets of its topic that a table has read; `next_offsets` is None before its first commit.
+    """The offsets of its topic that a table has read.  `next_offsets` is None before its first commit.
 
-    `high_offsets` are the ends of the offsets ever applied: beyond `next_offsets` after a deliberate move
-    back.  `topic` is the one that the last commit read; empty before the first.
+    `high_offsets` are the ends of the offsets ever applied.  They are beyond `next_offsets` after a
+    deliberate move back.  `topic` is the topic that the last commit read, empty before the first.
     """
 
     table: str
@@ -45,7 +45,7 @@ class Consumed:
     high_offsets: Mapping[Partition, int] = attrs.Factory(dict)
     topic_id: str = ""
     keeps_all: bool = False
-    """Whether every message is a row of its own, named by its coordinates in the topic."""
+    """Whether every message is a separate row, named by its coordinates in the topic."""
     topic: str = ""
     is_several: bool = False
     """Whether the table has other topics, too."""
@@ -62,7 +62,7 @@ class _Break:
 
 
 def check_continues(topic: Topic, consumed: Consumed, watermarks: Mapping[Partition, Watermark]) -> None:
-    """Raise `OffsetError`, for all partitions that do not continue where the table stopped."""
+    """Raise `OffsetError` for all partitions that do not continue at the table's offsets."""
     if consumed.next_offsets is None:
         return
     check_topic(topic, consumed)
@@ -79,7 +79,7 @@ def check_continues(topic: Topic, consumed: Consumed, watermarks: Mapping[Partit
 
 
 def check_topic(topic: Topic, consumed: Consumed) -> None:
-    """Raise `OffsetError` where the table file names another topic than the one that the table has read."""
+    """Raise `OffsetError` if the table file names another topic than the one that the table has read."""
     if consumed.topic in ("", topic):
         return
     offsets = consumed.next_offsets or {}
@@ -100,7 +100,7 @@ def is_created_again(topic_id: str, watermarks: Mapping[Partition, Watermark]) -
 
 
 def topic_id_of(watermarks: Mapping[Partition, Watermark]) -> str:
-    """Return the broker's id of the topic; empty where it is unknown."""
+    """Return the broker's id of the topic, or an empty text if it is unknown."""
     return next((mark.topic_id for mark in watermarks.values()), "")
 
 

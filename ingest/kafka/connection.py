@@ -1,4 +1,4 @@
-"""Open a librdkafka client, and turn its reports about the connection into errors of ours."""
+"""Open a librdkafka client, and translate its reports about the connection into `IngestError`s."""
 
 import re
 import time
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
-"""Reports that come back at every try; librdkafka itself never stops trying."""
+"""Reports that come back at every try. librdkafka itself never stops trying."""
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
 
 _POLL_S: Final = 0.01
@@ -49,14 +49,14 @@ class Connection:
 
     @classmethod
     def within(cls, kafka: KafkaSettings, timeout_s: float | None = None) -> "Connection":
-        """Return a connection with its deadline in `timeout_s`, by default those of `[kafka]`."""
+        """Return a connection with its deadline in `timeout_s`, by default `[kafka] timeout_s`."""
         return cls(kafka, time.monotonic() + (kafka.timeout_s if timeout_s is None else timeout_s))
 
     def open(self, client: Callable[[dict[str, Any]], C], **extra: Any) -> C:
-        """Make the client; librdkafka connects later, in its own threads."""
+        """Make the client. librdkafka connects later, in its own threads."""
         check_addresses(self.kafka.bootstrap_servers)
         conf = {
-            "log_level": "0",  # error_cb gets the same, for our errors
+            "log_level": "0",  # error_cb gets the same, for `IngestError`s
             **client_properties(self.kafka.properties),
             **{name.replace("_", "."): value for name, value in extra.items()},
             "bootstrap.servers": self.kafka.bootstrap_servers,
@@ -68,7 +68,7 @@ class Connection:
             raise SettingsError("settings", "kafka.properties", self._text(error.args[0])) from None
 
     def remaining_s(self) -> float:
-        """Return the seconds until the deadline; at least 0.1, because librdkafka refuses 0."""
+        """Return the seconds until the deadline, at least 0.1 because librdkafka refuses 0."""
         return max(0.1, self.deadline - time.monotonic())
 
     def is_over(self) -> bool:
@@ -83,7 +83,7 @@ class Connection:
                 raise BrokerRefusedError(self.kafka.bootstrap_servers, self._text(error), todo)
 
     def answer(self, client: AdminClient, future: "Future[A]") -> A | KafkaError:
-        """Wait for the answer to one request; raise where the broker fails, rather than the request."""
+        """Wait for the answer to one request.  Raise if the broker fails, rather than the request."""
         while not future.done() and not self.is_over():
             client.poll(_POLL_S)  # runs error_cb
             self.raise_refused()

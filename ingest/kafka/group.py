@@ -1,4 +1,4 @@
-"""Store offsets for a consumer group, for tools that show its lag; nothing here reads them back."""
+"""Store offsets for a consumer group, for tools that show its lag.  `ingest` never reads them back."""
 
 import time
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def store_offsets(
 ) -> None:
     """Store the next offset of each partition for the group `kafka.group`, in one request.
 
-    Raises `BrokerUnreachableError` after `[kafka] timeout_s`; `BrokerRefusedError` for a login, a missing
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`, and `BrokerRefusedError` for a login, a missing
     right, or a group with members.
     """
     partitions = [TopicPartition(topic, p, end) for topic, ends in offsets.items() for p, end in ends.items()]
@@ -44,7 +44,7 @@ def store_offsets(
 def _try_to_store(
     connection: Connection, admin: AdminClient, request: ConsumerGroupTopicPartitions
 ) -> tuple[KafkaError, str] | None:
-    """Send the request; return an error and its topic, or None."""
+    """Send the request.  Return an error and its topic, or None."""
     futures = admin.alter_consumer_group_offsets([request], request_timeout=connection.remaining_s())
     (stored,) = (connection.answer(admin, future) for future in futures.values())
     if isinstance(stored, KafkaError):

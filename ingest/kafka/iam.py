@@ -1,6 +1,6 @@
-"""IAM of Amazon MSK: a URL signed with the credentials of AWS is the token of SASL OAUTHBEARER.
+"""IAM of Amazon MSK: a URL signed with AWS credentials is the token of SASL OAUTHBEARER.
 
-`sasl.mechanism = "AWS_MSK_IAM"` is what users of MSK write.  Only AWS's Java client knows that mechanism; the
+Users of MSK write `sasl.mechanism = "AWS_MSK_IAM"`.  Only AWS's Java client knows that mechanism.  The
 brokers of MSK take the same signature as a token too, which librdkafka can send.  Both clients send it here.
 """
 
@@ -27,7 +27,7 @@ _REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def java_iam(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return Java's properties; its region is that of `AWS_REGION`, also on executors."""
+    """Return Java's properties.  The Java client takes the region from `AWS_REGION`, also on executors."""
     return {
         "sasl.mechanism": TOKEN_MECHANISM,
         "sasl.jaas.config": jaas_line(_MODULE, _options(properties)),
@@ -55,13 +55,13 @@ def client_iam(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _token(sign: Any, _config: str) -> tuple[str, float]:
-    """Sign a token; returns it with the end of its life, in seconds since 1970."""
+    """Sign a token.  Return it with the end of its life, in seconds since 1970."""
     token, expires_ms = sign()
     return token, expires_ms / 1000
 
 
 def _options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the credentials that the JAAS line of AWS's login names; by default the machine's."""
+    """Return the credentials that the JAAS line of AWS's login names, by default the machine's."""
     options = jaas_options(properties.get("sasl.jaas.config", ""))
     unknown = options.keys() - {_PROFILE, _ROLE, _SESSION}
     if unknown:

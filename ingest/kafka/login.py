@@ -24,7 +24,7 @@ _OPTION: Final = re.compile(
 
 
 def wrong(name: str, problem: str, todo: str = "") -> SettingsError:
-    """Return the error of one property; `problem` must not hold its value."""
+    """Return the error of one property.  `problem` must not hold its value."""
     return SettingsError("settings", f"kafka.properties.{name}", problem, todo)
 
 
@@ -55,7 +55,7 @@ def client_login(properties: Mapping[str, str], mechanism: str) -> dict[str, str
 
 
 _HANDLER: Final = f"{_OAUTH}.OAuthBearerLoginCallbackHandler"
-"""In this package in Kafka 3.4 as in 4; the one of `oauthbearer.secured` is gone in 4."""
+"""This package has the class in Kafka 3.4 and in 4.  Kafka 4 lacks the one in `oauthbearer.secured`."""
 
 
 def _has_password(mechanism: str) -> bool:
@@ -63,7 +63,7 @@ def _has_password(mechanism: str) -> bool:
 
 
 def _has_clients_secret(properties: Mapping[str, str], mechanism: str) -> bool:
-    """Tell whether a JAAS line has a client's credentials, and no other class uses them."""
+    """Tell whether a JAAS line has a client's secret for Kafka's callback handler, not for another class."""
     own_class = properties.get("sasl.login.callback.handler.class", _HANDLER).rpartition(".")[2]
     is_plain = mechanism == "OAUTHBEARER" and own_class == _HANDLER.rpartition(".")[2]
     return is_plain and "clientSecret" in jaas_options(properties.get("sasl.jaas.config", ""))

@@ -1,7 +1,8 @@
 """Translate `[kafka.properties]` for the two clients of a run: librdkafka and Kafka's Java client.
 
-People may write either family of names; each client gets its own.  Passed to both under one name:
-`security.protocol`, `sasl.mechanism` (or `sasl.mechanisms`) and the names of `_BOTH`.  Translated:
+Settings may use either family of names, and each client gets its own.  These names pass to both clients
+unchanged: `security.protocol`, `sasl.mechanism` (or `sasl.mechanisms`) and the names of `_BOTH`.  These are
+translated:
 
 ====================================================  =============================================
 librdkafka                                            Java
@@ -20,7 +21,7 @@ ssl.endpoint.identification.algorithm, disabled       the same, empty
 ====================================================  =============================================
 
 A file named by a librdkafka property is read here and given to Java inline, so that executors on
-other machines need no copy of it; an encrypted key is opened here.  `ingest.kafka.iam` translates the login
+other machines need no copy of it.  An encrypted key is opened here.  `ingest.kafka.iam` translates the login
 of Amazon MSK.  Other logins (GSSAPI, OAUTHBEARER by another method) are not translated: write the properties
 of both families.  A name outside these lists is an error.
 """
@@ -75,7 +76,10 @@ _KNOWN = _BOTH | _CLIENT_ONLY | _JAVA_ONLY | _TRANSLATED
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the properties for librdkafka; Java properties without an equivalent are left out or refused."""
+    """Return the properties for librdkafka.
+
+    Java properties without an equivalent are left out or refused.
+    """
     _check_names(properties)
     passed = {name: value for name, value in properties.items() if name in _BOTH | _CLIENT_ONLY}
     mechanism = _mechanism(properties)
@@ -155,7 +159,7 @@ def _client_keystore(properties: Mapping[str, str]) -> dict[str, str]:
     kind = properties.get("ssl.keystore.type", "PKCS12")
     _need_type("ssl.keystore", kind, ("PEM", "PKCS12"))
     path = properties["ssl.keystore.location"]
-    if kind == "PEM":  # one file holds both, and OpenSSL takes from it what it looks for
+    if kind == "PEM":  # one file holds both, and OpenSSL takes the part that it needs
         return {"ssl.certificate.location": path, "ssl.key.location": path}
     password = properties.get("ssl.keystore.password", "")
     return {"ssl.keystore.location": path, "ssl.keystore.password": password}

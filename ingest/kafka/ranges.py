@@ -11,7 +11,7 @@ from ingest.names import Partition, Topic
 
 @attrs.frozen
 class OffsetRange:
-    """The offsets from `start` to before `end` of one partition; not every offset has a record."""
+    """The offsets from `start` to before `end` of one partition.  Not every offset has a record."""
 
     topic: Topic
     partition: Partition
@@ -26,7 +26,7 @@ class TopicRanges:
     topic: Topic
     ranges: tuple[OffsetRange, ...]
     topic_id: str = ""
-    """The broker's id of the topic, where it gives one."""
+    """The broker's id of the topic, empty if it does not give one."""
 
     @property
     def is_empty(self) -> bool:
@@ -39,7 +39,7 @@ class TopicRanges:
         return sum(part.end - part.start for part in self.ranges)
 
     def first(self, offsets: int, floors: Mapping[Partition, int]) -> "TopicRanges":
-        """Return the first offsets, one partition after the other; none ends before its floor."""
+        """Return the first offsets, one partition after the other.  No partition ends before its floor."""
         cut: list[OffsetRange] = []
         for part in self.ranges:
             end = min(part.end, max(part.start + offsets, floors.get(part.partition, 0)))
@@ -68,7 +68,7 @@ def plan_ranges(
 ) -> TopicRanges:
     """Cover the new offsets: from the committed ones, or the beginning, to the ends.
 
-    `max_offsets` bounds the sum over the partitions, shared evenly; a short partition leaves its rest to the
+    `max_offsets` bounds the sum over the partitions, shared evenly.  A short partition leaves its rest to the
     others.  The ends of all offsets ever applied take precedence: after a deliberate move back, one run
     replays at least up to there, so that the table never shows an older state than before.
 
@@ -95,7 +95,7 @@ def plan_ranges(
 
 
 def _share(budget: int, requests: Mapping[Partition, int]) -> dict[Partition, int]:
-    """Share a budget evenly; a request for less than an even share leaves its rest to the others."""
+    """Share a budget evenly.  A request for less than an even share leaves its rest to the others."""
     shares: dict[Partition, int] = {}
     for count, partition in zip(
         range(len(requests), 0, -1), sorted(requests, key=lambda p: (requests[p], p)), strict=True

@@ -21,31 +21,31 @@ else:
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 
 OFFSETS_PER_TASK: Final = 10_000
-"""Offsets that make a task of its own worth it.
+"""Offsets that make a separate task worth it.
 
-Measured: one more task costs about 50 ms (a consumer connects and seeks); 10,000 records take 100 ms to
-read and some 250 ms to decode.  Below this, cutting a partition costs what it saves, and so does a shuffle:
-one task reads, reduces and counts all partitions of a topic.
+Measured: one more task costs about 50 ms (a consumer connects and seeks).  Reading 10,000 records takes 100
+ms, and decoding them some 250 ms.  Below this number, cutting a partition costs as much as it saves, and so
+does a shuffle: one task reads, reduces and counts all partitions of a topic.
 """
 
 PROMPT: Final = {
-    # With each batch that it hands out the client asks for the next one, and Spark then asks, on the same
-    # connection, where the topic begins and ends: at the end of a topic the broker answers that only after
+    # With each batch that it hands out the client asks for the next one.  Spark then asks on the same
+    # connection for the begin and end of the topic.  At the end of a topic the broker answers that only after
     # it has waited this long for messages to come (500 ms by default), and all that a run reads is there.
     "kafka.fetch.max.wait.ms": "5",
     # Spark seeks before each batch, and so drops what was fetched but not handed out.
     "kafka.max.poll.records": "100000",  # 500
     "kafka.max.partition.fetch.bytes": str(4 << 20),  # 1 MiB
-    "kafka.receive.buffer.bytes": "-1",  # 64 KiB; -1: what the system finds out
+    "kafka.receive.buffer.bytes": "-1",  # by default 64 KiB, and -1 lets the system choose
 }
-"""Of the Java client, where the user's properties say nothing else.
+"""Properties of the Java client, unless the user's properties override them.
 
-Measured with a broker on loopback: 200,000 records of 470 bytes take 0.3 s in place of 0.95 s by the client's
-own defaults.
+Measured with a broker on loopback: 200,000 records of 470 bytes take 0.3 s in place of 0.95 s with the
+client's defaults.
 """
 
 MOST_BYTES: Final = 64 << 20
-"""The largest record that is read where no table file says more."""
+"""The largest record that is read if no table file allows a larger one."""
 
 _SALT: Final = uuid4()
 """Keeps the digest of a password useless to others."""
@@ -65,14 +65,14 @@ def read(
     headers: bool = False,
     most_bytes: int = MOST_BYTES,
 ) -> "DataFrame":
-    """Return the committed records of these ranges, `COLUMNS` only; nothing is read before an action.
+    """Return the committed records of these ranges, `COLUMNS` only.  An action starts the reading.
 
     `headers` adds a column of that name: an array of `key, value`, null for records without headers.
 
-    A record of more than `most_bytes` keeps its key at most; its value is the mark of `ingest.decode.large`.
+    A record of more than `most_bytes` keeps its key at most.  Its value is the mark of `ingest.decode.large`.
 
-    Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted
-    before its task starts fails the query: it must not pass for an empty range.
+    Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted before its task
+    starts fails the query: it must not pass for an empty range.
     """
     properties = {
         **PROMPT,
@@ -100,7 +100,7 @@ def _group(ranges: TopicRanges, properties: str) -> str:
     """Return the consumer group under which Spark keeps consumers, and records that they have fetched ahead.
 
     Spark refuses other properties under the same group (InternalKafkaConsumerPool).  A topic that was created
-    again has another id; where the broker has no ids, nothing is kept.
+    again has another id.  Without an id, every call gets a new group, so that nothing is kept.
     """
     if not ranges.topic_id:
         return f"ingest-{uuid4()}"

@@ -15,9 +15,9 @@ from ingest.settings import KafkaSettings
 
 
 def fetch_retention(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[Topic, float | None]:
-    """Return the seconds that each topic keeps a message; None for a topic that deletes none by time.
+    """Return the seconds that each topic keeps a message, or None if it deletes no message by time.
 
-    Topics are left out whose settings the login may not read (DescribeConfigs): a run does not need them.
+    Topics are left out if the login may not read their settings (DescribeConfigs): a run does not need them.
     """
     retention: dict[Topic, float | None] = {}
     for topic, config in _settings(kafka, topics):
@@ -27,14 +27,14 @@ def fetch_retention(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[Topic
 
 
 def is_compacted(kafka: KafkaSettings, topic: Topic) -> bool | None:
-    """Return whether a topic keeps only the last message of a key; None where the login may not know."""
+    """Return whether a topic keeps only the last message of a key, or None if the login may not know."""
     return next(("compact" in _policies(config) for _, config in _settings(kafka, [topic])), None)
 
 
 def _settings(
     kafka: KafkaSettings, topics: Sequence[Topic]
 ) -> Iterator[tuple[Topic, Mapping[str, ConfigEntry]]]:
-    """Yield the settings of topics, as far as the login may read them."""
+    """Yield the settings of topics that the login may read."""
     connection = Connection.within(kafka)
     admin = connection.open(AdminClient)
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]

@@ -11,7 +11,7 @@ from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
 ONE_BY_ONE: Final = {
-    "group_id": "ingest",  # librdkafka requires one; nothing is ever committed to it
+    "group_id": "ingest",  # librdkafka requires a group, but this one never has commits
     "enable_auto_commit": False,
     "enable_partition_eof": True,
     "auto_offset_reset": "error",  # an expired offset must not become another record
@@ -23,7 +23,7 @@ ONE_BY_ONE: Final = {
 
 @attrs.frozen
 class RawRecord:
-    """One record of a topic; `timestamp_ms` since 1970 in UTC, None without a timestamp."""
+    """One record of a topic.  `timestamp_ms` counts from 1970 in UTC, and is None without a timestamp."""
 
     key: bytes | None
     value: bytes | None
@@ -58,7 +58,7 @@ def sample(
     *,
     per_end: int = PER_END,
 ) -> tuple[RawRecord, ...]:
-    """Fetch the first committed records of each range, then the last others; an end is exclusive.
+    """Fetch the first committed records of each range, then the last of the others.  An end is exclusive.
 
     Raises BrokerUnreachableError when the broker does not answer in time.
     """

@@ -24,8 +24,8 @@ def send_signal(
 ) -> int:
     """Produce one signal, and return its offset once the broker has it.
 
-    Raises `BrokerUnreachableError` after `[kafka] timeout_s`; `BrokerRefusedError` for what the broker
-    refuses, and for a topic that does not exist: the broker might create it, and nobody would read it.
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`.  Raises `BrokerRefusedError` if the broker
+    refuses the signal, and for a missing topic, which the broker might create without a reader.
     """
     connection = Connection.within(kafka)
     _check_topic(connection, topic)

@@ -19,7 +19,7 @@ _OWN_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__
 def list_topics(kafka: KafkaSettings) -> tuple[Topic, ...]:
     """List the topics, sorted, without the broker's own.
 
-    Raises `BrokerUnreachableError` after `[kafka] timeout_s`, `BrokerRefusedError` where a login is refused.
+    Raises `BrokerUnreachableError` after `[kafka] timeout_s`, `BrokerRefusedError` for a refused login.
     """
     connection = Connection.within(kafka)
     admin = connection.open(AdminClient)

@@ -1,4 +1,4 @@
-"""Ask the broker where topics begin and end: all topics of a run at once."""
+"""Ask the broker for the first and end offsets of all topics of a run at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -35,8 +35,8 @@ from ingest.settings import KafkaSettings
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # theirs
-_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # theirs
+_EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # the client's
+_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's
 
 _TEMPORARY: Final = frozenset(
     {
@@ -68,7 +68,7 @@ A = TypeVar("A")
 
 @attrs.frozen
 class Watermarks:
-    """The watermarks of many topics; the error of one topic does not affect the others."""
+    """The watermarks of many topics.  The error of one topic does not affect the others."""
 
     found: Mapping[Topic, Mapping[Partition, Watermark]]
     errors: Mapping[Topic, IngestError] = attrs.Factory(dict)
@@ -112,7 +112,7 @@ def fetch_offsets_at(
 ) -> dict[Partition, int]:
     """Return each partition's first offset with a timestamp at or after a moment, else its end.
 
-    The timestamps are the messages' own: the producer's, or the broker's where the topic says so.
+    The timestamps are the messages' own: the producer's, or the broker's if the topic is set so.
     """
     connection = Connection.within(kafka)
     broker = _Broker(connection, connection.open(AdminClient))
@@ -122,7 +122,7 @@ def fetch_offsets_at(
 
 @attrs.frozen
 class _Described:
-    """A topic's id, empty where the broker has no ids, and its partitions."""
+    """A topic's id, empty if the broker has no ids, and its partitions."""
 
     topic_id: str
     partitions: tuple[Partition, ...]
@@ -215,7 +215,7 @@ class _Broker:
         return self._answers(futures)
 
     def _answers(self, futures: Mapping[K, "Future[A]"]) -> dict[K, A | KafkaError]:
-        """Wait for all answers; raise where the broker fails, rather than a single topic."""
+        """Wait for all answers.  Raise if the broker fails, rather than a single topic."""
         answers: dict[K, A | KafkaError] = {}
         for key, future in futures.items():
             answer: A | KafkaError = self.connection.answer(self.admin, future)

@@ -67,7 +67,7 @@ log.initial.task.delay.ms=500
 
 
 def prepare_broker(folder: Path, port: int) -> tuple[str, ...]:
-    """Write the broker's settings; returns the command that starts it in `folder`."""
+    """Write the broker's settings.  Return the command that starts it in `folder`."""
     java = find_java()
     classpath = f"{broker_classpath()}/*"
     controller_port = choose_port(frozenset({port}))
@@ -80,7 +80,7 @@ def prepare_broker(folder: Path, port: int) -> tuple[str, ...]:
 
 
 def find_java() -> str:
-    """Find a Java that can run the broker: JAVA_HOME's or the first on PATH, else that of the registry."""
+    """Find a Java that can run the broker: JAVA_HOME's or the first on PATH, else the registry's."""
     java = jdk.find_java()
     if java.version >= JAVA_AT_LEAST:
         return java.program
@@ -95,7 +95,7 @@ def find_java() -> str:
 
 
 def broker_problem(port: int) -> str:
-    """Return the reason why the broker cannot be used; empty if it can."""
+    """Return the reason why the broker cannot be used, or an empty text if it can."""
     if not listens(port):
         return "does not listen yet"
     admin = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{port}", "log_level": 0})

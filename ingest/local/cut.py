@@ -19,7 +19,7 @@ SIDES: Final = ("key", "value")
 
 @attrs.frozen
 class Selection:
-    """The part of a recording to load; `later` are the schema ids that end a topic."""
+    """The part of a recording to load.  `later` are the schema ids that end a topic."""
 
     topics: tuple[RecordedTopic, ...]
     schemas: tuple[RecordedSchema, ...]
@@ -27,7 +27,10 @@ class Selection:
 
 
 def select(recording: Recording, patterns: tuple[str, ...], versions: int | None) -> Selection:
-    """Choose topics by glob, and schemas by topic and version; a schema that others refer to always stays."""
+    """Choose topics by glob, and schemas by topic and version.
+
+    A schema that others refer to always stays.
+    """
     topics = _select_topics(recording, patterns)
     skipped = {f"{topic.name}-{side}" for topic in recording.topics if topic not in topics for side in SIDES}
     ours = [schema for schema in recording.schemas if schema.subject not in skipped]
@@ -72,7 +75,7 @@ def skip_present(messages: Iterable[Message], ends: Mapping[int, int]) -> Iterat
 
 
 def read_id(payload: bytes | None) -> SchemaId | None:
-    """Read the schema id of a Confluent-framed payload (0x00, four bytes), None for any other."""
+    """Read the schema id of a Confluent-framed payload (0x00, four bytes).  Return None for any other."""
     if payload is None or len(payload) < HEADER_BYTES or payload[0] != MAGIC:
         return None
     return SchemaId(int.from_bytes(payload[1:HEADER_BYTES], "big", signed=True))

@@ -1,7 +1,7 @@
 """Recorded topics on disk: a fixture folder of this project, or a corpus folder as it was dumped.
 
-Both hold one `<topic>.jsonl.gz` a topic, a message a line: p partition, o offset, ts timestamp (ms),
-h headers, k key, v value (base64 or null); partition by partition, in the order of offsets.
+Both hold one `<topic>.jsonl.gz` per topic, one message per line: p partition, o offset, ts timestamp (ms), h
+headers, k key, v value (base64 or null).  The lines come partition by partition, in the order of offsets.
 """
 
 import base64
@@ -34,7 +34,7 @@ class Reference:
 
 @attrs.frozen
 class RecordedSchema:
-    """One version of a subject; `id` is the id inside the recorded payloads."""
+    """One version of a subject.  `id` is the id inside the recorded payloads."""
 
     subject: Subject
     version: int
@@ -54,7 +54,7 @@ class RecordedTopic:
 
 @attrs.frozen
 class Recording:
-    """A folder of recorded topics; no schemas means that their payloads hold no schema ids (JSON)."""
+    """A folder of recorded topics.  If it has no schemas, its payloads hold no schema ids (JSON)."""
 
     folder: Path
     topics: tuple[RecordedTopic, ...]
@@ -63,7 +63,7 @@ class Recording:
 
 @attrs.frozen
 class Message:
-    """One recorded message; `offset` is its offset in the recording."""
+    """One recorded message.  `offset` is its offset in the recording."""
 
     partition: int
     offset: int
@@ -81,7 +81,7 @@ class _TopicEntry:
 
 @attrs.frozen
 class _Fixture:
-    """The required part of `fixture.json`; the rest, such as the origin, is for people."""
+    """The required part of `fixture.json`.  The rest, such as the origin, is for people."""
 
     topics: tuple[_TopicEntry, ...]
     schemas: tuple[RecordedSchema, ...]
@@ -163,7 +163,7 @@ def _count_partitions(file: Path) -> int:
 def read_messages(topic: RecordedTopic) -> Iterator[Message]:
     """Stream a topic's messages in the order of their timestamps, each partition in its own order.
 
-    So that a prefix of the topic is also a prefix of every partition, whichever way it is partitioned.
+    A prefix of the topic is also a prefix of every partition, for any number of partitions.
     """
     if topic.partitions == 1:
         return _read_file(topic.file)

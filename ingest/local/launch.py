@@ -1,7 +1,7 @@
-"""Becomes a server, after writing its own pid: `python -P launch.py PID_FILE LOCK_FD COMMAND…`.
+"""Become a server, after writing its pid: `python -P launch.py PID_FILE LOCK_FD COMMAND…`.
 
-A script of its own that imports nothing of `ingest`.  A starter killed at any moment leaves a process
-that its pid file names.  The pid and the start time stay the same over `exec`.
+This separate script imports nothing of `ingest`.  If its starter is killed at any moment, the pid file names
+the process.  The pid and the start time stay the same over `exec`.
 """
 
 import os
@@ -19,7 +19,7 @@ def launch(pid_file: Path, lock: int, command: list[str]) -> None:
     fresh.replace(pid_file)
     os.close(lock)
     try:
-        os.execvp(command[0], command)  # noqa: S606  the command is ours
+        os.execvp(command[0], command)  # noqa: S606  the command is fixed
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
 

@@ -1,4 +1,4 @@
-"""Loads recorded messages into a broker and their schemas into a registry; repeatable without duplicates."""
+"""Load recorded messages into a broker and their schemas into a registry, repeatable without duplicates."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ class Loaded:
 
 @attrs.frozen
 class LoadOptions:
-    """The options of a load; `rename` is (old prefix, new prefix) of topics and subjects.
+    """The options of a load.  `rename` is (old prefix, new prefix) of topics and subjects.
 
     None keeps the recording's value.
     """
@@ -54,7 +54,7 @@ class LoadOptions:
     limit: int | None = None
 
     def new_name(self, name: str) -> str:
-        """Return the new name of a topic or subject; in heartbeat topics the prefix follows Debezium's."""
+        """Return the new name of a topic or subject.  In heartbeat topics the prefix follows Debezium's."""
         if self.rename is None:
             return name
         old, new = self.rename

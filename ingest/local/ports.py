@@ -22,7 +22,7 @@ def choose_port(excluded: frozenset[int] = frozenset()) -> int:
 
 
 def check_port(server: str, port: int, flag: str) -> None:
-    """Check that a server could listen on a port; raises LocalServerError."""
+    """Check that a server could listen on a port.  Raises LocalServerError."""
     if problem := port_problem(port):
         raise LocalServerError(
             server, f"port {port} {problem}", todo=f"Free it, or choose another with {flag}"
@@ -30,14 +30,14 @@ def check_port(server: str, port: int, flag: str) -> None:
 
 
 def check_number(port: int | None, flag: str) -> None:
-    """Check that a number is a TCP port; raises UsageError."""
+    """Check that a number is a TCP port.  Raises UsageError."""
     highest = 65535
     if port is not None and not 1 <= port <= highest:
         raise UsageError(f"{flag} {port} is not a port; allowed: 1 to {highest}")
 
 
 def port_problem(port: int) -> str:
-    """Return the reason why a port of loopback cannot be used; empty if it can."""
+    """Return the reason why a port of loopback cannot be used, or an empty text if it can."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: TIME_WAIT is free
         try:

@@ -1,4 +1,4 @@
-"""Servers as detached processes that are never lost: each writes its own pid before it becomes the server."""
+"""Servers as detached processes that are never lost: each writes its pid before it becomes the server."""
 
 import fcntl
 import os
@@ -53,13 +53,13 @@ class Process:
 
     @property
     def folder(self) -> Path:
-        """The server's own state, and its working directory."""
+        """The folder of the server's state, and its working directory."""
         return self.data / self.name
 
 
 @contextmanager
 def lock_data(data: Path) -> Iterator[int]:
-    """Hold a data folder for one command; yields the lock's file descriptor."""
+    """Hold a data folder for one command.  Yield the lock's file descriptor."""
     try:
         (data / "logs").mkdir(parents=True, exist_ok=True)
         lock = (data / ".lock").open("w")
@@ -84,15 +84,15 @@ def _wait_for_lock(lock: int, data: Path) -> None:
 
 
 def start_process(process: Process, command: Sequence[str], lock: int) -> int:
-    """Start a server that outlives this command; returns the pid that it wrote itself.
+    """Start a server that outlives this command.  Return the pid that it wrote itself.
 
-    The child holds the lock until then: a command that waits for the lock waits for the pid.
+    The child holds the lock until then, so that a command that waits for the lock also waits for the pid.
     """
     process.pid_file.unlink(missing_ok=True)
     process.folder.mkdir(parents=True, exist_ok=True)
     with process.log.open("ab") as log:
         child = subprocess.Popen(
-            # -P: the launcher's folder is not on sys.path, where its modules would shadow the standard
+            # -P: the launcher's folder is not on sys.path, because its modules would shadow the standard
             # library.
             [sys.executable, "-P", str(LAUNCH), str(process.pid_file), str(lock), *command],
             cwd=process.folder,
@@ -112,7 +112,7 @@ def start_process(process: Process, command: Sequence[str], lock: int) -> int:
 
 
 def find_pid(process: Process) -> int | None:
-    """Return the pid of a server's live process; a recycled pid has another start time."""
+    """Return the pid of a server's live process.  A recycled pid has another start time."""
     with suppress(FileNotFoundError, ValueError, psutil.NoSuchProcess):
         pid, started_s = process.pid_file.read_text(encoding="ascii").split()
         live = psutil.Process(int(pid))
@@ -123,7 +123,7 @@ def find_pid(process: Process) -> int | None:
 
 
 def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) -> tuple[str, ...]:
-    """Stop servers, all at once; returns the names of those that ran."""
+    """Stop servers, all at once.  Return the names of the servers that ran."""
     running = [(process, pid) for process in processes if (pid := find_pid(process))]
     for _, pid in running:
         _signal_group(pid, signal.SIGTERM)
@@ -139,7 +139,7 @@ def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) ->
 
 
 def group_lives(group: int) -> bool:
-    """Tell whether any process of a group is alive; zombies are not."""
+    """Tell whether any process of a group is alive.  Zombies are not."""
     return any(_belongs(live, group) for live in psutil.process_iter())
 
 

@@ -17,7 +17,7 @@ else:  # only in the extra
 
 API: Final = "/apis/ccompat/v7"
 ANSWER_S: Final = 10
-# Paths are relative to the working directory: H2 takes what follows a ";" in its URL for a setting.
+# Paths are relative to the working directory, because H2 takes the text after a ";" in its URL for a setting.
 SETTINGS: Final = (
     "-Xmx512m",
     "-Xms128m",
@@ -47,7 +47,7 @@ def registry_url(port: int) -> str:
 
 
 def prepare_registry(folder: Path, port: int) -> tuple[str, ...]:
-    """Make the registry's folder; returns the command that starts it in `folder`."""
+    """Make the registry's folder.  Return the command that starts it in `folder`."""
     java = find_java()
     home = registry_home()
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def find_java() -> str:
 
 
 def registry_problem(port: int) -> str:
-    """Return the reason why the registry cannot be used; empty if it can."""
+    """Return the reason why the registry cannot be used, or an empty text if it can."""
     if not listens(port):
         return "does not listen yet"
     try:

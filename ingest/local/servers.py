@@ -30,7 +30,7 @@ POLL_S: Final = 0.1
 
 @attrs.frozen
 class Addresses:
-    """Where the local servers are."""
+    """The addresses of the local servers."""
 
     bootstrap_servers: str
     registry_url: str
@@ -95,7 +95,7 @@ def up(
 
 
 def down(data: Path = DEFAULT_DATA) -> tuple[str, ...]:
-    """Stop the servers of a data folder; returns the names of those that ran."""
+    """Stop the servers of a data folder.  Return the names of the servers that ran."""
     data = data.absolute()
     if not data.is_dir():
         return ()
@@ -116,7 +116,7 @@ def status(data: Path = DEFAULT_DATA) -> tuple[ServerStatus, ...]:
 
 
 def find_addresses(data: Path = DEFAULT_DATA) -> Addresses:
-    """Return the addresses of servers that are up; raises when one is not."""
+    """Return the addresses of servers that are up.  Raise if a server is not."""
     addresses = []
     for server in status(data):
         if server.state != "up" or server.address is None:
@@ -155,7 +155,7 @@ def _status_down(process: Process, address: str | None) -> ServerStatus:
 
 
 def _wait_until_up(server: _Server, mark: int) -> None:
-    """Wait until a server answers; raises when it died or takes too long, and leaves no half-started one."""
+    """Wait until a server answers.  Raise if it died or takes too long, and leave no half-started server."""
     end = time.monotonic() + START_WAIT_S
     process = server.process
     while problem := server.problem(server.port):
@@ -171,7 +171,7 @@ def _wait_until_up(server: _Server, mark: int) -> None:
 
 
 def _decide_ports(data: Path, kafka_port: int | None, registry_port: int | None) -> Ports:
-    """Choose the ports: the requested ones, else those of the last start, else free ones."""
+    """Choose the ports: the requested ones, else the ports of the last start, else free ones."""
     last = _pair(_read_ports(data))
     for process, requested, used in zip(_processes(data), (kafka_port, registry_port), last, strict=True):
         if requested not in (None, used) and find_pid(process):

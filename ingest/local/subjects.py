@@ -5,7 +5,7 @@ from graphlib import TopologicalSorter
 from itertools import groupby
 from typing import Any, Final
 
-import httpx2  # the pinned client's transport; its errors pass through when no server answers
+import httpx2  # the pinned client's transport, which raises its errors when no server answers
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -19,7 +19,7 @@ CLIENT: Final[Mapping[str, Any]] = {"timeout": 30, "max.retries": 1}
 def register_schemas(
     schemas: Sequence[RecordedSchema], registry_url: str, rename: Callable[[str], str]
 ) -> dict[SchemaId, SchemaId]:
-    """Register schemas under renamed subjects; returns the registry's id for each recorded id."""
+    """Register schemas under renamed subjects.  Return the registry's id for each recorded id."""
     if not schemas:
         return {}
     with SchemaRegistryClient({"url": registry_url, **CLIENT}) as client:

@@ -63,7 +63,7 @@ def connect(bootstrap_servers: str) -> AdminClient:
 
 
 def create_topics(admin: AdminClient, topics: Mapping[str, int]) -> None:
-    """Create the missing topics; raises UsageError if one exists with another number of partitions."""
+    """Create the missing topics.  Raises UsageError if one exists with another number of partitions."""
     present = admin.list_topics(timeout=ANSWER_S).topics
     for topic, partitions in topics.items():
         if topic in present and (existing := len(present[topic].partitions)) != partitions:
@@ -87,7 +87,7 @@ def read_ends(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]
 
 
 def produce(bootstrap_servers: str, topic: str, messages: Iterable[fixture.Message]) -> int:
-    """Produce messages in order, with their partition and timestamp; returns the number delivered."""
+    """Produce messages in order, with their partition and timestamp.  Return the number delivered."""
     producer = Producer({"bootstrap.servers": bootstrap_servers, **PRODUCER})
     delivery = Delivery()
     for message in messages:

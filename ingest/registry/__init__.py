@@ -23,7 +23,7 @@ from ingest.settings import RegistrySettings
 
 if TYPE_CHECKING:
     from ingest.registry import client
-else:  # 0.3 s to import; a registry in a folder does not need it
+else:  # importing takes 0.3 s, and a registry in a folder does not need it
     client = LazyModule("ingest.registry.client")
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
 def open_registry(settings: RegistrySettings) -> Registry:
     """Open the registry of a deployment: a folder for `file:` or a folder's path, else a live one.
 
-    Without a URL, every query raises `SettingsError`; JSON topics do not need a registry.
+    Without a URL, every query raises `SettingsError`.  JSON topics do not need a registry.
     """
     url = settings.url.strip()
     if not url:

@@ -1,4 +1,4 @@
-"""Parse a server's answers; a `TypeError` means that it is not a schema registry."""
+"""Parse a server's answers.  A `TypeError` means that it is not a schema registry."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ NOT_AVRO: Final = (
     "Let the connector write Avro (AvroConverter) to a topic of its own, or JSON (JsonConverter): "
     "`ingest onboard TOPIC --format debezium-json`"
 )
-"""What to do about subjects of JSON Schema and Protobuf."""
+"""The advice for subjects of JSON Schema and Protobuf."""
 
 
 def read_subjects(answer: object) -> tuple[Subject, ...]:
@@ -48,7 +48,7 @@ def read_registered(answer: RegisteredSchema) -> Registered:
 
 
 def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema:
-    """Read a schema; Avro only."""
+    """Read a schema.  Only Avro is allowed."""
     text = _text(answer.schema_str)
     if answer.schema_type not in (None, "AVRO"):
         raise SchemaError(where, "schemaType", f"found {answer.schema_type}, allowed: AVRO", NOT_AVRO)
@@ -60,7 +60,7 @@ def read_schema(schema_id: SchemaId, where: str, answer: ClientSchema) -> Schema
 
 
 def _tags(answer: ClientSchema) -> FieldTags:
-    """Read the tags of fields in the metadata of a schema; without any, the registry has no such part."""
+    """Read the tags of fields in a schema's metadata, or an empty tuple if the registry has no metadata."""
     tags = answer.metadata.tags if answer.metadata else None
     if tags is None:
         return ()
@@ -96,7 +96,7 @@ def read_own_ids(answer: object) -> tuple[FrameId, ...]:
 
 
 def read_own_versions(answer: object) -> tuple[tuple[Subject, int], ...]:
-    """Read the versions that a search of Apicurio's own API finds; Confluent's API counts them from 1."""
+    """Read the numbered versions of a search in Apicurio's own API.  Confluent's API counts them from 1."""
     versions = (_fields(version) for version in _list(_fields(answer)["versions"]))
     return tuple(
         (Subject(_text(version["artifactId"])), int(_text(version["version"])))

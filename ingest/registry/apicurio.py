@@ -1,4 +1,4 @@
-"""Apicurio's own API, next to Confluent's on the same server: for what the latter does not answer."""
+"""Apicurio's own API, next to Confluent's on the same server, for queries that the latter does not answer."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -25,21 +25,24 @@ class OwnApi:
     root: str
 
     def request(self, method: str, path: str, body: object = None) -> Any:
-        """Send a request with the client's login, and return the answer as the HTTP library has it."""
-        rest = self.client._rest_client  # noqa: SLF001 - it has the login; its own requests drop the reasons
+        """Send a request with the client's login, and return the HTTP library's answer."""
+        rest = self.client._rest_client  # noqa: SLF001  has the login, but its requests drop reasons
         headers: dict[str, str] = {}
         if rest.bearer_auth_credentials_source:
             rest.handle_bearer_auth(headers)
         return rest.session.request(method, f"{self.root}/apis/registry/{path}", headers=headers, json=body)
 
     def ids_of(self, subject: Subject, version: int) -> tuple[FrameId, ...]:
-        """Return globalId and contentId of a version; none if the server does not have it."""
+        """Return globalId and contentId of a version, or an empty tuple if the server does not have it."""
         artifact = f"{_ARTIFACTS}/{quote(subject, safe='')}/versions/{version}"
         answer = self._get(f"v3/{artifact}") or self._get(f"v2/{artifact}/meta")  # Apicurio 2 has v2 only
         return read_own_ids(answer) if answer else ()
 
     def versions_with(self, frame_id: FrameId) -> tuple[tuple[Subject, int], ...]:
-        """Return the versions with a globalId or contentId; Apicurio 2 has no such search, and finds none."""
+        """Return the versions with a globalId or contentId.
+
+        Apicurio 2 has no such search, so the result is empty.
+        """
         answer = self._get(f"v3/search/versions?groupId=default&{frame_id.kind}={quote(frame_id.text)}")
         return read_own_versions(answer) if answer else ()
 

@@ -41,11 +41,11 @@ Entry = TypeVar("Entry", bound=str | int)
 PAGE: Final = 20_000
 """Entries to ask for at once, the most that Confluent's server gives (schema-registry #3455).
 
-Without a limit Apicurio gives 1,000 subjects (#3118); it takes any limit.
+Without a limit Apicurio gives 1,000 subjects (#3118).  It takes any limit.
 """
 
 CUT_VERSIONS: Final = 500
-"""Versions after which Apicurio 3.3.3 cuts a subject's list, whatever offset is asked for (#9851)."""
+"""Versions after which Apicurio 3.3.3 cuts a subject's list, at any requested offset (#9851)."""
 
 SMALLEST_PAGE: Final = 10
 """Versions in the shortest page that any server may hand out: most subjects then take one request."""
@@ -55,7 +55,7 @@ MOST_ENTRIES: Final = 1_000_000
 
 
 class LiveRegistry:
-    """A `Registry` that asks servers in turn until one answers, first the one that last did."""
+    """A `Registry` that asks servers in turn until one answers, starting with the last that did."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         urls = [url.strip() for url in settings.url.split(",") if url.strip()]
@@ -71,7 +71,7 @@ class LiveRegistry:
         return ",".join(connection.url for connection in self._connections)
 
     def subjects(self, pattern: str = "*") -> tuple[Subject, ...]:
-        """Return the subjects that match a glob; Apicurio ignores the prefix, so all are checked."""
+        """Return the subjects that match a glob.  Apicurio ignores the prefix, so all are checked."""
         prefix = literal_prefix(pattern) or None
         question = Question("list subjects")
 
@@ -83,7 +83,7 @@ class LiveRegistry:
         return tuple(sorted(name for name in self._every_page(question, page) if fnmatchcase(name, pattern)))
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions, those that the server's list lacks included."""
+        """Return a subject's versions, including versions that the server's list lacks."""
         question = Question(f"versions of {subject}", f"subject {subject}")
 
         def page(offset: int) -> tuple[int, ...]:
@@ -158,7 +158,7 @@ class LiveRegistry:
         return self._by_id[schema_id]
 
     def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
-        """Return a version's ids of these kinds; those of Apicurio's own API are asked for once."""
+        """Return a version's ids of these kinds.  Apicurio's own API is asked only once per version."""
         if kinds == {"id"}:
             return ()
         version = (registered.subject, registered.version)
@@ -181,7 +181,7 @@ class LiveRegistry:
         return self.by_id(self.version(*versions[0]).id)
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
-        """Return the texts that a schema needs, its own last."""
+        """Return the texts that a schema needs.  Its own text comes last."""
         return texts_in_order(self, schema)
 
     def compatibility(self, subject: Subject) -> str:
@@ -201,7 +201,7 @@ class LiveRegistry:
         *,
         version: int | None = None,
     ) -> CompatibilityResult:
-        """Ask whether a schema could follow a version; a subject without versions takes any."""
+        """Ask whether a schema could follow a version.  A subject without versions takes any."""
         schema = _client_schema(schema_text, references)
         if version is not None and version != -1:
             return self._verdict(subject, schema, version)
@@ -234,7 +234,7 @@ class LiveRegistry:
         return self._ask(question, lambda client: check_compatibility(client, subject, schema, against))
 
     def _ask(self, question: Question, ask: Callable[[SchemaRegistryClient], T]) -> T:
-        """Put a question to the servers in turn, past those that are out of reach or not a registry."""
+        """Put a question to the servers in turn, skipping servers that are out of reach or not a registry."""
         servers = len(self._connections)
         failed: list[RegistryUnreachableError | NoRegistryError] = []
         for index in ((self._first + step) % servers for step in range(servers)):
@@ -260,7 +260,7 @@ def _fetch_version(
     client: SchemaRegistryClient, subject: Subject, number: int, *, deleted: bool
 ) -> RegisteredSchema:
     """Fetch a version from the server: the client's cache holds deleted versions among the others."""
-    client.clear_caches()  # type: ignore[no-untyped-call]  # theirs
+    client.clear_caches()  # type: ignore[no-untyped-call]  # the client's
     return client.get_version(subject, number, deleted=deleted)
 
 
@@ -270,16 +270,16 @@ def _client_schema(schema_text: str, references: tuple[Reference, ...]) -> Clien
 
 
 class EndlessListError(Exception):
-    """A list that does not end where every registry's does."""
+    """A list that is longer than any registry's."""
 
 
 def every_page(fetch: Callable[[int], tuple[Entry, ...]], *, smallest_page: int = 1) -> tuple[Entry, ...]:
     """Fetch pages by offset until one adds nothing, and return their entries without repetitions.
 
-    Many servers truncate a list without saying so.
-    Short pages end nothing: a server's own limit may be below the one asked for.  A server that ignores the
-    offset answers the same page again, which ends it too.  No server cuts below `smallest_page`: a shorter
-    page is the last one.  Raises `EndlessListError`.
+    Many servers truncate a list without saying so.  A short page does not end the list, because a server's
+    limit may be below the requested one.  A server that ignores the offset answers the same page again, which
+    ends it too.  No server cuts below `smallest_page`, so a shorter page is the last one.  Raises
+    `EndlessListError`.
     """
     entries: dict[Entry, None] = {}
     for _ in range(MOST_PAGES):

@@ -1,4 +1,4 @@
-"""One registry server: how to log in there, and what its refusals mean."""
+"""One registry server: the login, and the meaning of its refusals."""
 
 import ssl
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from ingest.settings import RegistrySettings, Secret, Settings, mask_url
 RETRY_WAIT_MS = 100
 LONGEST_ANSWER = 300
 
-# What the client raises; the last five when another server answers, such as a login page.
+# Exceptions of the client.  It raises the last five when another server answers, such as a login page.
 FAILURES = (
     IngestError,
     SchemaRegistryError,
@@ -40,8 +40,8 @@ FAILURES = (
     RecursionError,
 )
 
-# 40401 subject, 40402 version, 40403 schema (id), 40408 own compatibility level, 42202 version
-# number: Confluent's API reference, "Errors"; Apicurio answers 40402 where Confluent says 42202.
+# 40401 subject, 40402 version, 40403 schema (id), 40408 own compatibility level, 42202 version number:
+# Confluent's API reference, "Errors".  Apicurio answers 40402 instead of Confluent's 42202.
 _NOT_THERE = (40401, 40402, 40403, 40408, 42202)
 _NO_SUCH_PATH = "the path does not exist; a registry's URL may need one, such as /apis/ccompat/v7"
 _TOO_BUSY = (408, 425, 429)
@@ -58,7 +58,7 @@ OTHER_SERVER = (
 
 @attrs.frozen
 class Question:
-    """A request as errors name it; `wanted` is the thing that does not exist after a 404.
+    """A request as errors name it.  `wanted` is the thing that does not exist after a 404.
 
     `coded`: only the registry's own error code means that, not a bare 404.
     """
@@ -70,14 +70,14 @@ class Question:
 
 @attrs.frozen
 class Connection:
-    """A client for one address; `url` is safe to show."""
+    """A client for one address.  `url` is safe to show."""
 
     url: str
     client: SchemaRegistryClient
     settings: RegistrySettings
 
     def explain(self, error: Exception, question: Question) -> IngestError:
-        """Turn what the client raised into an error of ours, without secrets."""
+        """Translate an exception of the client into an `IngestError`, without secrets."""
         match error:
             case IngestError():
                 return error
@@ -138,7 +138,7 @@ class Connection:
 
 
 def connect(url: str, settings: RegistrySettings) -> Connection:
-    """Build the client for one address; nothing is asked yet."""
+    """Build the client for one address.  It sends no request yet."""
     shown = mask_url(url)
     if not url.startswith(("http://", "https://")):
         problem = f"{shown!r} is neither http://…, https://… nor a folder"
@@ -218,7 +218,7 @@ def _oauth_token(settings: RegistrySettings) -> Callable[[], str]:
 
 
 def _check_token_answer(answer: httpx2.Response) -> httpx2.Response:
-    """Refuse a 4xx that says nothing in OAuth's form: authlib would look for a token in it."""
+    """Refuse a 4xx without an error in OAuth's form, because authlib would look for a token in it."""
     if 400 <= answer.status_code < 500 and answer.status_code not in _TOO_BUSY:  # noqa: PLR2004  HTTP's
         try:
             says_why = "error" in answer.json()
@@ -254,7 +254,7 @@ def _fetch_token(session: OAuth2Client, url: str) -> Any:
 
 
 def _certificate_trouble(url: str, error: Exception) -> SettingsError:
-    """Name the setting: OpenSSL says VERIFY_FAILED for theirs, ALERT_… for what they say of ours."""
+    """Name the setting.  VERIFY_FAILED of OpenSSL concerns the server's certificate, ALERT_… the client's."""
     if "VERIFY_FAILED" in str(error):
         problem = f"the certificate of {url} cannot be verified: {error}"
         return SettingsError("settings", "registry.ca", problem, "Name the CA that signed it")

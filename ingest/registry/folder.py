@@ -1,9 +1,10 @@
 """A registry in a folder, for test fixtures and onboarding without a network.
 
 The folder has `<subject>/v<version>.avsc`, and optionally `fixture.json` with recorded ids and references
-(entry `schemas`); without it, ids count from 1 in the order of subject and version.  A recorded corpus works
-too: its `registry.json` has subjects, versions, ids and texts.  Entries of both may have the ids of other
-framings, as `guid`, `global_id`, `content_id`.  `<subject>/v<version>.json` is a recorded answer of AWS Glue.
+(entry `schemas`).  Without that file, ids count from 1 in the order of subject and version.  A recorded
+corpus works too: its `registry.json` has subjects, versions, ids and texts.  Entries of both may have the ids
+of other framings, as `guid`, `global_id`, `content_id`.  `<subject>/v<version>.json` is a recorded answer of
+AWS Glue.
 """
 
 import json
@@ -46,7 +47,7 @@ class FolderRegistry:
         return tuple(sorted(name for name in names if fnmatchcase(name, pattern)))
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions; a folder does not have deleted ones."""
+        """Return a subject's versions.  A folder does not have deleted ones."""
         del deleted
         numbers = tuple(number for name, number in self._versions if name == subject)
         if not numbers:
@@ -82,11 +83,11 @@ class FolderRegistry:
         return self._by_frame_id[frame_id]
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
-        """Return the texts of a schema's references and its own, which comes last."""
+        """Return the texts of a schema's references and the schema's text, which comes last."""
         return texts_in_order(self, schema)
 
     def compatibility(self, subject: Subject) -> str:
-        """Return NONE: a folder checks nothing."""
+        """Return NONE, because a folder checks nothing."""
         self.versions(subject)
         return "NONE"
 
@@ -158,7 +159,7 @@ def _numbered_entries(path: Path) -> Iterator[Registered]:
 
 
 def _check_ids(path: Path, entries: Iterable[Registered]) -> None:
-    """Refuse one id for several schemas: those of Glue's are made of UUIDs."""
+    """Refuse an id that several schemas share, which may happen because Glue's ids are made of UUIDs."""
     texts: dict[SchemaId, str] = {}
     for entry in entries:
         if texts.setdefault(entry.id, entry.schema_text) != entry.schema_text:

@@ -17,7 +17,7 @@ OF_APICURIO: Final = frozenset[IdKind]({"globalId", "contentId"})
 def fetch_frame_ids(
     client: SchemaRegistryClient, registered: Registered, kinds: frozenset[IdKind]
 ) -> tuple[FrameId, ...]:
-    """Return a version's ids from a live registry, of Apicurio's own API where only that has them."""
+    """Return a version's ids from a live registry, and from Apicurio's own API if only that has them."""
     own = own_api(client) if kinds & OF_APICURIO else None
     return (*registered.frame_ids, *(own.ids_of(registered.subject, registered.version) if own else ()))
 

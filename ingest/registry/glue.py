@@ -17,9 +17,9 @@ _MAX_ID = 2**31 - 1
 
 
 def read_answer(file: Path, version: int) -> Registered:
-    """Read a recorded answer of GetSchemaVersion; the folder names the subject.
+    """Read a recorded answer of GetSchemaVersion.  The folder names the subject.
 
-    Glue has no numbers for schemas: the id is made of the UUID's first 31 bits, the same in every run.
+    Glue has no numbers for schemas, so the id is made of the UUID's first 31 bits, the same in every run.
     Raises `SchemaError`.
     """
     try:

@@ -14,7 +14,7 @@ from ingest.registry.subject import split_subject, subject_of
 
 @contextmanager
 def suggesting(registry: Registry, subject: Subject, todo: str = "") -> Iterator[None]:
-    """Add a suggestion to the error of a missing subject or version: `todo` where no name is near."""
+    """Add a suggestion to the error of a missing subject or version, or `todo` if no name is near."""
     try:
         yield
     except SchemaNotFoundError as error:
@@ -22,7 +22,7 @@ def suggesting(registry: Registry, subject: Subject, todo: str = "") -> Iterator
 
 
 def _suggestion(registry: Registry, subject: Subject) -> str:
-    """Suggest versions of a subject, the subjects of a topic, or the nearest name; empty without any."""
+    """Suggest versions of a subject, the subjects of a topic, or the nearest name.  Empty without any."""
     try:
         subjects = registry.subjects()
         if subject in subjects:

@@ -1,6 +1,6 @@
 """Limits of one request to a server: its whole time, and the length of its answer.
 
-httpx limits the wait for each packet only, so a server that sends a byte a second would hold a run for ever.
+httpx limits the wait for each packet only, so a server that sends a byte a second would hold a run forever.
 """
 
 import threading

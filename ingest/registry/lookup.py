@@ -11,7 +11,7 @@ from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Reg
 from ingest.tables import IdKind
 
 MAX_REFERENCES: Final = 200
-"""Limit of schemas that one schema may reference, directly or not; each is a request."""
+"""Limit of schemas that one schema may reference, directly or not.  Each one is a request."""
 
 _HOW: Final[dict[IdKind, str]] = {
     "GUID": "Confluent's registry gives GUIDs from Confluent Platform 8.0 on",
@@ -38,11 +38,11 @@ class Registry(Protocol):
         ...
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
-        """Return a subject's versions in ascending order; `deleted` includes the soft-deleted ones."""
+        """Return a subject's versions in ascending order.  `deleted` includes the soft-deleted ones."""
         ...
 
     def latest(self, subject: Subject) -> Registered:
-        """Return a subject's newest version; every call is a request."""
+        """Return a subject's newest version.  Every call is a request."""
         ...
 
     def version(self, subject: Subject, number: int) -> Registered:
@@ -50,7 +50,7 @@ class Registry(Protocol):
         ...
 
     def by_id(self, schema_id: SchemaId) -> Schema:
-        """Return the schema of an id, soft-deleted ones included; cached."""
+        """Return the schema of an id, soft-deleted ones included.  The answer is cached."""
         ...
 
     def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
@@ -65,7 +65,7 @@ class Registry(Protocol):
         ...
 
     def with_references(self, schema: Schema | Registered) -> tuple[str, ...]:
-        """Return the texts of a schema's references and its own: each text after those that it uses."""
+        """Return the texts of a schema's references and its own text, each after the texts that it uses."""
         ...
 
     def compatibility(self, subject: Subject) -> str:
@@ -80,7 +80,7 @@ class Registry(Protocol):
         *,
         version: int | None = None,
     ) -> CompatibilityResult:
-        """Ask whether the registry would accept a schema as a subject's next version; nothing is stored.
+        """Ask whether the registry would accept a schema as a subject's next version.  Nothing is stored.
 
         With `version`, ask whether it could have followed that version, by the current level.  Apicurio 3.3.3
         then returns no reasons, and refuses schemas with references.
@@ -90,18 +90,18 @@ class Registry(Protocol):
     def register(
         self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
     ) -> SchemaId:
-        """Register a schema under a subject; registering it again returns the same id."""
+        """Register a schema under a subject.  Registering it again returns the same id."""
         ...
 
     def close(self) -> None:
-        """Close connections; the registry cannot be used afterwards."""
+        """Close connections.  The registry cannot be used afterwards."""
         ...
 
 
 def chosen_ids(
     url: str, registered: Registered, frame_ids: tuple[FrameId, ...], kinds: frozenset[IdKind]
 ) -> tuple[FrameId, ...]:
-    """Return the ids of some kinds.  Raises `SchemaNotFoundError` where one is needed and missing."""
+    """Return the ids of some kinds.  Raises `SchemaNotFoundError` for a missing id that is needed."""
     ids = tuple(frame_id for frame_id in frame_ids if frame_id.kind in kinds)
     needed = sorted(kinds - {"id"})
     if needed and not ids:
@@ -111,7 +111,7 @@ def chosen_ids(
 
 
 def deleted_versions(registry: Registry, subject: Subject) -> frozenset[int]:
-    """Return the versions of a subject that are soft-deleted; messages may still need them."""
+    """Return the versions of a subject that are soft-deleted.  Messages may still need them."""
     return frozenset(registry.versions(subject, deleted=True)) - frozenset(_live(registry, subject))
 
 
@@ -130,7 +130,7 @@ def _live(registry: Registry, subject: Subject) -> tuple[int, ...]:
 
 
 def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str, ...]:
-    """Resolve references depth first, each version once: every text comes after those that it uses.
+    """Resolve references depth first, each version once: every text comes after the texts that it uses.
 
     Raises `SchemaError` above `MAX_REFERENCES`.
     """
@@ -153,7 +153,7 @@ def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str
 class AbsentRegistry:
     """The registry of a deployment without a URL: every query raises `SettingsError`.
 
-    JSON topics need no registry.  A run opens its registry before it knows whether a table needs it; a
+    JSON topics need no registry.  A run opens its registry before it knows whether a table needs it.  A
     nullable registry would put the same test at each query.
     """
 

@@ -22,7 +22,7 @@ _KEY = ".Key"
 _VALUES = (".Envelope", ".Value")
 
 ListTopics = Callable[[], Sequence[Topic] | None]
-"""Lists the topics of the broker; returns None without a broker."""
+"""Lists the topics of the broker.  Returns None without a broker."""
 
 
 @attrs.frozen
@@ -70,7 +70,7 @@ def _by_topic(subjects: AbstractSet[Subject]) -> dict[Topic, tuple[Subject, ...]
 
 
 def _by_topic_and_record(records: Mapping[Subject, re.Match[str]]) -> dict[Topic, tuple[Subject, ...]]:
-    """Return the value subjects of TopicRecordNameStrategy, by topic; an envelope comes first."""
+    """Return the value subjects of TopicRecordNameStrategy, by topic.  An envelope comes first."""
     topics: dict[Topic, dict[str, Subject]] = {}
     for subject, parts in sorted(records.items()):
         if parts["topic"] and parts["kind"] != "Key":
@@ -79,7 +79,7 @@ def _by_topic_and_record(records: Mapping[Subject, re.Match[str]]) -> dict[Topic
 
 
 def _by_record(records: Mapping[Subject, re.Match[str]]) -> dict[str, Subject]:
-    """Return the value subjects of RecordNameStrategy, by record; an envelope comes first."""
+    """Return the value subjects of RecordNameStrategy, by record.  An envelope comes first."""
     by_record: dict[str, Subject] = {}
     for subject, parts in sorted(records.items()):
         if not parts["topic"] and parts["kind"] != "Key":
@@ -92,7 +92,7 @@ def _topics_of_records(
 ) -> Iterator[TopicSubjects]:
     """Find the topics of RecordNameStrategy subjects, except the `registered` ones.
 
-    `broker` lists the broker's topics; None without a broker.
+    `broker` lists the broker's topics, and is None without a broker.
     """
     spelling = _topics_by_spelling({*registered, *(broker or ())})
     by_topic: dict[Topic, list[Subject]] = {}
@@ -135,7 +135,7 @@ def _topics_by_spelling(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
 def spellings(topic: Topic) -> frozenset[str]:
     """Return the record name prefixes for a topic, by Debezium's `schema.name.adjustment.mode`.
 
-    Covers `avro` and `avro_unicode`; a leading digit is replaced (1.9) or prefixed (2.0 and later).
+    Covers `avro` and `avro_unicode`.  A leading digit is replaced (1.9) or prefixed (2.0 and later).
     """
     # debezium-core: SchemaNameAdjuster.validFullname
     plain = re.sub(r"[^A-Za-z0-9_.]", "_", topic)
@@ -146,7 +146,7 @@ def spellings(topic: Topic) -> frozenset[str]:
 
 
 def _caveat(record: str, subject: Subject, broker: Sequence[Topic] | None) -> str:
-    """Return the doubt about a topic that was named after its record; empty if the name is certain."""
+    """Return the doubt about a topic that was named after its record.  Empty if the name is certain."""
     todo = "correct topic in the table file if it has another name"
     if broker is not None:
         return f"the broker does not have topic {record}, named after subject {subject}: {todo}"

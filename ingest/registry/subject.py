@@ -26,7 +26,7 @@ class FrameId:
 
     @classmethod
     def parse(cls, text: str) -> "FrameId":
-        """Read what `str` writes."""
+        """Parse the text that `str` writes."""
         kind, _, number = text.partition(" ")
         return cls(kind, number)  # type: ignore[arg-type]  # of the framings that the JVM knows
 
@@ -42,7 +42,7 @@ class Reference:
 
 @attrs.frozen
 class Schema:
-    """A schema by id; several subjects' versions may share the id."""
+    """A schema by id.  Several subjects' versions may share the id."""
 
     id: SchemaId
     schema_text: str
@@ -52,7 +52,7 @@ class Schema:
 
 @attrs.frozen
 class Registered:
-    """One version of a subject; `frame_ids` are those that the registry answers with the version itself."""
+    """One version of a subject.  The registry answers `frame_ids` with the version itself."""
 
     subject: Subject
     version: int
@@ -65,7 +65,7 @@ class Registered:
 
 @attrs.frozen
 class CompatibilityResult:
-    """Whether a new version is compatible; `messages` may be empty even if it is not."""
+    """Whether a new version is compatible.  `messages` may be empty even if it is not."""
 
     compatible: bool
     messages: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def subject_of(topic: Topic, side: Side) -> Subject:
 
 
 def split_subject(subject: Subject) -> tuple[Topic, Side] | None:
-    """Split a subject into topic and side; None if it does not follow TopicNameStrategy."""
+    """Split a subject into topic and side.  Return None if it does not follow TopicNameStrategy."""
     if subject.endswith("-value") and subject != "-value":
         return Topic(subject.removesuffix("-value")), "value"
     if subject.endswith("-key") and subject != "-key":

@@ -1,7 +1,8 @@
 """Check whether a registry would accept a schema, and why not, without registering it.
 
-Confluent's server gives the reasons of a refusal; Apicurio's implementation of that API does not.  Apicurio's
-own API gives them for a registration with `dryRun`, which is used if the address shows an Apicurio.
+Confluent's server gives the reasons of a refusal.  Apicurio's implementation of that API does not, but
+Apicurio's own API gives them for a registration with `dryRun`.  It is used if the address belongs to an
+Apicurio.
 """
 # dryRun came with that API: https://github.com/Apicurio/apicurio-registry/issues/4381
 
@@ -57,7 +58,7 @@ def _check(
 def _dry_run(
     client: SchemaRegistryClient, subject: Subject, schema: ClientSchema
 ) -> CompatibilityResult | None:
-    """Dry-run a registration in Apicurio; None if the server is another one or refuses."""
+    """Dry-run a registration in Apicurio.  Return None if the server is another one or refuses."""
     own = own_api(client)
     if own is None:
         return None

@@ -1,7 +1,7 @@
-"""One deployment: where its registry, broker, lake and Spark are, and how to log in.
+"""The settings of a deployment: the addresses and logins of its registry, broker, lake and Spark.
 
-A value comes from the command line, else from an environment variable (`INGEST_REGISTRY_URL`),
-else from the settings file, else from the defaults in `deployment`.  Nothing here prints a secret.
+A value comes from the command line, else from an environment variable (`INGEST_REGISTRY_URL`), else from the
+settings file, else from the defaults in `deployment`.  Nothing here prints a secret.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,8 @@ def load(
 ) -> Settings:
     """Read the settings of a deployment.
 
-    `path` is the value of `--settings`, `tables` that of `--tables`; `overrides` maps dotted keys to the
-    values of other flags (None: flag not given).  Raises SettingsError for an unknown key or a wrong value.
+    `path` is the value of `--settings`, and `tables` the value of `--tables`.  `overrides` maps dotted keys
+    to the values of other flags (None: flag not given).  Raises SettingsError for an unknown key or a wrong
+    value.
     """
     return read(path, tables, overrides or {})

@@ -135,7 +135,7 @@ class KafkaSettings:
 
 @attrs.frozen
 class TypesSettings:
-    """The types of new tables; each table file holds the choice of its table."""
+    """The types of new tables.  Each table file holds the choice of its table."""
 
     timestamps: Timestamps = attrs.field(
         default="ntz",
@@ -281,7 +281,7 @@ class RunSettings:
 
 @attrs.frozen
 class Settings:
-    """One deployment; `source` is the settings file, or says that it is missing."""
+    """One deployment.  `source` is the settings file, or says that it is missing."""
 
     registry: RegistrySettings = RegistrySettings()
     kafka: KafkaSettings = attrs.Factory(KafkaSettings)

@@ -18,14 +18,14 @@ FIELDS: Final[Mapping[str, "attrs.Attribute[Any]"]] = {
 }
 """Every setting by its dotted key."""
 MAPS: Final = tuple(key for key, field in FIELDS.items() if field.type == dict[str, str])
-"""The settings that hold properties with dotted names of their own."""
+"""The settings that hold properties with dotted names."""
 NAMED: Final[Mapping[str, type[attrs.AttrsInstance]]] = {"sources": SourceSettings}
 """The sections with a name of the user's: `[sources.NAME]`."""
 _PARTS: Final = 3
 
 
 def field_of(key: str) -> "attrs.Attribute[Any] | None":
-    """Return the setting of a dotted key; None for an unknown key."""
+    """Return the setting of a dotted key, or None for an unknown key."""
     parts = key.split(".")
     if parts[0] in NAMED and len(parts) == _PARTS:
         return next((field for field in attrs.fields(NAMED[parts[0]]) if field.name == parts[2]), None)
@@ -68,7 +68,7 @@ def variable_of(key: str) -> str:
 
 
 def key_of_variable(variable: str) -> str:
-    """Derive the key of a variable; the names of client properties have only dots and lower-case letters."""
+    """Derive the key of a variable.  Names of client properties have only dots and lower-case letters."""
     properties = f"{variable_of('kafka.properties')}_"
     if variable.startswith(properties):
         return f"kafka.properties.{variable.removeprefix(properties).lower().replace('_', '.')}"

@@ -1,4 +1,4 @@
-"""The masks of all tables: the key of the hashes, and the masks that tags of schemas stand for."""
+"""The masks of all tables: the key of the hashes, and the masks for tags of schemas."""
 
 from typing import Any, Final, get_args
 
@@ -50,6 +50,6 @@ class MaskingSettings:
             raise WrongValueError("salt", "is not set, but a tag has the mask 'hash'")
 
     def of_tables(self) -> Masking:
-        """Return the part that compiling a table needs; the salt itself stays here."""
+        """Return the part that compiling a table needs.  The salt itself stays here."""
         tags = {tag: mask for tag, text in self.tags.items() for mask in get_args(Mask) if mask == text}
         return Masking(tags, salt_id_of(self.salt.reveal()) if self.salt else "")

@@ -1,4 +1,4 @@
-"""A new settings file, with comments that say how to go further; an existing one is never written."""
+"""A new settings file, with comments on the next steps.  An existing file is never written."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ path = {lake}
 
 
 def write_settings(path: Path, registry: str, bootstrap_servers: str, lake: str) -> None:
-    """Write a file that only its owner can read; raises UsageError if it exists or cannot be made."""
+    """Write a file that only its owner can read.  Raises UsageError if it exists or cannot be made."""
     values = {"registry": registry, "bootstrap_servers": bootstrap_servers, "lake": lake}
     text = _TEXT.format(**{name: tomlkit.item(value).as_string() for name, value in values.items()})
     todo = "name another file with --settings"

@@ -22,13 +22,13 @@ COMMAND_TIMEOUT_S: Final = 30
 
 @attrs.frozen
 class Origin:
-    """The origin of a secret; `where` is a path, or a command line (run without a shell)."""
+    """The origin of a secret.  `where` is a path, or a command line (run without a shell)."""
 
     method: Method
     where: str
 
     def read(self, source: str, key: str, folder: Path) -> str:
-        """Return the secret without the newline at its end; a path starts at `folder`.
+        """Return the secret without the newline at its end.  A relative path starts at `folder`.
 
         No error repeats the secret or the output of the command.
         """

@@ -18,7 +18,7 @@ MASKED_NAMES = (
     r"(?i)passw|secret|token|jaas|credential|private|user\.info|(access|account|api)[._-]?key"
     r"|key\.pem|keystore\.key"
 )
-"""Names of Kafka, Spark and Hadoop properties with secret values; Spark gets the expression too."""
+"""Names of Kafka, Spark and Hadoop properties with secret values.  Spark gets the expression too."""
 _SECRET_NAME = re.compile(MASKED_NAMES)
 _JAAS_SECRET = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?([^\"';\s]+)", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
@@ -31,7 +31,7 @@ class Secret:
     _text: str
 
     def reveal(self) -> str:
-        """Return the text itself; never print or log it."""
+        """Return the text itself.  Never print or log it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -89,12 +89,12 @@ def secrets_in_property(name: str, text: str) -> set[str]:
 
 
 def readable_by_all(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the files that every user of this machine can read; missing ones are left out."""
+    """Return the files that every user of this machine can read.  Missing files are left out."""
     return tuple(path for path in paths if path.is_file() and path.stat().st_mode & stat.S_IROTH)
 
 
 def warn_if_readable(file: Path, secret_keys: Sequence[str]) -> None:
-    """Log a warning for secrets in a settings file that everybody may read; the group is a team's choice."""
+    """Log a warning for secrets in a settings file that everybody may read.  The group is a team's choice."""
     if not secret_keys:
         return
     mode = stat.S_IMODE(file.stat().st_mode)

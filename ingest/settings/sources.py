@@ -1,4 +1,4 @@
-"""The sources of settings: file, environment, command line; later ones win, key by key."""
+"""The sources of settings: file, environment, command line.  Later ones win, key by key."""
 
 import os
 import re
@@ -51,7 +51,7 @@ _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 @attrs.frozen
 class Assignment:
-    """A value from one source, the path of a file or a name; a `lenient` one may write numbers as text."""
+    """A value, and its source: the path of a file or a name.  A `lenient` value may write numbers as text."""
 
     key: str
     value: object
@@ -61,7 +61,7 @@ class Assignment:
 
 
 def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) -> Settings:
-    """Merge the sources; later ones win, properties one by one.  Raises SettingsError with all problems."""
+    """Merge the sources.  Later ones win, properties one by one.  Raises SettingsError with all problems."""
     file = _locate(path)
     folder = file.parent if file else Path.cwd()
     source = str(file) if file else f"defaults and environment (no {DEFAULT_FILE} here)"
@@ -146,7 +146,7 @@ def _settings_error(source: str, error: WrongValueError) -> SettingsError:
 
 
 def _with_line(error: SettingsError) -> SettingsError:
-    """Add the line of a problem's key, where the source is a file."""
+    """Add the line of a problem's key if the source is a file."""
     file = Path(error.source)
     return attrs.evolve(error, line=_line_of(file, error.key)) if file.is_absolute() else error
 
@@ -159,7 +159,7 @@ def _line_of(file: Path, key: str) -> int:
 
 
 def exposed_files(settings: Settings, file: Path | None) -> tuple[Path, ...]:
-    """Return the files with secrets that every user can read: `file`, those that it names, private keys."""
+    """Return the files with secrets that every user can read: `file`, files that it names, private keys."""
     in_file = _assignments(file) if file else []
     paths = {settings.registry.key, file if any(map(_holds_secret, in_file)) else None}
     paths |= {
@@ -204,7 +204,7 @@ def _assignments(file: Path) -> list[Assignment]:
 
 
 def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
-    """Walk a TOML table to its settings; the dotted name of a property may be quoted or bare."""
+    """Walk a TOML table to its settings.  The dotted name of a property may be quoted or bare."""
     for name, value in table.items():
         key = f"{prefix}{name}"
         if not isinstance(value, dict):
@@ -220,7 +220,7 @@ def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, obj
 
 
 def _in_environment() -> Iterator[Assignment]:
-    """Find `INGEST_REGISTRY_URL` and its like; an empty variable counts as not set."""
+    """Find `INGEST_REGISTRY_URL` and its like.  An empty variable counts as not set."""
     keys = {variable_of(key): key for key in FIELDS}
     prefixes = tuple(f"{variable_of(section)}_" for section in (*SECTIONS, *NAMED))
     for name, text in sorted(os.environ.items()):
@@ -253,7 +253,7 @@ def _in_flags(flags: Mapping[str, object]) -> Iterator[Assignment]:
 
 
 def _prepare(assignment: Assignment) -> object:
-    """Read a value the way its source writes it; refuse an unknown key."""
+    """Read a value the way its source writes it.  Refuse an unknown key."""
     try:
         return _value(assignment)
     except WrongValueError as error:
@@ -298,7 +298,7 @@ _TRUTHS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 
 
 def _from_text(kind: Any, value: object) -> object:
-    """Read a text as a number or a truth where the setting is one; other text stays, and is refused later."""
+    """Read a text as a number or a truth if the setting is one.  Other text stays, and is refused later."""
     if isinstance(value, str) and kind is bool:
         return _TRUTHS.get(value, value)
     if isinstance(value, str) and kind in (int, float, Seconds):
@@ -310,7 +310,7 @@ def _from_text(kind: Any, value: object) -> object:
 
 
 def _placed(key: str, kind: Any, value: object, folder: Path) -> object:
-    """Make local paths absolute: in a file they start at it, elsewhere at the working folder."""
+    """Make local paths absolute: in a file from its folder, elsewhere from the working folder."""
     match value:
         case "":
             return value
@@ -326,7 +326,7 @@ def _placed(key: str, kind: Any, value: object, folder: Path) -> object:
 
 
 def _registry_url(url: str, folder: Path) -> str:
-    """Write a folder registry as `file:` and an absolute path; leave a real URL as it is."""
+    """Write a folder registry as `file:` and an absolute path.  Leave a real URL as it is."""
     if url.startswith("file:"):
         return f"file:{folder / url.removeprefix('file:').removeprefix('//')}"
     path = folder / Path(url).expanduser()

@@ -18,7 +18,7 @@ ALIASES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 
 
 def rename_old_keys(document: dict[str, Any], path: str, *, warns: bool = True) -> None:
-    """Rename old keys in place, with a warning each; raises WrongValueError where both names are given."""
+    """Rename old keys in place, each with a warning.  Raises WrongValueError if both names are given."""
     level = logging.WARNING if warns else logging.DEBUG
     for (section, old), new in ALIASES.items():
         for steps, values in _sections(document, section):

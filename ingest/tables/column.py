@@ -1,4 +1,4 @@
-"""The settings of one column, and those of the rows to hold."""
+"""The settings of one column, and of the rows to hold."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ OutOfRange = Literal["fail", "null"]
 
 @attrs.frozen
 class Column:
-    """The settings of one column; they win over `[types]`."""
+    """The settings of one column.  They win over `[types]`."""
 
     type: str | None = attrs.field(
         default=None,
@@ -67,7 +67,7 @@ class Column:
 
 @attrs.frozen
 class Rows:
-    """The rows to hold, of those that the source has."""
+    """The rows of the source that a table holds."""
 
     where: str | None = attrs.field(
         default=None,

@@ -43,7 +43,7 @@ class Rule:
 
 
 def _rule(default: Policy, *, evolve: str = "", ignore: str = "") -> Rule:
-    """Make a rule; `reject` and `fail` are always possible."""
+    """Make a rule.  `reject` and `fail` are always possible."""
     effects: dict[Policy, str] = {"evolve": evolve, "ignore": ignore}
     effects["reject"] = "records of this schema are rejected"
     effects["fail"] = _STOPS
@@ -51,7 +51,7 @@ def _rule(default: Policy, *, evolve: str = "", ignore: str = "") -> Rule:
 
 
 def _quiet(effect: str) -> Rule:
-    """Make the rule of a change without effect on the table; `ignore` leaves it out of reports."""
+    """Make the rule of a change without effect on the table.  `ignore` leaves it out of reports."""
     return _rule("evolve", evolve=effect, ignore="not reported")
 
 

@@ -19,13 +19,13 @@ from ingest.tables.table import TableConfig
 MAX_BYTES: Final = 1024 * 1024
 MAX_DEPTH: Final = 16
 GLOB_SIGNS: Final = "*?["
-"""Characters of a glob; no table name has one of them."""
+"""Characters of a glob.  A table name cannot contain them."""
 _NO_SIGNS: Final = str.maketrans("", "", "*?[]")
 _CONVERTER: Final = make_converter()
 
 
 def read(path: Path, names: Sequence[str] = ()) -> TableConfig:
-    """Read one table file; raises `TableFileError`, with all problems of the file.
+    """Read one table file.  Raises `TableFileError`, with all problems of the file.
 
     With `names`, warns of old keys only in the files of these tables: a run of others does not show them.
     """
@@ -50,7 +50,7 @@ def _located(path: Path, error: WrongValueError) -> Iterator[TableFileError]:
 
 
 def parse_toml(text: str, path: str) -> dict[str, Any]:
-    """Parse a file's text; raises `TableFileError` for anything that is not TOML within the limits."""
+    """Parse a file's text.  Raises `TableFileError` for anything that is not TOML within the limits."""
     try:
         return document.parse_toml(text, MAX_DEPTH)
     except WrongValueError as error:
@@ -68,7 +68,7 @@ def _flat_options(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
-    """Read all table files of a folder, or those of the named tables, by file name.
+    """Read all table files of a folder, or the files of the named tables, by file name.
 
     A name may be a glob, such as `crm_*`.  With `names`, a broken file stops only the tables that it could
     hold.  Raises TableFileError with the problems of all these files, UsageError for a name without a table.
@@ -95,10 +95,10 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 def read_valid(
     folder: Path, names: Sequence[str] = ()
 ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
-    """Read all table files of a folder, or those of the named tables, as `read_all` does.
+    """Read all table files of a folder, or the files of the named tables, as `read_all` does.
 
-    Returns the tables, and the errors of the broken files that could hold one of them.  Raises UsageError
-    for a name without a table or a broken file.
+    Returns the tables, and the errors of the broken files that could hold a requested table.  Raises
+    UsageError for a name without a table or a broken file.
     """
     content = _read_files(_list_files(folder), names)
     broken = {name: error for name, error in content.broken.items() if content.lacks(name, names)}
@@ -129,7 +129,7 @@ class _Content:
     doubles: dict[str, TableFileError] = attrs.field(factory=dict)
 
     def lacks(self, stem: str, names: Sequence[str]) -> bool:
-        """Whether a broken file may hold a table that is asked for."""
+        """Tell whether a broken file may hold a requested table."""
         return not names or (_matches(stem, names) and stem not in self.tables)
 
 

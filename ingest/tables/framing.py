@@ -1,4 +1,4 @@
-"""The framings of Avro messages: where each puts the id of the schema that wrote the record, and which id."""
+"""The framings of Avro messages: the kind and the position of the writer schema's id in each."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -20,7 +20,7 @@ Framing = Literal[
     "glue",
 ]
 IdKind = Literal["id", "GUID", "globalId", "contentId", "schemaVersionId"]
-"""How a framing names a schema: `id` is that of Confluent's API, `schemaVersionId` is Glue's."""
+"""The id by which a framing names a schema: `id` is from Confluent's API, `schemaVersionId` from Glue's."""
 
 FRAMINGS: Final[Mapping[Framing, frozenset[IdKind]]] = MappingProxyType(
     {
@@ -34,14 +34,14 @@ FRAMINGS: Final[Mapping[Framing, frozenset[IdKind]]] = MappingProxyType(
         "glue": frozenset({"schemaVersionId"}),
     }
 )
-"""Each framing with the kinds of id that it may hold; the JVM's class FrameParser has their bytes."""
+"""Each framing with the kinds of id that it may hold.  The JVM's class FrameParser has their bytes."""
 
 CONFLUENT: Final[tuple[Framing, ...]] = ("confluent",)
 _SAME_BYTES: Final[tuple[tuple[Framing, Framing], ...]] = (
     ("confluent", "apicurio-4-byte-global-id"),
     ("apicurio-8-byte-content-id", "apicurio-8-byte-global-id"),
 )
-"""Framings that no byte tells apart: the number means one or the other."""
+"""Framings with the same bytes: the number means one or the other."""
 
 
 def id_kinds(framings: Iterable[Framing]) -> frozenset[IdKind]:
@@ -50,7 +50,7 @@ def id_kinds(framings: Iterable[Framing]) -> frozenset[IdKind]:
 
 
 def check_framings(_: object, attribute: "Attribute[Any]", framings: tuple[Framing, ...]) -> None:
-    """Refuse an empty list, a repetition, and framings that no byte tells apart."""
+    """Refuse an empty list, a repetition, and framings with the same bytes."""
     if not framings or len(set(framings)) != len(framings):
         problem = "is empty" if not framings else "names a framing twice"
         raise WrongValueError(attribute.name, problem, f"Allowed: {', '.join(FRAMINGS)}")

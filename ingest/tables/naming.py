@@ -17,8 +17,8 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_]")
 def table_name(topic: Topic, template: str = DEFAULT) -> str:
     """Fill a template such as `{schema}_{table}` with a topic's parts, illegal characters as `_`.
 
-    Topics are `server.schema.table` (Debezium 1.9) or `server.database.schema.table` (2.0 and later); of a
-    longer one, all but the last three parts are the server.
+    Topics are `server.schema.table` (Debezium 1.9) or `server.database.schema.table` (2.0 and later).  In a
+    longer name, all but the last three parts are the server.
     """
     parts = _parts(topic)
     name = _ILLEGAL.sub("_", "".join(text + _fill(topic, template, parts, f) for text, f in _split(template)))
@@ -52,7 +52,7 @@ def _parts(topic: Topic) -> dict[str, str]:
 
 
 def _split(template: str) -> list[tuple[str, str | None]]:
-    """Cut a template into texts and the fields behind them; only plain `{field}` is allowed."""
+    """Cut a template into texts and the fields behind them.  Only plain `{field}` is allowed."""
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:

@@ -13,7 +13,7 @@ RECORD_MB: Final = 64
 
 @attrs.frozen
 class Rejects:
-    """The bounds of one run; a run above `max_rows`, or above both others, commits nothing."""
+    """The bounds of one run.  A run above `max_rows`, or above both others, commits nothing."""
 
     max_rows: int = attrs.field(
         default=10_000,

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ingest.tables.table import TableConfig
 
 SOURCE: Final = "_cdc_source"
-"""The column that names the topic of a row, in tables of several topics; a part of the record key."""
+"""The column with the topic of a row, in tables of several topics.  It is a part of the record key."""
 TOPIC_FIELD: Final = "{topic}"
-"""Stands for the topic in the subjects of a table of several topics."""
+"""The placeholder of the topic in the subjects of a table of several topics."""
 _PATTERN: Final = re.compile(r"[A-Za-z0-9._\-*?\[\]!]{1,249}")
 _SIGNS: Final = "*?["
 
@@ -50,7 +50,7 @@ def check_topics(_: Any, attribute: "attrs.Attribute[Any]", value: tuple[str, ..
 
 
 def is_pattern(name: str) -> bool:
-    """Tell whether a name stands for the topics that match it."""
+    """Tell whether a name matches several topics."""
     return any(sign in name for sign in _SIGNS)
 
 
@@ -80,7 +80,7 @@ def view_of(table: "TableConfig", topic: Topic) -> "TableConfig":
 
 
 def views(table: "TableConfig") -> tuple["TableConfig", ...]:
-    """Return the view of each topic; a table of one topic is its own view."""
+    """Return the view of each topic.  A table of one topic is its only view."""
     if not table.topics:
         return (table,)
     return tuple(view_of(table, topic) for topic in table.topics)

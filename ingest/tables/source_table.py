@@ -31,7 +31,7 @@ _PLAIN_SERVER: Final = re.compile(r'[^".]+(?:\.[^".]+)*')
 
 
 def source_fields(table: "TableConfig") -> dict[str, str]:
-    """Return the values that the source block of a table's own events has, by field.
+    """Return the values of a table's events in the fields of their source block, by field.
 
     `name` is the connector's `topic.prefix`, which may have dots.
     """
@@ -43,7 +43,7 @@ def source_fields(table: "TableConfig") -> dict[str, str]:
 def full_name(source: Mapping[str, str | None], dialect: str) -> str:
     """Return the name of the table that a source block names, as `source_table` spells it.
 
-    Quotes a step with dots; empty where the source block lacks a field of the name.
+    Quotes a step with dots.  Returns an empty text if the source block lacks a field of the name.
     """
     fields = _FIELDS.get(dialect) or tuple(field for field in SOURCE_FIELDS[1:] if source.get(field))
     server, *steps = (source.get(field) or "" for field in ("name", *fields))
@@ -75,14 +75,14 @@ def default_topic(table: "TableConfig") -> Topic:
 
 
 def _steps(name: str) -> tuple[str, ...]:
-    """Split a name at its dots; a step in double quotes may have some."""
+    """Split a name at its dots.  A step in double quotes may contain dots."""
     return tuple(
         step[1:-1].replace('""', '"') if step.startswith('"') else step for step in _QUOTED.findall(name)
     )
 
 
 def check_source_table(table: "TableConfig") -> None:
-    """Refuse a name that does not fit the connector, and tables whose events do not name their source."""
+    """Refuse a name that does not fit the connector, and tables with events that do not name their source."""
     name = table.source_table
     if name is None:
         return

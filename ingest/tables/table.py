@@ -37,7 +37,7 @@ Timestamps = Literal["ntz", "utc"]
 
 @attrs.frozen(kw_only=True)
 class Subjects:
-    """The registry subjects of a topic; None where no registry holds the schema of keys or of values."""
+    """The registry subjects of a topic.  None if no registry holds the schema of keys or of values."""
 
     key: Subject | None = attrs.field(
         default=None,
@@ -69,7 +69,7 @@ class Key:
 
 @attrs.frozen
 class Types:
-    """How semantic types become Spark types; no default loses data silently."""
+    """The Spark types of semantic types.  No default loses data silently."""
 
     time: TimeOfDay = attrs.field(
         default="string",
@@ -143,7 +143,7 @@ class Document:
 
 @attrs.frozen
 class TableConfig:
-    """One table file; `name` is the file's key `table`."""
+    """One table file.  `name` is the file's key `table`."""
 
     name: str = attrs.field(
         validator=check_table_name,
@@ -263,7 +263,7 @@ class TableConfig:
     masking: Masking = attrs.field(default=Masking(), metadata={"in_file": False})
     """The masks of the deployment, which the settings hold."""
     source: Topic | None = attrs.field(default=None, metadata={"in_file": False})
-    """The topic that the rows name as their source; None where the table has one topic only."""
+    """The topic that the rows name as their source, or None if the table has one topic only."""
     patterns: tuple[str, ...] = attrs.field(default=(), metadata={"in_file": False})
     """The patterns of the file that were replaced by topics."""
 
@@ -344,7 +344,7 @@ def _check_computed(table: TableConfig) -> None:
 
 
 def _check_renamed(columns: dict[str, Column]) -> None:
-    """Refuse two columns with one new name; Spark ignores the case of names."""
+    """Refuse two columns with one new name.  Spark ignores the case of names."""
     renamed: dict[str, str] = {}
     for name, column in columns.items():
         if column.rename is None:

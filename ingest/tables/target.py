@@ -12,8 +12,8 @@ from ingest.tables.rules import check_column_names
 class Target:
     """The Hudi table: fixed when it is created, except for `delete`, `first_load`, `retain_*` and `truncate`.
 
-    In mode `append` every change is a row of its own, identified by topic partition and offset; in mode
-    `history` such a row has the key of the source's row, and the time for which it was valid.
+    In mode `append` every change is a separate row, identified by topic partition and offset.  In mode
+    `history` such a row also has the source row's key, and the time for which it was valid.
     """
 
     type: Literal["cow", "mor"] = attrs.field(

@@ -21,7 +21,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def render(table: TableConfig, comments: Mapping[str, str]) -> str:
-    """Write a new table file; `comments` holds remarks by dotted key: the reason of a value, a caveat.
+    """Write a new table file.  `comments` holds remarks by dotted key: the reason of a value, a caveat.
 
     A comment on a key that the file does not hold goes to its head, with the key.
     """
@@ -131,6 +131,6 @@ def _join(section: str, name: str) -> str:
 
 
 def _comment(*texts: str) -> list[str]:
-    """Write texts as comment lines; no line of a remark can become a key."""
+    """Write texts as comment lines, so that no line of a remark can become a key."""
     lines = [line for text in texts for line in _CONTROL.sub("?", text).splitlines()]
     return [f"# {line}".rstrip() for line in lines]
