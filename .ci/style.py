@@ -24,6 +24,9 @@ ODD_WORDS: Final = re.compile(
 )
 QUOTED_NONE: Final = re.compile(r"""^none$|["`]none["`]""")
 """`none` as the value of a setting or a Kafka property is not prose."""
+LEANS: Final = re.compile(r"\b(that|those) of\b", re.IGNORECASE)
+OWN: Final = re.compile(r"\bof (its|his|her|their|our|your|one's) own\b|\bof (ours|theirs)\b", re.IGNORECASE)
+SEMICOLONS: Final = re.compile(";")
 SIZE_CODES: Final = re.compile(r"#\s*noqa:[^\n]*\b(C901|PLR09\d\d|PLR17\d\d)\b")
 SECTIONS: Final = re.compile(r"\n\s*(Args|Returns|Raises|Parameters|Examples?|Yields)\s*:?\n|\.\. ")
 
@@ -51,13 +54,27 @@ LIMITS: Final = (
     Limit("what/who clauses", 0.15, "per 100 docstring words"),
     Limit("denials", 0.15, "per 100 docstring words"),
     Limit("odd words", 0.15, "per 100 docstring words"),
+    Limit("that of, those of", 0.05, "per 100 docstring words"),
+    Limit("of its own", 0.03, "per 100 docstring words"),
+    Limit("semicolons", 0.2, "per 100 docstring words"),
     Limit("denials in strings", 0, "string literals"),
     Limit("function length, 90th percentile", 15, "lines"),
     Limit("function length, longest", 40, "lines"),
     Limit("complexity", 15, "branches, comprehensions and conditions included"),
     Limit("imports inside functions", 10),
+    Limit("modules imported at first use", 115, "calls of LazyModule"),
     Limit("size rules silenced", 0, "noqa comments"),
 )
+
+WORDS: Final = {
+    "what/who clauses": CLAUSES,
+    "denials": DENIALS,
+    "odd words": ODD_WORDS,
+    "that of, those of": LEANS,
+    "of its own": OWN,
+    "semicolons": SEMICOLONS,
+}
+"""The measures of docstrings, per 100 words."""
 
 
 class Module:
@@ -125,6 +142,7 @@ class Report:
             self._add_names(module)
             self._add_words(module)
             self._add_functions(module)
+            self._add_lazy_modules(module)
 
     def _hit(self, measure: str, module: Module, line: int, text: object) -> None:
         self.hits[measure].append(f"{module.path}:{line}: {text}")
@@ -136,10 +154,9 @@ class Report:
                 self._hit("vague names", module, line, name)
 
     def _add_words(self, module: Module) -> None:
-        patterns = {"what/who clauses": CLAUSES, "denials": DENIALS, "odd words": ODD_WORDS}
         for line, text in module.docstrings():
             self.words += len(re.findall(r"[A-Za-z']+", text))
-            for measure, pattern in patterns.items():
+            for measure, pattern in WORDS.items():
                 for match in pattern.finditer(text):
                     self._hit(measure, module, line, match.group(0))
         for line, text in module.string_literals():
@@ -164,13 +181,19 @@ class Report:
             if branches > _allowed("complexity"):
                 self._hit("complexity", module, function.lineno, f"{function.name} {branches}")
 
+    def _add_lazy_modules(self, module: Module) -> None:
+        for node in module.nodes:
+            match node:
+                case ast.Call(func=ast.Name(id="LazyModule"), lineno=line):
+                    self._hit("modules imported at first use", module, line, ast.unparse(node))
+
     def value(self, measure: str) -> float:
         """Return the figure of one measure."""
         hits = len(self.hits[measure])
         match measure:
             case "vague names":
                 return 100 * hits / max(1, self.names)
-            case "what/who clauses" | "denials" | "odd words":
+            case _ if measure in WORDS:
                 return 100 * hits / max(1, self.words)
             case "function length, 90th percentile":
                 return sorted(self.lengths)[int(0.9 * (len(self.lengths) - 1))] if self.lengths else 0
