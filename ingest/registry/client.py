@@ -63,7 +63,7 @@ class LiveRegistry:
         self._first = 0
         self._by_id: dict[SchemaId, Schema] = {}
         self._by_version: dict[tuple[Subject, int], Registered] = {}
-        self._frame_ids: dict[tuple[Subject, int], tuple[FrameId, ...]] = {}
+        self._frame_ids: dict[tuple[Subject, int, frozenset[IdKind]], tuple[FrameId, ...]] = {}
 
     @property
     def url(self) -> str:
@@ -158,10 +158,10 @@ class LiveRegistry:
         return self._by_id[schema_id]
 
     def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> tuple[FrameId, ...]:
-        """Return a version's ids of these kinds.  Apicurio's own API is asked only once per version."""
+        """Return a version's ids of these kinds.  Apicurio's own API is asked once per version and kinds."""
         if kinds == {"id"}:
             return ()
-        version = (registered.subject, registered.version)
+        version = (registered.subject, registered.version, kinds)
         if version not in self._frame_ids:
             item = f"subject {registered.subject} version {registered.version}"
             self._frame_ids[version] = self._ask(

@@ -234,3 +234,13 @@ def test_more_subjects_than_a_page_are_all_listed(registry: Registry, name: str)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda subject: registry.register(subject, '"string"'), subjects))
     assert registry.subjects(f"{name}.*") == tuple(subjects)
+
+
+def test_ids_of_one_kind_do_not_hide_those_of_another(registry: Registry, name: str) -> None:
+    """Two tables may read a version by different framings."""
+    subject = Subject(f"{name}-value")
+    registry.register(subject, _record(name, a="int"))
+    version = registry.version(subject, 1)
+    with pytest.raises(SchemaNotFoundError, match="GUID"):
+        registry.frame_ids(version, frozenset({"GUID"}))
+    assert [found.kind for found in registry.frame_ids(version, frozenset({"globalId"}))] == ["globalId"]
