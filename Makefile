@@ -11,11 +11,14 @@ MVN_JVM := mvn -q -B -f jvm/pom.xml
 unexport PYTHONDONTWRITEBYTECODE
 
 ##@ Set-up
-.PHONY: help setup jars functions jvm-check lock pins clean
+.PHONY: help setup hooks jars functions jvm-check lock pins clean
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*##/ {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp jars ## create .venv from the lock file and download the jars, if missing
+
+hooks: setup ## let git check each commit: .pre-commit-config.yaml
+	$(BIN)/pre-commit install
 
 # uv and Maven try offline first, so that cached artifacts are not downloaded again.
 .venv/.stamp: requirements.lock pyproject.toml
@@ -103,7 +106,7 @@ clean: ## remove build results, but not downloads
 
 ##@ Checks
 .PHONY: check docs format golden unit test test-live test-places test-versions test-release test-browser torture
-check: setup .venv-airflow/.stamp ## run ruff, mypy, import-linter and the checks of jvm/, build the pages
+check: setup .venv-airflow/.stamp ## run ruff, mypy, import-linter, the spelling and the checks of jvm/, build the pages
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) types-airflow types docs jvm-check lint
 
 .PHONY: lint types types-airflow
@@ -112,6 +115,7 @@ lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/style.py ingest
+	git ls-files -z | xargs -0 $(BIN)/codespell
 types:
 	$(BIN)/mypy
 types-airflow:
