@@ -177,7 +177,7 @@ build/msk/.stamp: tests/places/msk.txt | .venv/.stamp
 build/cluster/.stamp: requirements.lock pyproject.toml | .venv/.stamp
 	@echo "build/cluster: installing the dependencies of a driver ..."
 	@rm -rf build/cluster && $(BIN)/python -m venv --without-pip build/cluster/environment
-	@$(BIN)/uv pip install -q --python build/cluster/environment/bin/python -c requirements.lock -r pyproject.toml fastavro jinja2 prometheus-client
+	@$(BIN)/uv pip install -q --python build/cluster/environment/bin/python -c requirements.lock -r pyproject.toml --extra platform
 	@touch $@
 
 # Trino with Hudi's connector and a Java, only for test-places; its archive links the connectors' common jars.

