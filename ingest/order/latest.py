@@ -44,34 +44,29 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
     shuffle: in measurements that takes half the time of caching the rows.
     """
-    return reduce_rows(grouped_rows(events, compiled), compiled)
+    return as_changes(_reduce(_grouped(events, compiled), compiled, in_one_task=False), compiled)
 
 
-def grouped_rows(events: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Return the events as `reduce_rows` takes them: first the columns of their groups."""
+def _grouped(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Return events with the columns of their groups first, as the JVM reduces them."""
     values = {name: value for name, (value, _) in _counters(compiled).items()}
     return events.selectExpr(
         *_named(_groups(compiled)), *_EVENT, *_named(values), *_named(_partial_columns(compiled))
     )
 
 
-def sorted_rows(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Sort few grouped rows, in one partition, as `reduce_few` takes them."""
-    latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.LatestByKey
-    columns = len(_groups(compiled)) + _ORDERED
+def sorted_events(events: DataFrame, compiled: CompiledTable) -> DataFrame:
+    """Sort few events by their groups, in one partition, as `reduce_few` takes them."""
+    latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
+    rows, columns = _grouped(events, compiled), len(_groups(compiled)) + _ORDERED
     return DataFrame(latest.sorted(java_rows(rows), columns), rows.sparkSession)
 
 
-def reduce_rows(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Keep the newest row of each group, see `latest_by_key`."""
-    return as_changes(_reduce(rows, compiled, in_one_task=False), compiled)
-
-
 def reduce_few(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Keep the newest row of each group in one task; `sorted_rows` has sorted the rows.
+    """Keep the newest of the sorted events of each group, in one task.
 
     Nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.  The
-    result has the columns of the rows: see `as_changes`.
+    result has the columns of the sorted events: `as_changes` gives it the columns of `latest_by_key`.
     """
     return _reduce(rows, compiled, in_one_task=True)
 

@@ -24,7 +24,7 @@ from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import Partition, SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.counts import count_batch
-from ingest.order.latest import as_changes, grouped_rows, reduce_few, reduce_rows, rejected, sorted_rows
+from ingest.order.latest import as_changes, latest_by_key, reduce_few, rejected, sorted_events
 from ingest.registry import Registry
 from ingest.run.batch.again import read_at, read_topic
 from ingest.run.batch.keys import check_masked_names, with_key_rules
@@ -201,17 +201,13 @@ def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
 
 def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFrame:
     """Decode messages, and keep the newest change of each key."""
-
-    def grouped(messages: DataFrame) -> DataFrame:
-        return grouped_rows(decode_events(messages, compiled, refused), compiled)
-
     if batch.plans is None:
-        return reduce_rows(grouped(batch.messages), compiled)
+        return latest_by_key(decode_events(batch.messages, compiled, refused), compiled)
     apply, name = batch.plans.apply, batch.table.name
     events = apply(
         f"events of {name}",
         (compiled, dict(refused)),
-        lambda messages: sorted_rows(grouped(messages), compiled),
+        lambda messages: sorted_events(decode_events(messages, compiled, refused), compiled),
         batch.messages,
     )
     reduced = reduce_few(events, compiled)
