@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from ingest.adopt.columns import unmasked
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets
-from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.errors import TakeoverError
 from ingest.hudi.fixed import recorded_masks
@@ -51,7 +50,7 @@ def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
     schemas = fetch_written(run.settings, run.registry, table, spans, spans)
     compiled = compile_written(table, *schemas)
     check_masked_names(compiled)
-    if compiled.model in (Append(), History()):
+    if compiled.model.keeps_changes:
         problem = f'with [target] mode = "{table.target.mode}" a row is a message of the topic'
         raise TakeoverError(table.name, problem, "Adopt or load tables of rows")
     if compiled.dialect.is_document:

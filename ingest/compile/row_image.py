@@ -9,7 +9,7 @@ from typing import assert_never
 
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.document import DOCUMENT
-from ingest.compile.row_model import Append, Columns, Document, SoftDelete
+from ingest.compile.row_model import Columns, Document
 from ingest.compile.table import CompiledTable
 from ingest.sql.template import Sql, any_true, join, sql
 
@@ -23,7 +23,7 @@ def decoded_value(compiled: CompiledTable, version: ColumnVersion) -> Sql:
     if compiled.image == Document():
         return image
     after = image.field(version.field)
-    if compiled.model != Append() or not form.before_field:
+    if not compiled.model.is_log or not form.before_field:
         return after
     before = form.at(form.before_field).field(version.field)
     return sql("if({op} = 'd', {before}, {after})", op=form.op, before=before, after=after)
@@ -44,7 +44,7 @@ def _field(compiled: CompiledTable, version: ColumnVersion) -> Sql:
     """Return a field; a value that the source did not send is null in a row that no older one completes."""
     value = version.mapped.convert(decoded_value(compiled, version))
     unavailable = version.mapped.is_unavailable(value)
-    if compiled.model != Append() or unavailable is None:
+    if not compiled.model.is_log or unavailable is None:
         return value
     return sql("if({unavailable}, null, {value})", unavailable=unavailable, value=value)
 
@@ -95,7 +95,7 @@ def _lacking_values(compiled: CompiledTable) -> list[Sql]:
 
 def _deleted_sql(compiled: CompiledTable) -> Sql:
     """Return a condition that is true for a delete that lacks the row of a soft-delete table; never null."""
-    if compiled.model != SoftDelete():
+    if not compiled.model.marks_deletes:
         return sql("false")
     tombstone = sql("writer is null" if compiled.form.tombstone_deletes else "false")
     return sql("({tombstone} or coalesce({op} = 'd', false))", tombstone=tombstone, op=compiled.form.op)

@@ -1,7 +1,7 @@
 """Key and value schemas, all versions of them, compiled into one table."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 import attrs
 
@@ -30,18 +30,14 @@ from ingest.compile.keys import (
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.compile.position import terms_of
 from ingest.compile.row_model import (
-    Append,
     Columns,
     Coordinates,
     Document,
-    History,
     KeySource,
     MessageKey,
     RowImage,
     RowKey,
     RowModel,
-    SoftDelete,
-    Upsert,
     row_model,
 )
 from ingest.compile.tags import tagged
@@ -103,7 +99,7 @@ class CompiledTable:
     def record_key(self) -> tuple[str, ...]:
         """The columns that identify a row of the table; the versions of a row have its key in common."""
         names = tuple(name for name, _ in self.key_columns)
-        return (*names, *COORDINATES) if self.model == History() else names
+        return (*names, *COORDINATES) if self.model.has_versions else names
 
     @property
     def keyed_tombstones(self) -> bool:
@@ -113,7 +109,7 @@ class CompiledTable:
     @property
     def merges_tombstones(self) -> bool:
         """Whether a tombstone counts as a message of its key's row; in a history each change is a row."""
-        return self.keyed_tombstones and self.model != History()
+        return self.keyed_tombstones and not self.model.has_versions
 
     @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:
@@ -133,16 +129,13 @@ class CompiledTable:
 
     @property
     def may_be_partial(self) -> bool:
-        """Whether an event may lack values of its row, so that an older one has to give them."""
-        match self.model:
-            case Append() | History():
-                return False  # a history completes each version from the one before
-            case SoftDelete():
-                return True  # a delete lacks all values but the key
-            case Upsert():
-                return self.image == Document() or any(v.mapped.unavailable for v in self.row_variants)
-            case model:
-                assert_never(model)
+        """Whether an event may lack values of its row, so that an older one has to give them.
+
+        A history completes each version from the one before.  A delete lacks all values but the key.
+        """
+        if self.model.keeps_deletes:
+            return self.model.marks_deletes
+        return self.image == Document() or any(v.mapped.unavailable for v in self.row_variants)
 
 
 def compile_table(

@@ -27,7 +27,6 @@ from ingest.compile.event import CHANGE, TOMBSTONE
 from ingest.compile.policy import ALL_ALLOWED, Refused
 from ingest.compile.position import sort_key_sql
 from ingest.compile.row_image import partial_sql, row_fields
-from ingest.compile.row_model import History
 from ingest.compile.table import CompiledTable
 from ingest.decode.checks import change_checks, reasons, tombstone_checks
 from ingest.decode.format import format_of
@@ -87,7 +86,7 @@ def _event_columns(compiled: CompiledTable, refused: Refused) -> list[Sql]:
 
 
 def _has_timed_tombstones(compiled: CompiledTable) -> bool:
-    return compiled.keyed_tombstones and compiled.model == History()
+    return compiled.keyed_tombstones and compiled.model.has_versions
 
 
 def _source_ms(compiled: CompiledTable) -> Sql:

@@ -8,7 +8,6 @@ from typing import Final
 
 import attrs
 
-from ingest.compile.row_model import Append, History
 from ingest.compile.table import CompiledTable
 from ingest.decode.owner import source_payload
 from ingest.errors import IngestError, TableFileError, UnexpectedError, UsageError
@@ -244,10 +243,10 @@ def _without_commit(table: str) -> UsageError:
 def _compile(table: TableConfig, schemas: PayloadSchemas, request: VerifyRequest) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
     compiled = compile_written(table, *schemas)
-    if compiled.model == History() and request.delete_extra:
+    if compiled.model.has_versions and request.delete_extra:
         problem = f"table {table.name}: is a history, and deletes end versions at a time of the source"
         raise UsageError(problem, "Leave --delete-extra out")
-    if compiled.model == Append():
+    if compiled.model.is_log:
         problem = f"table {table.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
     has_condition = request.where or (table.rows.source_where and not compiled.dialect.is_document)

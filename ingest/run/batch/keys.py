@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from ingest.compile.event import COORDINATES
 from ingest.compile.evolve import TargetColumn
-from ingest.compile.row_model import Coordinates, History
+from ingest.compile.row_model import Coordinates
 from ingest.compile.table import CompiledTable
 from ingest.config.rules import suggest
 from ingest.decode.keys import key_sql
@@ -53,7 +53,7 @@ def with_key_rules(compiled: CompiledTable) -> CompiledTable:
     if compiled.key_source == Coordinates():
         return compiled
     kinds = {name: str(kind) for name, kind in compiled.key_columns}
-    if compiled.model == History():
+    if compiled.model.has_versions:
         kinds |= dict(zip(COORDINATES, ("int", "bigint"), strict=True))
     rules = unsafe_texts(kinds, lambda name: key_sql(compiled, name), compiled.table.target.partition_by)
     return attrs.evolve(compiled, key_rules=rules)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import attrs
 
+from ingest.compile.row_model import row_model
 from ingest.errors import OffsetError
 from ingest.hudi.options import check_hudi
 from ingest.hudi.timeline.ledger import LedgerEntry
@@ -93,7 +94,7 @@ def pending(
 
 def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
     """Return how far a table has read its topic."""
-    keeps_all = table.target.mode in ("append", "history")
+    keeps_all = row_model(table.target).keeps_changes
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
     read = last.next_offsets or None  # a topic that is new to the table begins where it begins
