@@ -28,9 +28,9 @@ from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
-from ingest.order.counts import count_batch
+from ingest.order.changes import Changes, Stored
 from ingest.order.latest import latest_by_key
-from ingest.order.rows import build_rows
+from ingest.order.models import count_batch, model_of
 from ingest.run.batch.schemas import fetch_written
 from ingest.run.batch.start import consumed
 from ingest.tables import TableConfig
@@ -195,7 +195,8 @@ def _settled(session: Session, table: TableConfig) -> tuple[DataFrame, list[str]
     frame = read(session.spark, ranges, kafka, min_partitions=2)
     latest = latest_by_key(decode_events(frame, compiled), compiled)
     counts = count_batch(latest, compiled)
-    rows = build_rows(latest, compiled, evolve(compiled, counts.schema_ids, None), counts).persist()
+    changes = Changes(latest, compiled, evolve(compiled, counts.schema_ids, None), counts)
+    rows = model_of(compiled).rows(changes, Stored(), None).persist()
     rows.count()
     return rows, [name for name, _ in compiled.key_columns]
 

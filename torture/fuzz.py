@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key
+from ingest.order.models import count_batch
 from ingest.run.batch.keys import with_key_rules
 from torture.corpus import Corpus, Message, corpora
 from torture.figures import Figures

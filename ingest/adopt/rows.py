@@ -1,6 +1,6 @@
 """Rows from elsewhere as rows of a table: checked, with a position, the chosen ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -10,16 +10,16 @@ from pyspark.sql import functions as F
 from ingest.adopt.columns import FittedColumns, first_evolution
 from ingest.compile.event import DELETED
 from ingest.compile.evolve import TargetColumn
-from ingest.compile.row_model import SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.errors import TakeoverError
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.keys import unsafe_folders, unsafe_texts
-from ingest.hudi.options import DELETE, OP, keeps_deletes
+from ingest.hudi.options import OP
 from ingest.names import first_few
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.chosen import chosen_rows, computed_rows, mark_outside
-from ingest.order.rows import never_null
+from ingest.order.chosen import computed_rows, mark_outside
+from ingest.order.columns import never_null
+from ingest.order.models import model_of
 from ingest.run.batch.chosen import check_computed, with_row_sql
 from ingest.run.batch.keys import check_keys
 from ingest.run.batch.prepared_batch import PreparedBatch
@@ -98,31 +98,20 @@ class ForeignRows:
         """Return the rows to write, all at one position, as those of a first batch."""
         columns = [
             *_bookkeeping(position),
-            *([sql("false").alias(DELETED)] if self.compiled.model == SoftDelete() else []),
+            *([sql("false").alias(DELETED)] if self.compiled.model.marks_deletes else []),
             *(never_null(column.value, column.spark).alias(column.name) for column in self.fitted.keys),
             *(column.value.alias(column.name) for column in self.fitted.columns),
         ]
-        spark = self.rows.sparkSession
         evolution = first_evolution(self.compiled)
-        batch = PreparedBatch(self.compiled, self.rows, BatchCounts(), evolution, None, TableState(None))
-        batch = with_row_sql(spark, batch)
+        batch = PreparedBatch(self.rows, self.compiled, evolution, BatchCounts(), None, TableState(None))
+        batch = with_row_sql(self.rows.sparkSession, batch)
         rows = self.rows.selectExpr(*map(str, columns))
-        computed = self._computed(batch)
+        computed = (c.name for c in batch.evolution.columns if c.name in self.compiled.table.computed)
         rows = rows.selectExpr("*", *(str(sql("null").alias(name)) for name in computed))
-        rows = computed_rows(rows, self.compiled, batch.evolution)
+        rows = computed_rows(rows, batch)
         check_computed(rows, batch)
-        return batch, self._chosen(rows)
-
-    def _computed(self, batch: PreparedBatch) -> Sequence[str]:
-        return [c.name for c in batch.evolution.columns if c.name in self.compiled.table.computed]
-
-    def _chosen(self, rows: DataFrame) -> DataFrame:
-        """Return the rows that the condition of the table file admits."""
-        table = self.compiled.table
-        if table.rows.where is None:
-            return rows
-        chosen = chosen_rows(mark_outside(rows, self.compiled), self.compiled)
-        return chosen if keeps_deletes(table.target) else chosen.where(F.col(OP) != DELETE)
+        chosen = model_of(self.compiled).chosen(mark_outside(rows, self.compiled), self.compiled)
+        return batch, chosen.where(F.col(OP) != self.compiled.model.removal)
 
 
 def _bookkeeping(position: str) -> list[Sql]:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Final, Literal
 
 from ingest.compile.event import COORDINATES
+from ingest.compile.row_model import row_model
 from ingest.errors import TableFileError
 from ingest.hudi.keys import is_row_writer_key
 from ingest.hudi.owned import refusal
@@ -68,8 +69,6 @@ OWNED: Final[Mapping[str, str]] = {
     **SPARK_FOOTER,
 }
 MARKER: Final = "hoodie.payload.delete.marker"
-KEEPS_DELETES: Final[Mapping[str, str]] = {MARKER: "none"}
-"""A table that keeps every change, or marks deleted rows, keeps deletes as rows."""
 ROW_WRITER: Final[Mapping[str, str]] = {"hoodie.datasource.write.row.writer.enable": "true"}
 """A first load without Avro on the way, see `uses_row_writer`."""
 BLOOM: Final = "hoodie.parquet.bloom.filter.enabled"
@@ -110,7 +109,7 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
         **SERVICES_OFF,
         **table.hudi,
         **OWNED,
-        **(KEEPS_DELETES if keeps_deletes(table.target) else {}),
+        MARKER: row_model(table.target).removal,
         **_identity(table, key_columns),
         **_index(table, key_columns),
         OPERATION: table.target.first_load if operation == "load" else "upsert",
@@ -142,11 +141,6 @@ def options_digest(table: TableConfig) -> str:
         return ""
     options = {**tuned(table.target), **table.hudi, **OWNED, "ingest": version(DISTRIBUTION)}
     return sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()
-
-
-def keeps_deletes(target: Target) -> bool:
-    """Tell whether a delete is written as a row."""
-    return target.mode in ("append", "history") or target.delete == "soft"
 
 
 def check_hudi(table: TableConfig) -> None:

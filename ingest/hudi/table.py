@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.event import CURRENT, DELETED
+from ingest.compile.row_model import row_model
 from ingest.errors import (
     IngestError,
     LakeError,
@@ -40,7 +41,6 @@ from ingest.hudi.options import (
     OPERATION,
     Operation,
     hudi_options,
-    keeps_deletes,
     merger_options,
     row_writer,
     uses_row_writer,
@@ -285,7 +285,7 @@ class HudiTable:
             table, (rows.schema[name].dataType.simpleString() for name in key_columns)
         ):
             options |= row_writer(options)
-        if options[OPERATION] == "bulk_insert" and not keeps_deletes(table.target):
+        if options[OPERATION] == "bulk_insert" and not row_model(table.target).keeps_deletes:
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
         types = (*(ddl for _, ddl, _ in self.fields() or ()), *(ddl for _, ddl in rows.dtypes))
         options |= merger_options(types)

@@ -67,11 +67,11 @@ def plan_table(
             plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
         with prepared(run, table, state, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, state.met_ids)
-            chosen, rows, _ = rows_to_write(run, batch)
-            check_computed(rows, chosen)
-            plan = attrs.evolve(plan, counts=chosen.counts)
+            new = rows_to_write(run, batch)
+            check_computed(new.rows, new.batch)
+            plan = attrs.evolve(plan, counts=new.batch.counts)
             if table.source:
-                states[table.name] = chosen.state_after(rows)
+                states[table.name] = new.batch.state_after(new.rows)
     except TableChangedError as error:
         rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
         return attrs.evolve(stopped(plan, error), rebuild=rebuild)

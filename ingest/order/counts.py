@@ -3,47 +3,31 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-import attrs
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
-from ingest.compile.row_model import Append, History, SoftDelete
 from ingest.compile.table import CompiledTable
 from ingest.moments import moment_or_none
 from ingest.names import SchemaId
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.bookkeeping import older_position_sql, position_of
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
-from ingest.order.tombstone_ends import bare_tombstones
 from ingest.order.tombstones import bare_sql, has_change_sql
-from ingest.order.truncates import find_truncates
 from ingest.order.version_values import is_partial_sql
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, literal, sql
 
 
-def count_batch(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:
-    """Count a batch in one small Spark job; by `plans`, if it was reduced in one task.
+def count_rows(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:
+    """Count the rows to write and to delete of a table with one row per key.
 
     Applying a truncate takes two more jobs: its position, and the count of older changes.
     """
-    counts = _count(latest, compiled, None, plans)
-    if compiled.model == History():
-        return _with_history(counts, latest, compiled)
-    policy = compiled.table.target.truncate
-    if TRUNCATE not in counts.ignored or policy != "apply" or compiled.model == Append():
+    counts = count(latest, compiled, plans)
+    if TRUNCATE not in counts.ignored or compiled.table.target.truncate != "apply":
         return counts
-    return _count(latest, compiled, _truncated_at(latest, compiled), None)
-
-
-def _with_history(counts: BatchCounts, latest: DataFrame, compiled: CompiledTable) -> BatchCounts:
-    """Add what else ends versions: truncates, and tombstones without their delete; a job for each kind."""
-    if TRUNCATE in counts.ignored and compiled.table.target.truncate == "apply":
-        counts = attrs.evolve(counts, truncates=find_truncates(latest, compiled))
-    if TOMBSTONE in counts.ignored and compiled.keyed_tombstones:
-        counts = attrs.evolve(counts, bare_tombstones=bare_tombstones(latest, compiled).count())
-    return counts
+    return count(latest, compiled, None, _truncated_at(latest, compiled))
 
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
@@ -58,9 +42,10 @@ def _truncated_at(latest: DataFrame, compiled: CompiledTable) -> str:
     return str(truncate.selectExpr(str(position_of(compiled, sql("newest")).alias("at"))).collect()[0]["at"])
 
 
-def _count(
-    latest: DataFrame, compiled: CompiledTable, truncated_at: str | None, plans: Plans | None
+def count(
+    latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None, truncated_at: str | None = None
 ) -> BatchCounts:
+    """Count a batch in one small Spark job, by `plans` if it was reduced in one task."""
     words = [f"seen_{i}" for i in range(word_count(compiled))]
 
     def group(rows: DataFrame) -> DataFrame:
@@ -73,6 +58,8 @@ def _count(
     changes = _where(groups, has_change=True)
     current = _where(changes, older=False)
     upserts = _where(current, deletes=False)
+    is_soft = compiled.model.marks_deletes
+    marked = [group for group in changes if is_soft and (group.deletes or group.older)]
     over_changes = _sum(_where(current, bare=True), "rows")
     return BatchCounts(
         upserted=_sum(upserts, "rows"),
@@ -86,9 +73,7 @@ def _count(
         rejected_ids=_seen(rejected, words, compiled.schema_ids),
         max_source_ts=_newest(changes),
         rows_needing_stored_values=_sum(upserts, "rows_needing_stored_values"),
-        soft_deletes_needing_stored_values=_sum(
-            _soft_deletes(compiled, changes), "rows_needing_stored_values"
-        ),
+        soft_deletes_needing_stored_values=_sum(marked, "rows_needing_stored_values"),
         read_bytes=_sum(groups, "bytes"),
         bare_tombstones=_sum(_where(groups, bare=True), "rows"),
         bare_over_changes=over_changes,
@@ -101,24 +86,23 @@ def _group(
     latest: DataFrame, compiled: CompiledTable, words: Sequence[str], truncated_at: str | None
 ) -> DataFrame:
     """Add up the rows of each kind, deletes and older ones apart."""
-    older = older_sql(compiled, truncated_at)
-    is_older = sql("kind = {change} and {older}", change=literal(CHANGE), older=older)
-    has_change = sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change_sql(compiled))
-    is_change = sql("kind = {change}", change=literal(CHANGE))
-    bare = bare_sql(compiled)
-    is_deleted = sql("false") if compiled.model == Append() else sql("newest.op = 'd' or {bare}", bare=bare)
-    partial = compiled.may_be_partial
-    needing = sql("base is null and later is not null") if partial else sql("false")
-    partials = sql("if(later is null, 0L, cast(size(later) as bigint))") if partial else sql("0L")
-    if compiled.model == History():
-        partials = sql("if({each} and {lacks}, 1L, 0L)", each=is_change, lacks=is_partial_sql(compiled))
-    return latest.groupBy(
-        "kind",
-        F.expr(str(is_deleted)).alias("deletes"),
-        F.expr(str(is_older)).alias("older"),
-        F.expr(str(bare)).alias("bare"),
-        F.expr(str(has_change)).alias("has_change"),
-    ).agg(
+    change, bare = literal(CHANGE), bare_sql(compiled)
+    older, has_change = older_sql(compiled, truncated_at), has_change_sql(compiled)
+    flags = {
+        "deletes": sql("false") if compiled.model.is_log else sql("newest.op = 'd' or {bare}", bare=bare),
+        "older": sql("kind = {change} and {older}", change=change, older=older),
+        "bare": bare,
+        "has_change": sql("kind = {change} and {has}", change=change, has=has_change),
+    }
+    groups = latest.groupBy("kind", *(F.expr(str(flag)).alias(name) for name, flag in flags.items()))
+    needing, partials = sql("false"), sql("0L")
+    if compiled.may_be_partial:
+        needing = sql("base is null and later is not null")
+        partials = sql("if(later is null, 0L, cast(size(later) as bigint))")
+    elif compiled.model.has_versions:
+        lacks = is_partial_sql(compiled)
+        partials = sql("if(kind = {change} and {lacks}, 1L, 0L)", change=change, lacks=lacks)
+    return groups.agg(
         F.count(F.lit(1)).alias("rows"),
         F.sum("messages").alias("messages"),
         F.sum("tombstones" if compiled.merges_tombstones else F.lit(0)).alias("tombstones"),
@@ -133,13 +117,6 @@ def _group(
 def _where(groups: Sequence[Row], **flags: bool) -> list[Row]:
     """Return the groups with these values of their flags."""
     return [group for group in groups if all(bool(group[name]) == flag for name, flag in flags.items())]
-
-
-def _soft_deletes(compiled: CompiledTable, changes: Sequence[Row]) -> list[Row]:
-    """Return the changes that mark a row as deleted: deletes, and changes older than a truncate."""
-    if compiled.model != SoftDelete():
-        return []
-    return [*_where(changes, deletes=True), *_where(changes, deletes=False, older=True)]
 
 
 def _sum(groups: Sequence[Row], column: str) -> int:

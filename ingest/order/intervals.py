@@ -11,16 +11,15 @@ from pyspark.sql import DataFrame
 
 from ingest.compile.event import COORDINATES, CURRENT, END_POSITION, PARTIAL, VALID_FROM, VALID_TO
 from ingest.compile.evolve import Evolution
+from ingest.compile.row_model import REMOVED
 from ingest.order.chosen import OUTSIDE
-from ingest.order.rows import never_null
+from ingest.order.columns import never_null, select
 from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, NEWEST
 from ingest.order.truncates import IS_NEW, SWEPT, WAS
 from ingest.order.version_values import LOST
 from ingest.sql.template import Sql, ident, literal, sql, struct
 from ingest.sql.types import Simple, SparkType, has_map
 
-REMOVED: Final = "none"
-"""The operation by which Hudi removes a row of a table that keeps deletes as rows."""
 BOOKKEEPING: Final = ("_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_schema_id", *COORDINATES)
 INTERVAL: Final = (VALID_FROM, VALID_TO, END_POSITION, CURRENT)
 _ENDS: Final = "_ingest_ends"
@@ -150,7 +149,7 @@ def _written(rows: DataFrame, evolution: Evolution) -> DataFrame:
     columns |= {
         mark: sql("{new} and {mark}", new=ident(IS_NEW), mark=ident(mark)) for mark in (LOST, OUTSIDE)
     }
-    return rows.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+    return select(rows, columns)
 
 
 def _interval() -> dict[str, Sql]:

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
-from ingest.compile.row_model import History
 from ingest.compile.table import CompiledTable
 from ingest.order.tombstones import tombstone_counters
 from ingest.spark.java import java_rows, jvm_of
@@ -122,7 +121,7 @@ def _groups(compiled: CompiledTable) -> dict[str, Sql]:
 
 def _coordinates(compiled: CompiledTable) -> dict[str, Sql]:
     """Return the coordinates of messages, where each change is a row of its own."""
-    if compiled.model != History():
+    if not compiled.model.has_versions:
         return {}
     named = sql("if(kind in ({kinds}) and not rejected, {name}, null)", kinds=_EACH)
     return {f"own_{name}": named.of(name=ident(name)) for name in ("partition", "offset")}

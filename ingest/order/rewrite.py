@@ -1,17 +1,14 @@
 """The whole table after a batch, for a commit that must rewrite all stored files."""
 
-from typing import assert_never
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ingest.compile.event import DELETED
-from ingest.compile.row_model import Append, History, SoftDelete, Upsert
 from ingest.compile.table import CompiledTable
-from ingest.order.intervals import REMOVED
-from ingest.sql.template import ident, literal, sql
-from ingest.sql.types import SparkType, parse_ddl, reshape
+from ingest.order.columns import select, types_of
+from ingest.sql.template import ident, sql
+from ingest.sql.types import reshape
 
 _IS_NEW = "_ingest_is_new"
 _RANK = "_ingest_rank"
@@ -25,14 +22,17 @@ def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFr
     Of two rows of a key the later position wins, or at equal positions that of the batch, as in an upsert of
     Hudi.
     """
-    if compiled.model != SoftDelete():
+    model = compiled.model
+    if not model.marks_deletes:
         stored = _without_mark(stored)
     old = widened(stored, rows).withColumn(_IS_NEW, F.lit(0))
     both = old.unionByName(rows.withColumn(_IS_NEW, F.lit(1)), allowMissingColumns=True)
     keys = [F.col(str(ident(name))) for name in compiled.record_key]
     newest = Window.partitionBy(*keys).orderBy(F.desc("_cdc_position"), F.desc(_IS_NEW))
     newest_rows = both.withColumn(_RANK, F.row_number().over(newest)).where(F.col(_RANK) == 1)
-    return _without_deletes(newest_rows, compiled).drop(_RANK, _IS_NEW)
+    if model.marks_deletes:
+        newest_rows = newest_rows.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
+    return newest_rows.where(F.col("_cdc_op") != model.removal).drop(_RANK, _IS_NEW)
 
 
 def _without_mark(stored: DataFrame) -> DataFrame:
@@ -43,30 +43,11 @@ def _without_mark(stored: DataFrame) -> DataFrame:
     return stored.withColumn("_cdc_op", op).drop(DELETED)
 
 
-def _without_deletes(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Remove deleted rows, or mark them, or keep them as changes."""
-    match compiled.model:
-        case Append():
-            return rows
-        case History():
-            return rows.where(str(sql("_cdc_op != {removed}", removed=literal(REMOVED))))
-        case Upsert():
-            return rows.where("_cdc_op != 'd'")
-        case SoftDelete():
-            return rows.withColumn(DELETED, F.coalesce(DELETED, F.expr("false")))
-        case model:
-            assert_never(model)
-
-
 def widened(stored: DataFrame, rows: DataFrame) -> DataFrame:
     """Return stored rows in the types of the batch, for the columns of the batch."""
-    targets = _types(rows)
-    columns = [
-        reshape(ident(name), spark_type, targets.get(name, spark_type)).alias(name)
-        for name, spark_type in _types(stored).items()
-    ]
-    return stored.selectExpr(*map(str, columns))
-
-
-def _types(rows: DataFrame) -> dict[str, SparkType]:
-    return {field.name: parse_ddl(field.dataType.simpleString()) for field in rows.schema}
+    targets = types_of(rows)
+    columns = {
+        name: reshape(ident(name), spark_type, targets.get(name, spark_type))
+        for name, spark_type in types_of(stored).items()
+    }
+    return select(stored, columns)

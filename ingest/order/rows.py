@@ -1,347 +1,223 @@
-"""The rows to write: the newest changes, with values completed, without truncated rows."""
+"""The rows to write of tables without versions: the newest changes, with values completed."""
 
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import assert_never
+from typing import Final
 
+import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.document import DOCUMENT
 from ingest.compile.event import CHANGE, COORDINATES, DELETED
-from ingest.compile.evolve import Evolution, TargetColumn
-from ingest.compile.row_image import lacks_sql, patch_sql
-from ingest.compile.row_model import Append, Coordinates, History, SoftDelete, Upsert
+from ingest.compile.evolve import TargetColumn
+from ingest.compile.row_image import patch_sql
 from ingest.compile.table import CompiledTable
-from ingest.order.batch_counts import BatchCounts
-from ingest.order.bookkeeping import bookkeeping, older_position_sql
-from ingest.order.chosen import computed_rows, incomplete_sql
-from ingest.order.counts import older_sql
-from ingest.order.soft_delete import (
-    MARK,
-    alive_value,
-    is_deleted_sql,
-    mark_swept,
-    marked_changes,
-    newest_truncate,
-    soft_bookkeeping,
-    with_stored_columns,
-    without_newer_stored,
-)
+from ingest.order.changes import Changes, Marks, Stored
+from ingest.order.chosen import computed_rows, count_outside, incomplete_sql
+from ingest.order.columns import never_null
 from ingest.order.tombstones import deleted_change, has_change_sql, stored_deletes, tombstone_rows
-from ingest.sql.template import Sql, any_true, ident, literal, sql, struct, word
-from ingest.sql.types import SparkType, cast, null_of, parse_ddl
-from ingest.tables import SOURCE
+from ingest.order.version_values import lacking_sql
+from ingest.spark.planned_queries import Plans
+from ingest.sql.template import Sql, ident, sql, struct
+from ingest.sql.types import cast, null_of
 
-STORED = "stored"
+_STORED: Final = "stored"
 """The struct that holds a stored row's columns."""
-_NEWEST = sql("newest.row")
-_COMPLETED = sql("completed")
-_CHANGED = sql("e.row")
+_COMPLETED: Final = sql("completed")
+"""The struct that holds a row's completed columns."""
+_NEWEST: Final = sql("newest.row")
+_CHANGED: Final = sql("e.row")
+
+
+def planned(changes: Changes, build: Callable[[Changes], DataFrame], plans: Plans | None) -> DataFrame:
+    """Build rows by the session's plans if they depend on a small batch only."""
+    compiled, evolution, counts = changes.compiled, changes.evolution, changes.counts
+    if plans is None or counts.looks_back:
+        return build(changes)
+    inputs = (compiled, evolution.keys, evolution.columns, bool(counts.partials))
+    name = f"rows of {compiled.table.name}"
+    return plans.apply(name, inputs, lambda rows: build(attrs.evolve(changes, rows=rows)), changes.rows)
+
+
+def changed_keys(changes: Changes) -> DataFrame:
+    """Return the newest change of each key that has changes, not only tombstones."""
+    return changes.rows.where(F.col("kind") == CHANGE).where(str(has_change_sql(changes.compiled)))
+
+
+def newest_event(changes: Changes) -> Column:
+    """Return a key's newest change, or the delete by a bare tombstone that follows it."""
+    return deleted_change(changes.compiled) if changes.counts.bare_over_changes else F.col("newest")
 
 
 def build_rows(
-    latest: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    counts: BatchCounts,
+    changes: Changes,
+    newest: DataFrame,
+    bookkeeping: Sequence[Sql],
+    completed: Sequence[TargetColumn] = (),
     stored: DataFrame | None = None,
 ) -> DataFrame:
-    """Return the rows to write: the `_cdc_` columns, then key and row columns by their own names.
+    """Return the rows of the newest changes, and deletes of stored rows by bare tombstones.
 
-    The `_cdc_` columns come first, so that the order of columns does not change when some are added.  A
-    delete has its key, and nulls; a soft delete the values of its row.  Keys are never null; the `coalesce`
-    only makes Spark mark the column NOT NULL.  `stored` is the current table (see `stored_columns`), needed
-    if `counts` look back at it.
+    `completed` are the columns that a change may lack, so that an older value stays.
     """
-    if stored is not None and compiled.model == SoftDelete():
-        evolution = with_stored_columns(evolution, stored)
-    changes = _current_changes(latest, compiled, evolution, counts, stored)
-    deletes = None
+    counts, deletes = changes.counts, None
     if counts.bare_tombstones and stored is not None:
-        deletes = stored_deletes(latest, stored, compiled, evolution)
+        deletes = stored_deletes(changes, stored)
         if counts.bare_over_changes:
-            same = [F.col(f"k_{i}") == F.col(f"t_{i}") for i in range(len(evolution.keys))]
-            changes = changes.join(deletes, same, "left_anti")
-    completed = _completed_columns(compiled, evolution) if counts.partials else ()
-    changes = _complete(changes, compiled, evolution, counts, columns=completed, stored=stored)
-    columns = [
-        *_bookkeeping(compiled),
-        *_keys(compiled, evolution),
-        *_values(compiled, evolution, completed),
-    ]
-    if compiled.table.rows.where is not None:
-        lacking = lacking_columns(compiled, evolution)
-        columns.append(incomplete_sql(compiled, lacking, is_joined=STORED in changes.columns))
-    rows = computed_rows(changes.selectExpr(*map(str, columns)), compiled, evolution)
-    if deletes is not None:
-        rows = rows.unionByName(tombstone_rows(deletes, rows, compiled))
-    if counts.truncated_at is None or stored is None:
-        return rows
-    swept = _swept_rows(latest, stored, rows, compiled, evolution, truncated_at=counts.truncated_at)
-    return rows.unionByName(swept)
+            newest = newest.join(deletes, _same_key("k", "t", changes), "left_anti")
+    completed = completed if counts.partials else ()
+    newest = _complete(newest, changes, completed, stored)
+    columns = [*bookkeeping, *_keys(changes), *_values(changes, completed)]
+    if changes.compiled.table.rows.where is not None and not changes.compiled.model.marks_deletes:
+        is_joined = _STORED in newest.columns
+        columns.append(incomplete_sql(changes.compiled, lacking_columns(changes), is_joined=is_joined))
+    rows = computed_rows(newest.selectExpr(*map(str, columns)), changes)
+    return rows if deletes is None else rows.unionByName(tombstone_rows(deletes, rows, changes.compiled))
 
 
-def _current_changes(
-    latest: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    counts: BatchCounts,
-    stored: DataFrame | None,
-) -> DataFrame:
-    """Return the changes to write, deletes by bare tombstones included; not those older than a truncate."""
-    changes = latest.where(F.col("kind") == CHANGE).where(str(has_change_sql(compiled)))
-    newest = deleted_change(compiled) if counts.bare_over_changes else F.col("newest")
-    match compiled.model:
-        case Append() | Upsert() | History():
-            older = older_sql(compiled, counts.truncated_at)
-            return changes.where(str(sql("not ({older})", older=older))).withColumn("newest", newest)
-        case SoftDelete():
-            if counts.truncated_at is None:
-                return changes.withColumn(MARK, newest)
-            end = counts.truncated_at
-            marked = marked_changes(changes, newest, compiled, end, newest_truncate(latest))
-            return (
-                marked if stored is None else without_newer_stored(marked, compiled, evolution, end, stored)
-            )
-        case model:
-            assert_never(model)
-
-
-def _bookkeeping(compiled: CompiledTable) -> list[Sql]:
-    match compiled.model:
-        case Append() | Upsert() | History():
-            return bookkeeping(compiled, ident("newest"))
-        case SoftDelete():
-            return soft_bookkeeping(compiled)
-        case model:
-            assert_never(model)
-
-
-def stored_columns(compiled: CompiledTable, evolution: Evolution) -> list[str]:
-    """Return the columns to read from the table: keys, position, coordinates, and values to complete rows."""
-    keys = [column.name for column in evolution.keys]
-    return [
-        *keys,
-        "_cdc_position",
-        *COORDINATES,
-        *(column.name for column in _completed_columns(compiled, evolution)),
-    ]
-
-
-def _keys(compiled: CompiledTable, evolution: Evolution) -> list[Sql]:
-    is_bookkeeping = compiled.key_source == Coordinates()  # the coordinates are among the `_cdc_` columns
+def _keys(changes: Changes) -> list[Sql]:
+    """Return the key columns, marked as NOT NULL.  Coordinates are among the `_cdc_` columns."""
     return [
         never_null(cast(ident(f"k_{index}"), column.spark), column.spark).alias(column.name)
-        for index, column in enumerate(evolution.keys)
-        if column.name == SOURCE or not is_bookkeeping
+        for index, column in enumerate(changes.evolution.keys)
+        if column.name not in COORDINATES
     ]
 
 
-def _values(compiled: CompiledTable, evolution: Evolution, completed: tuple[TargetColumn, ...]) -> list[Sql]:
+def _values(changes: Changes, completed: Sequence[TargetColumn]) -> list[Sql]:
     names = {column.name for column in completed}
     document = (_COMPLETED if DOCUMENT in names else _NEWEST).field(DOCUMENT)
-    derived = {column.name: column.sql.of(doc=document) for column in compiled.derived}
-    return [(derived.get(c.name) or _value(c, names)).alias(c.name) for c in evolution.columns]
+    derived = {column.name: column.sql.of(doc=document) for column in changes.compiled.derived}
+    columns = changes.evolution.columns
+    return [(derived.get(c.name) or _value(c, names)).alias(c.name) for c in columns]
 
 
 def _value(column: TargetColumn, completed: set[str]) -> Sql:
     return _COMPLETED.field(column.name) if column.name in completed else column.value(_NEWEST)
 
 
-# --- partial rows --------------------------------------------------------------------------------
+def count_marks(changes: Changes, rows: DataFrame, stored: Stored) -> Marks:
+    """Count the rows outside the condition, and those with lost values."""
+    return Marks(count_outside(rows), count_lost(changes, stored.rows))
 
 
-def _completed_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
-    """Return the columns that a change may lack, so that an older value stays."""
-    match compiled.model:
-        case Append() | History():
-            return ()
-        case Upsert():
-            return lacking_columns(compiled, evolution)
-        case SoftDelete():
-            derived = {column.name for column in compiled.derived}
-            return tuple(column for column in evolution.columns if column.name not in derived)
-        case model:
-            assert_never(model)
+# --- partial changes -----------------------------------------------------------------------------
 
 
-def lacking_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
+def lacking_columns(changes: Changes) -> tuple[TargetColumn, ...]:
     """Return the columns that an update may leave out."""
-    return tuple(column for column in evolution.columns if _may_lack(compiled, column))
+    columns = changes.evolution.columns
+    return tuple(c for c in columns if lacking_sql(changes.compiled, c, sql("row")))
 
 
-def _may_lack(compiled: CompiledTable, column: TargetColumn) -> bool:
-    return any(lacks_sql(compiled, column_version, sql("row")) for column_version in column.sources)
+def stored_columns(changes: Changes) -> list[str]:
+    """Return the columns to read from the table: keys, position, coordinates, and values to complete rows."""
+    keys, lacking = changes.evolution.keys, lacking_columns(changes)
+    return [*(c.name for c in keys), "_cdc_position", *COORDINATES, *(c.name for c in lacking)]
 
 
 def _complete(
-    changes: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    counts: BatchCounts,
-    *,
-    columns: tuple[TargetColumn, ...],
-    stored: DataFrame | None,
+    newest: DataFrame, changes: Changes, columns: Sequence[TargetColumn], stored: DataFrame | None
 ) -> DataFrame:
-    """Add the completed columns: those of the newest change, or of the partial changes over an older row."""
-    needs_stored = counts.rows_needing_stored_values or counts.soft_deletes_needing_stored_values
-    if needs_stored and stored is not None and (columns or compiled.model == SoftDelete()):
-        changes = _with_stored(changes, stored, compiled, evolution, columns)
-    return _with_completed(changes, compiled, columns) if columns else changes
+    """Add the struct `completed`: the newest change, or the partial changes in their order over an older row.
 
-
-def _with_completed(
-    changes: DataFrame, compiled: CompiledTable, columns: tuple[TargetColumn, ...]
-) -> DataFrame:
-    """Apply the partial changes to the base, in order; the base is the stored row if the batch lacks one.
-
-    In a soft-delete table the mark is completed too: a change after a delete has no older values.
+    The older row is the stored one if the batch lacks one.  Where deleted rows stay, the mark is completed
+    too: a change after a delete has no older values.
     """
-    alive, deleted = _marks(compiled, sql("false")), _marks(compiled, sql("e.op = 'd'"))
+    if not columns:
+        return newest
+    compiled, counts = changes.compiled, changes.counts
+    alive, deleted = _mark(compiled, sql("false")), _mark(compiled, sql("e.op = 'd'"))
     base = struct([*((column.name, column.value(sql("base.row"))) for column in columns), *alive])
-    if STORED in changes.columns:
-        base = sql("if(base is null, {stored}, {base})", stored=ident(STORED), base=base)
+    if stored is not None and (
+        counts.rows_needing_stored_values or counts.soft_deletes_needing_stored_values
+    ):
+        newest = _with_stored(newest, changes, columns, stored)
+        base = sql("if(base is null, {stored}, {base})", stored=ident(_STORED), base=base)
     completed = sql(
         "if(later is null, {newest}, aggregate(later, {base}, (old, e) -> {patched}))",
         newest=struct([*((column.name, column.value(_NEWEST)) for column in columns), *alive]),
         base=base,
         patched=struct([*((column.name, _patched(compiled, column)) for column in columns), *deleted]),
     )
-    return changes.selectExpr("*", str(completed.alias("completed")))
+    return newest.selectExpr("*", str(completed.alias("completed")))
 
 
-def _marks(compiled: CompiledTable, is_deleted: Sql) -> list[tuple[str, Sql]]:
-    return [(DELETED, is_deleted)] if compiled.model == SoftDelete() else []
+def _mark(compiled: CompiledTable, is_deleted: Sql) -> list[tuple[str, Sql]]:
+    return [(DELETED, is_deleted)] if compiled.model.marks_deletes else []
 
 
 def _patched(compiled: CompiledTable, column: TargetColumn) -> Sql:
+    """Return a column of the row `old` after the change `e`.  A row after a delete has no older values."""
     old = sql("old").field(column.name)
-    match compiled.model:
-        case Append() | Upsert() | History():
-            return _patch(compiled, column, old)
-        case SoftDelete():
-            changed = _patch(compiled, column, alive_value(old, column.spark))
-            return sql("if(e.op = 'd', {old}, {changed})", old=old, changed=changed)
-        case model:
-            assert_never(model)
+    if not compiled.model.marks_deletes:
+        return _patch(compiled, column, old)
+    is_deleted, null = sql("old").field(DELETED), null_of(column.spark)
+    alive = sql("if({deleted}, {null}, {old})", deleted=is_deleted, null=null, old=old)
+    return sql("if(e.op = 'd', {old}, {changed})", old=old, changed=_patch(compiled, column, alive))
 
 
 def _patch(compiled: CompiledTable, column: TargetColumn, old: Sql) -> Sql:
-    lacking = [lacks_sql(compiled, column_version, _CHANGED) for column_version in column.sources]
     return sql(
         "if({lacks}, {patched}, {value})",
-        lacks=any_true(filter(None, lacking)),
+        lacks=lacking_sql(compiled, column, _CHANGED) or sql("false"),
         patched=patch_sql(compiled, _CHANGED, old),
         value=column.value(_CHANGED),
     )
 
 
 def _with_stored(
-    changes: DataFrame,
-    stored: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    columns: tuple[TargetColumn, ...],
+    newest: DataFrame, changes: Changes, columns: Sequence[TargetColumn], stored: DataFrame
 ) -> DataFrame:
     """Join the stored rows of the keys that need them, in the types of the batch."""
-    present = set(stored.columns)
+    present, numbers = set(stored.columns), range(len(changes.evolution.keys))
     values = [
-        (
-            column.name,
-            cast(ident(column.name), column.spark) if column.name in present else null_of(column.spark),
-        )
-        for column in columns
+        (c.name, cast(ident(c.name), c.spark) if c.name in present else null_of(c.spark)) for c in columns
     ]
-    is_deleted = is_deleted_sql(compiled) if DELETED in present else sql("false")
-    row = struct([*values, *_marks(compiled, is_deleted)])
-    needed = changes.where("base is null and later is not null").select(
-        *(F.col(f"k_{index}").alias(f"n_{index}") for index in range(len(evolution.keys)))
-    )
-    values_by_key = stored.selectExpr(*_stored_keys(evolution), str(row.alias(STORED)))
-    few = values_by_key.join(F.broadcast(needed), _equal("s", "n", evolution), "left_semi")
-    return changes.join(few, _equal("k", "s", evolution), "left")
+    is_deleted = _is_deleted_sql(changes.compiled) if DELETED in present else sql("false")
+    row = struct([*values, *_mark(changes.compiled, is_deleted)])
+    needed = newest.where("base is null and later is not null")
+    needed = needed.select(*(F.col(f"k_{index}").alias(f"n_{index}") for index in numbers))
+    values_by_key = stored.selectExpr(*stored_keys(changes), str(row.alias(_STORED)))
+    few = values_by_key.join(F.broadcast(needed), _same_key("s", "n", changes), "left_semi")
+    return newest.join(few, _same_key("k", "s", changes), "left")
 
 
-def count_lost(
-    latest: DataFrame,
-    stored: DataFrame | None,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    counts: BatchCounts,
-) -> int:
+def count_lost(changes: Changes, stored: DataFrame | None) -> int:
     """Count the rows with missing values that the table lacks too: they become null.
 
     A key change with an unchanged large value brings such rows: the value belongs to the old key.  Values of
     a soft-deleted row do not count.
     """
-    if not counts.rows_needing_stored_values or stored is None:
-        return counts.rows_needing_stored_values
+    needing = changes.counts.rows_needing_stored_values
+    if not needing or stored is None:
+        return needing
     if DELETED in stored.columns:
-        stored = stored.where(str(sql("not {deleted}", deleted=is_deleted_sql(compiled))))
-    changes = latest.where(F.col("kind") == CHANGE)
-    needed = changes.where("newest.op != 'd' and base is null and later is not null")
-    keys = stored.selectExpr(*_stored_keys(evolution))
+        stored = stored.where(str(sql("not {deleted}", deleted=_is_deleted_sql(changes.compiled))))
+    needed = changes.rows.where(F.col("kind") == CHANGE)
+    needed = needed.where("newest.op != 'd' and base is null and later is not null")
+    keys = stored.selectExpr(*stored_keys(changes))
     alive = F.expr("not exists(later, e -> e.op = 'd')")
-    return needed.join(keys, _equal("k", "s", evolution) & alive, "left_anti").count()
+    return needed.join(keys, _same_key("k", "s", changes) & alive, "left_anti").count()
 
 
-def _stored_keys(evolution: Evolution) -> list[str]:
-    return [str(ident(column.name).alias(f"s_{index}")) for index, column in enumerate(evolution.keys)]
+def _is_deleted_sql(compiled: CompiledTable) -> Sql:
+    """Return a condition that is true for a stored row that the source deleted; never null.
+
+    Others that are marked as deleted are outside the condition of the table file: the source has them.
+    """
+    if compiled.table.rows.where is None:
+        return sql("coalesce({c}, false)", c=ident(DELETED))
+    return sql("_cdc_op = 'd'")
 
 
-def _equal(left: str, right: str, evolution: Evolution) -> Column:
-    pairs = (F.col(f"{left}_{i}") == F.col(f"{right}_{i}") for i in range(len(evolution.keys)))
+def stored_keys(changes: Changes) -> list[str]:
+    """Return the key columns of stored rows as `s_<i>`."""
+    return [str(ident(c.name).alias(f"s_{index}")) for index, c in enumerate(changes.evolution.keys)]
+
+
+def _same_key(left: str, right: str, changes: Changes) -> Column:
+    """Return a condition that is true where two prefixes name columns with the same key."""
+    pairs = (F.col(f"{left}_{i}") == F.col(f"{right}_{i}") for i in range(len(changes.evolution.keys)))
     return reduce(lambda both, pair: both & pair, pairs)
-
-
-# --- truncated tables ----------------------------------------------------------------------------
-
-
-def _swept_rows(
-    latest: DataFrame,
-    stored: DataFrame,
-    rows: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    *,
-    truncated_at: str,
-) -> DataFrame:
-    """Return deletes of the stored rows older than a truncate that no newer change replaces."""
-    match compiled.model:
-        case Append() | Upsert() | History():
-            return _swept(stored, rows, compiled, evolution, truncated_at)
-        case SoftDelete():
-            return mark_swept(stored, rows, compiled, evolution, newest_truncate(latest))
-        case model:
-            assert_never(model)
-
-
-def _swept(
-    stored: DataFrame, rows: DataFrame, compiled: CompiledTable, evolution: Evolution, truncated_at: str
-) -> DataFrame:
-    keys = [column.name for column in evolution.keys]
-    is_older = older_position_sql(compiled, sql("_cdc_position"), literal(truncated_at))
-    older = stored.where(str(is_older)).select(*keys, "_cdc_position")
-    deleted = older.join(rows.select(*keys), keys, "left_anti")
-    columns = {
-        **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in rows.schema},
-        **{name: ident(name) for name in keys},
-        "_cdc_op": literal("d"),
-        "_cdc_position": sql("greatest(_cdc_position, {end})", end=literal(truncated_at)),
-    }
-    return deleted.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
-
-
-def never_null(value: Sql, spark_type: SparkType) -> Sql:
-    """Mark a value that is never null as NOT NULL: Spark does so for a `coalesce` with a constant."""
-    return sql("coalesce({value}, {never_used})", value=value, never_used=_some_value(spark_type))
-
-
-def _some_value(spark_type: SparkType) -> Sql:
-    match str(spark_type):
-        case "date" | "timestamp" | "timestamp_ntz" as type_name:
-            return sql("{type}'1970-01-01'", type=word(type_name))
-        case "string" | "binary":
-            return cast(literal(""), spark_type)
-        case _:
-            return cast(sql("0"), spark_type)

@@ -1,116 +1,109 @@
-"""Soft deletes: a deleted row stays, marked as such.
+"""The rows of a table in which a deleted row stays, marked as such.
 
 It keeps its last values, not those of the delete, and gets the position of the delete: an older change that
 comes late loses against it.
 """
 
-import attrs
-from pyspark.sql import Column, DataFrame
+from functools import partial
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import DELETED, TRUNCATE
-from ingest.compile.evolve import Evolution, TargetColumn
 from ingest.compile.table import CompiledTable
 from ingest.order.bookkeeping import bookkeeping, older_position_sql, position_of
-from ingest.order.counts import older_sql
+from ingest.order.changes import OURS, Changes, Stored
+from ingest.order.chosen import OUTSIDE, mark_outside
+from ingest.order.columns import types_of
+from ingest.order.counts import count_rows, older_sql
+from ingest.order.rows import build_rows, changed_keys, count_marks, newest_event, planned, stored_keys
+from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, join, sql
-from ingest.sql.types import SparkType, cast, null_of, parse_ddl
+from ingest.sql.types import cast, null_of
 
-MARK = "mark"
+_MARK = "mark"
 """The event that decides a row: its newest change, or a later truncate."""
-_OURS = ("_cdc_", "_hoodie_")
+
+counts = count_rows
+marks = count_marks
 
 
-def soft_bookkeeping(compiled: CompiledTable, position: Sql | None = None) -> list[Sql]:
-    """Return the `_cdc_` columns, `_cdc_deleted` included; `position` replaces that of the event."""
-    event = ident(MARK)
+def rows(changes: Changes, stored: Stored, plans: Plans | None) -> DataFrame:
+    """Return the rows to write.  A deleted row also keeps the values of columns that the batch lacks."""
+    if stored.rows is not None:
+        changes = changes.with_columns_of(stored.rows)
+    return mark_outside(planned(changes, partial(_build, stored=stored.rows), plans), changes.compiled)
+
+
+def _build(changes: Changes, stored: DataFrame | None) -> DataFrame:
+    derived = {column.name for column in changes.compiled.derived}
+    columns = tuple(column for column in changes.evolution.columns if column.name not in derived)
+    newest = _marked_changes(changes, stored)
+    rows = build_rows(changes, newest, _bookkeeping(changes.compiled), columns, stored)
+    if changes.counts.truncated_at is None or stored is None:
+        return rows
+    return rows.unionByName(_swept(changes, stored, rows))
+
+
+def _bookkeeping(compiled: CompiledTable, position: Sql | None = None) -> list[Sql]:
+    """Return the `_cdc_` columns, `_cdc_deleted` included.  `position` replaces the event's."""
+    event = ident(_MARK)
     is_deleted = sql("{op} = 'd'", op=event.field("op"))
     return [*bookkeeping(compiled, event, position), is_deleted.alias(DELETED)]
 
 
-def is_deleted_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for a stored row that the source deleted; never null.
-
-    Others that are marked as deleted are outside the condition of the table file: the source has them.
-    """
-    if compiled.table.rows.where is None:
-        return sql("coalesce({c}, false)", c=ident(DELETED))
-    return sql("_cdc_op = 'd'")
-
-
-def with_stored_columns(evolution: Evolution, stored: DataFrame) -> Evolution:
-    """Add the columns of the table that the batch lacks: a deleted row keeps their values too."""
-    names = {column.name for column in (*evolution.keys, *evolution.columns)}
-    missing = (
-        TargetColumn(field.name, parse_ddl(field.dataType.simpleString()))
-        for field in stored.schema
-        if field.name not in names and not field.name.startswith(_OURS)
-    )
-    return attrs.evolve(evolution, columns=(*evolution.columns, *missing))
-
-
-def marked_changes(
-    changes: DataFrame, newest: Column, compiled: CompiledTable, truncated_at: str, truncate: DataFrame
-) -> DataFrame:
-    """Return the changes, each with the event that decides its row: a truncate decides older changes."""
+def _marked_changes(changes: Changes, stored: DataFrame | None) -> DataFrame:
+    """Return the changes with the event that decides each row.  A truncate decides older changes."""
+    newest, truncated_at = newest_event(changes), changes.counts.truncated_at
+    if truncated_at is None:
+        return changed_keys(changes).withColumn(_MARK, newest)
     swept = F.col("swept").withField("sort_key", F.expr("greatest(swept.sort_key, newest.sort_key)"))
-    is_older = F.expr(str(older_sql(compiled, truncated_at)))
-    both = changes.crossJoin(F.broadcast(truncate))
-    return both.withColumn(MARK, F.when(is_older, swept).otherwise(newest))
+    is_older = F.expr(str(older_sql(changes.compiled, truncated_at)))
+    both = changed_keys(changes).crossJoin(F.broadcast(_newest_truncate(changes)))
+    marked = both.withColumn(_MARK, F.when(is_older, swept).otherwise(newest))
+    return marked if stored is None else _without_newer_stored(marked, changes, stored)
 
 
-def without_newer_stored(
-    changes: DataFrame, compiled: CompiledTable, evolution: Evolution, truncated_at: str, stored: DataFrame
-) -> DataFrame:
-    """Remove changes older than a truncate if the stored row is newer: `mark_swept` marks that row."""
-    keys = [str(ident(column.name).alias(f"s_{index}")) for index, column in enumerate(evolution.keys)]
-    positions = stored.selectExpr(*keys, "_cdc_position as s_position")
+def _without_newer_stored(marked: DataFrame, changes: Changes, stored: DataFrame) -> DataFrame:
+    """Remove changes older than a truncate if the stored row is newer: `_swept` marks that row."""
+    keys = stored_keys(changes)
     newer = sql(
         "{older} and s_position >= {position} and {same}",
-        older=older_sql(compiled, truncated_at),
-        position=position_of(compiled, sql("newest")),
+        older=older_sql(changes.compiled, changes.counts.truncated_at),
+        position=position_of(changes.compiled, sql("newest")),
         same=join(" and ", (sql("k_{n} = s_{n}", n=index) for index in range(len(keys)))),
     )
-    return changes.join(positions, F.expr(str(newer)), "left_anti")
+    positions = stored.selectExpr(*keys, "_cdc_position as s_position")
+    return marked.join(positions, F.expr(str(newer)), "left_anti")
 
 
-def alive_value(old: Sql, spark_type: SparkType) -> Sql:
-    """Return a field of `old`, or null if that row is deleted: a new row has no older values."""
-    return sql(
-        "if({deleted}, {null}, {old})",
-        deleted=sql("old").field(DELETED),
-        null=null_of(spark_type),
-        old=old,
-    )
-
-
-def newest_truncate(latest: DataFrame) -> DataFrame:
+def _newest_truncate(changes: Changes) -> DataFrame:
     """Return the newest truncate, one row, as the delete of older rows."""
     newest = F.col("newest").withField("op", F.lit("d"))
-    return latest.where(F.col("kind") == TRUNCATE).select(newest.alias("swept"))
+    return changes.rows.where(F.col("kind") == TRUNCATE).select(newest.alias("swept"))
 
 
-def mark_swept(
-    stored: DataFrame,
-    rows: DataFrame,
-    compiled: CompiledTable,
-    evolution: Evolution,
-    truncate: DataFrame,
-) -> DataFrame:
+def _swept(changes: Changes, stored: DataFrame, rows: DataFrame) -> DataFrame:
     """Return the stored rows older than a truncate that no newer change replaces, marked as deleted."""
-    keys = [column.name for column in evolution.keys]
-    swept = stored.crossJoin(F.broadcast(truncate.withColumnRenamed("swept", MARK)))
-    truncated_at = position_of(compiled, ident(MARK))
+    compiled, keys = changes.compiled, [column.name for column in changes.evolution.keys]
+    swept = stored.crossJoin(F.broadcast(_newest_truncate(changes).withColumnRenamed("swept", _MARK)))
+    truncated_at = position_of(compiled, ident(_MARK))
     older = swept.where(str(older_position_sql(compiled, sql("_cdc_position"), truncated_at)))
     deleted = older.join(rows.select(*keys), keys, "left_anti")
-    types = {
-        field.name: parse_ddl(field.dataType.simpleString())
-        for field in rows.schema
-        if field.name in keys or not field.name.startswith(_OURS)
-    }
     columns = [
         (cast(ident(name), spark_type) if name in stored.columns else null_of(spark_type)).alias(name)
-        for name, spark_type in types.items()
+        for name, spark_type in types_of(rows).items()
+        if name in keys or not name.startswith(OURS)
     ]
     position = sql("greatest(_cdc_position, {truncated_at})", truncated_at=truncated_at)
-    return deleted.selectExpr(*map(str, soft_bookkeeping(compiled, position)), *map(str, columns))
+    return deleted.selectExpr(*map(str, (*_bookkeeping(compiled, position), *columns)))
+
+
+def chosen(rows: DataFrame, _compiled: CompiledTable) -> DataFrame:
+    """Mark a row outside the condition as deleted.
+
+    It keeps its operation and all its values, which complete later changes.
+    """
+    if OUTSIDE not in rows.columns:
+        return rows
+    return rows.withColumn(DELETED, F.col(DELETED) | F.col(OUTSIDE)).drop(OUTSIDE)

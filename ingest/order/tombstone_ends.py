@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, COORDINATES, TOMBSTONE
-from ingest.compile.evolve import Evolution
 from ingest.compile.position import moved_sql
 from ingest.compile.table import CompiledTable
+from ingest.order.changes import Changes
+from ingest.order.columns import nulls_of, select
 from ingest.order.truncates import IS_NEW, SWEPT
 from ingest.sql.template import ident, join, literal, sql
-from ingest.sql.types import cast, null_of, parse_ddl
 
 IS_TOMBSTONE: Final = "_ingest_is_tombstone"
 """Whether a row is the end by a tombstone; the table has `MARK` in the column `_cdc_partial`."""
@@ -44,19 +44,17 @@ def bare_tombstones(latest: DataFrame, compiled: CompiledTable) -> DataFrame:
     )
 
 
-def with_tombstone_ends(
-    rows: DataFrame, bare: DataFrame | None, compiled: CompiledTable, evolution: Evolution
-) -> DataFrame:
+def with_tombstone_ends(rows: DataFrame, bare: DataFrame | None, changes: Changes) -> DataFrame:
     """Put each end by a tombstone behind the newest change before it; `rows` are all changes of their keys.
 
     Those of the table move where a change has come late.  An end is kept only if a version ends there: one
     whose last change before is a delete has its place behind that.
     """
-    names = [name for name, _ in compiled.key_columns]
+    compiled, names = changes.compiled, [name for name, _ in changes.compiled.key_columns]
     end, offset = ident(IS_TOMBSTONE), sql("_cdc_offset")
     ends = rows.where(F.col(IS_TOMBSTONE))
     if bare is not None:
-        ends = ends.unionByName(_new_ends(bare, rows, evolution, names), allowMissingColumns=True)
+        ends = ends.unionByName(_new_ends(bare, rows, changes, names), allowMissingColumns=True)
     before = sql(
         "over (partition by {keys}, _cdc_partition order by _cdc_offset)", keys=join(", ", map(ident, names))
     )
@@ -78,19 +76,21 @@ def with_tombstone_ends(
     return placed.withColumns({name: F.expr(str(value)) for name, value in columns.items()}).drop(_LAST)
 
 
-def _new_ends(bare: DataFrame, rows: DataFrame, evolution: Evolution, names: list[str]) -> DataFrame:
+def _new_ends(bare: DataFrame, rows: DataFrame, changes: Changes, names: list[str]) -> DataFrame:
     """Return the tombstones of a batch that the table does not have, as rows without a position."""
-    keys = [cast(ident(f"k_{i}"), c.spark).alias(c.name) for i, c in enumerate(evolution.keys)]
     found = bare.selectExpr(
-        *map(str, keys), "own_partition as _cdc_partition", "own_offset as _cdc_offset", "source_ms"
+        *map(str, changes.typed_keys()),
+        "own_partition as _cdc_partition",
+        "own_offset as _cdc_offset",
+        "source_ms",
     )
     found = found.join(rows.select(*names, *COORDINATES), [*names, *COORDINATES], "left_anti")
     columns = {
-        **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in rows.schema},
+        **nulls_of(rows),
         **{name: ident(name) for name in (*names, *COORDINATES)},
         "_cdc_op": literal("d"),
         "_cdc_source_ts": sql("timestamp_millis(source_ms)"),
         IS_NEW: sql("true"),
         IS_TOMBSTONE: sql("true"),
     }
-    return found.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+    return select(found, columns)

@@ -12,14 +12,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.compile.event import CHANGE, DELETED, TOMBSTONE
-from ingest.compile.evolve import Evolution
-from ingest.compile.position import moved_sql, position_sql
-from ingest.compile.row_model import SoftDelete
+from ingest.compile.position import moved_sql
 from ingest.compile.table import CompiledTable
+from ingest.order.bookkeeping import position_of
+from ingest.order.changes import OURS, Changes
+from ingest.order.columns import select, types_of
 from ingest.sql.template import Sql, ident, join, literal, sql
-from ingest.sql.types import cast, null_of, parse_ddl
-
-_OURS = ("_cdc_", "_hoodie_")
+from ingest.sql.types import cast, null_of
 
 
 def tombstone_counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
@@ -75,16 +74,14 @@ def deleted_change(compiled: CompiledTable) -> Column:
     return F.when(F.expr(str(bare_sql(compiled))), delete).otherwise(newest)
 
 
-def stored_deletes(
-    folded: DataFrame, stored: DataFrame, compiled: CompiledTable, evolution: Evolution
-) -> DataFrame:
+def stored_deletes(changes: Changes, stored: DataFrame) -> DataFrame:
     """Return the stored rows that bare tombstones delete, with `t_offset`, `t_partition` and `is_alone`.
 
     Of a stored row and a change of the same batch the one with the higher position is deleted: a stored row
     below that is left out.
     """
-    keys = [ident(column.name) for column in evolution.keys]
-    position = position_sql(compiled.terms, compiled.table.epoch, sql("newest.sort_key"))
+    compiled, keys = changes.compiled, [ident(column.name) for column in changes.evolution.keys]
+    position = position_of(compiled, sql("newest"))
     columns = [
         *(ident(f"k_{index}").alias(f"t_{index}") for index in range(len(keys))),
         sql("newest.partition as t_partition"),
@@ -93,7 +90,7 @@ def stored_deletes(
         sql("if({has_change}, {position}, null) as t_position", position=position),
     ]
     filled = [column.of(has_change=has_change_sql(compiled)) for column in columns]
-    bare = folded.where(str(bare_sql(compiled))).selectExpr(*map(str, filled))
+    bare = changes.rows.where(str(bare_sql(compiled))).selectExpr(*map(str, filled))
     deleted = sql(
         "{same} and coalesce(_cdc_partition = t_partition and _cdc_offset < t_offset, true) "
         "and coalesce(_cdc_position > t_position, true) and {alive}",
@@ -105,13 +102,12 @@ def stored_deletes(
 
 def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Return the rows that delete stored ones; where deleted rows stay, with all their values."""
-    keys = {name for name, _ in compiled.key_columns}
-    is_soft = compiled.model == SoftDelete()
-    values = set(deletes.columns) if is_soft else keys
-    types = {field.name: parse_ddl(field.dataType.simpleString()) for field in settled.schema}
+    kept = {name for name, _ in compiled.key_columns}
+    if compiled.model.marks_deletes:
+        kept |= {name for name in deletes.columns if not name.startswith(OURS)}
     columns = {
-        name: cast(ident(name), spark_type) if name in keys or _keeps(name, values) else null_of(spark_type)
-        for name, spark_type in types.items()
+        name: cast(ident(name), spark_type) if name in kept else null_of(spark_type)
+        for name, spark_type in types_of(settled).items()
     }
     columns |= {
         "_cdc_op": literal("d"),
@@ -119,10 +115,6 @@ def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTab
         "_cdc_partition": sql("t_partition"),
         "_cdc_offset": sql("t_offset"),
     }
-    if is_soft:
+    if compiled.model.marks_deletes:
         columns[DELETED] = sql("true")
-    return deletes.selectExpr(*(str(columns[name].alias(name)) for name in settled.columns))
-
-
-def _keeps(name: str, values: set[str]) -> bool:
-    return name in values and not name.startswith(_OURS)
+    return select(deletes, columns)

@@ -14,8 +14,8 @@ from ingest.compile.event import COORDINATES, TRUNCATE
 from ingest.compile.table import CompiledTable
 from ingest.names import Partition, Truncate
 from ingest.order.bookkeeping import older_position_sql, position_of
+from ingest.order.columns import nulls_of, select
 from ingest.sql.template import Sql, ident, join, literal, sql, struct
-from ingest.sql.types import null_of, parse_ddl
 
 IS_NEW: Final = "_ingest_is_new"
 """Whether a row is a change of the batch, not a stored one."""
@@ -64,7 +64,7 @@ def _swept(
         F.max("_cdc_position").alias("newest"), F.bool_or(IS_NEW).alias("is_late")
     )
     columns = {
-        **{field.name: null_of(parse_ddl(field.dataType.simpleString())) for field in rows.schema},
+        **nulls_of(rows),
         **{name: ident(name) for name, _ in compiled.key_columns},
         "_cdc_op": literal("d"),
         # The partition's own terms may put a truncate below rows that it ends: then it follows the newest.
@@ -78,7 +78,7 @@ def _swept(
         IS_NEW: sql("true"),
         SWEPT: sql("true"),
     }
-    return ends.where("is_late or t.is_new").selectExpr(*(str(v.alias(n)) for n, v in columns.items()))
+    return select(ends.where("is_late or t.is_new"), columns)
 
 
 def _struct(truncate: Truncate, *, is_new: bool) -> Sql:

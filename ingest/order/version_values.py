@@ -11,10 +11,11 @@ from pyspark.sql import DataFrame
 
 from ingest.compile.document import DOCUMENT
 from ingest.compile.event import PARTIAL
-from ingest.compile.evolve import Evolution, TargetColumn
+from ingest.compile.evolve import TargetColumn
 from ingest.compile.row_image import UPDATE_FIELDS, lacks_sql
 from ingest.compile.row_model import Columns, Document
 from ingest.compile.table import CompiledTable
+from ingest.order.changes import Changes
 from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct
 from ingest.sql.types import Simple, null_of
 
@@ -32,16 +33,16 @@ _UPDATE_DDL: Final = literal(
 _NO_DOCUMENT: Final = null_of(Simple("string"))
 
 
-def filled_columns(compiled: CompiledTable, evolution: Evolution) -> tuple[TargetColumn, ...]:
+def filled_columns(changes: Changes) -> tuple[TargetColumn, ...]:
     """Return the columns that a change may lack, of this batch or of stored versions."""
+    compiled = changes.compiled
     names = {
         name
         for name, versions in compiled.value.columns().items()
         if any(lacks_sql(compiled, version, sql("row")) for version in versions)
     }
-    return tuple(
-        column for column in evolution.columns if column.name in names or lacking_sql(compiled, column, _ROW)
-    )
+    columns = changes.evolution.columns
+    return tuple(c for c in columns if c.name in names or lacking_sql(compiled, c, _ROW))
 
 
 def is_partial_sql(compiled: CompiledTable) -> Sql:

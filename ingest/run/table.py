@@ -87,7 +87,8 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
     schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
     run.steps.begin(table.name, "read")
     with prepared(run, table, state, start.ranges, schemas) as batch:
-        chosen, rows, lost = rows_to_write(run, batch)
+        new = rows_to_write(run, batch)
+        chosen = new.batch
         run.steps.begin(table.name, "write")
         run.enter(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows")
         with run.stop.committing(table.name):
@@ -96,7 +97,7 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             write_rejects(run, chosen, start.ranges, start.last)
             lock.check()
             entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
-            committed = commit_rows(run, chosen, rows, entry)
+            committed = commit_rows(run, chosen, new.rows, entry)
             measures = Measures(commit_s=time.monotonic() - committing)
             run.limits.end(table)
             keep_up_inline(run, table)
@@ -104,7 +105,7 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
             run.lineage.note_columns(table, batch.evolution, run.lake.table(table).columns() or {})
         return TableOutcome(
             table.name, table.topic, "committed", committed.instant, start.ranges, chosen.counts,
-            chosen.evolution.changes, lost=lost, measures=measures,
+            chosen.evolution.changes, lost=new.lost, measures=measures,
         )  # fmt: skip
 
 

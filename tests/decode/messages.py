@@ -10,9 +10,10 @@ from ingest.compile.evolve import evolve
 from ingest.compile.table import CompiledTable
 from ingest.decode.events import decode_events
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.counts import count_batch
+from ingest.order.changes import Changes, Stored
+from ingest.order.columns import types_of
 from ingest.order.latest import latest_by_key
-from ingest.order.rows import build_rows
+from ingest.order.models import count_batch, model_of
 from ingest.testing import framed
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, Json, envelope, key
 
@@ -70,8 +71,15 @@ def _array(payload: bytes | None) -> bytearray | None:
     return None if payload is None else bytearray(payload)
 
 
+def changes_of(messages: DataFrame, compiled: CompiledTable, stored: DataFrame | None = None) -> Changes:
+    """Decode messages, keep the newest change of each key, and count them, as a run does."""
+    latest = latest_by_key(decode_events(messages, compiled), compiled).persist()
+    counts = count_batch(latest, compiled)
+    evolution = evolve(compiled, counts.schema_ids, types_of(stored) if stored else None)
+    return Changes(latest, compiled, evolution, counts)
+
+
 def rows_of(messages: DataFrame, compiled: CompiledTable) -> tuple[BatchCounts, DataFrame]:
     """Take messages the whole way to the rows that would be written, as a run does."""
-    folded = latest_by_key(decode_events(messages, compiled), compiled).persist()
-    counts = count_batch(folded, compiled)
-    return counts, build_rows(folded, compiled, evolve(compiled, counts.schema_ids, None), counts)
+    changes = changes_of(messages, compiled)
+    return changes.counts, model_of(compiled).rows(changes, Stored(), None)

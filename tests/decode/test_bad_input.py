@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.diagnosis import explain, unknown_ids
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key, rejected
+from ingest.order.models import count_batch
 from ingest.testing import decimal, framed, nullable, semantic, unscaled
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 from tests.decode.messages import Topic, change, frame, rows_of

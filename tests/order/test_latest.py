@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.counts import count_batch
 from ingest.order.latest import latest_by_key, rejected
+from ingest.order.models import count_batch
 from ingest.testing import nullable
 from tests.compile.sqlserver import ID, VALUE_ID, compiled
 from tests.decode.messages import Topic, change, frame, rows_of

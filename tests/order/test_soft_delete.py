@@ -8,22 +8,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest import avro
 from ingest.compile.event import DELETED
-from ingest.compile.evolve import evolve
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
-from ingest.decode.events import decode_events
 from ingest.names import SchemaId, Subject
 from ingest.names import Topic as Name
-from ingest.order.counts import count_batch
-from ingest.order.latest import latest_by_key
+from ingest.order.changes import Stored
+from ingest.order.models import model_of
 from ingest.order.rewrite import merge
-from ingest.order.rows import build_rows, count_lost
-from ingest.sql.types import parse_ddl
 from ingest.tables import Subjects, TableConfig, Target
 from ingest.testing import Message, Topic, nullable
 from ingest.testing.envelopes import key_schema
 from ingest.testing.servers import Memory
-from tests.decode.messages import frame
+from tests.decode.messages import changes_of, frame
 
 pytestmark = pytest.mark.spark
 
@@ -88,17 +84,12 @@ def run(
     spark: SparkSession, compiled: CompiledTable, batch: DataFrame, stored: DataFrame | None
 ) -> tuple[DataFrame, int]:
     """Lay a batch over the table, as Hudi does; return also how many values were lost."""
-    folded = latest_by_key(decode_events(batch, compiled), compiled).persist()
-    counts = count_batch(folded, compiled)
-    present = (
-        {item.name: parse_ddl(item.dataType.simpleString()) for item in stored.schema} if stored else None
-    )
-    evolution = evolve(compiled, counts.schema_ids, present)
-    rows = build_rows(folded, compiled, evolution, counts, stored)
-    lost = count_lost(folded, stored, compiled, evolution, counts)
+    changes, model = changes_of(batch, compiled, stored), model_of(compiled)
+    rows = model.rows(changes, Stored(stored), None)
+    lost = model.marks(changes, rows, Stored(stored)).lost
     table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
     retained = spark.createDataFrame(table.collect(), table.schema)
-    folded.unpersist()
+    changes.rows.unpersist()
     return retained, lost
 
 

@@ -11,24 +11,22 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest import avro
 from ingest.compile.event import DELETED
-from ingest.compile.evolve import evolve
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events, explain_rejects
 from ingest.names import SchemaId, Subject
 from ingest.names import Topic as Name
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.counts import count_batch
+from ingest.order.changes import Stored
 from ingest.order.latest import latest_by_key
+from ingest.order.models import count_batch, model_of
 from ingest.order.rewrite import merge
-from ingest.order.rows import build_rows
 from ingest.order.tombstones import stored_deletes
-from ingest.sql.types import parse_ddl
 from ingest.tables import Subjects, TableConfig, Target
 from ingest.testing import Message, Topic, nullable
 from ingest.testing.envelopes import key_schema
 from ingest.testing.servers import Memory
-from tests.decode.messages import frame
+from tests.decode.messages import changes_of, frame
 
 pytestmark = pytest.mark.spark
 
@@ -70,19 +68,17 @@ class Table:
     def after(self, spark: SparkSession, compiled: CompiledTable, log: Log) -> "Table":
         """Apply a batch as a run does."""
         batch = frame(spark, [message for _, message in log], [offset for offset, _ in log])
-        folded = latest_by_key(decode_events(batch, compiled), compiled).persist()
-        counts = count_batch(folded, compiled)
         stored = self.rows
-        present = {f.name: parse_ddl(f.dataType.simpleString()) for f in stored.schema} if stored else None
-        evolution = evolve(compiled, counts.schema_ids, present)
+        changes = changes_of(batch, compiled, stored)
+        counts = changes.counts
         if counts.bare_tombstones and stored is not None:
-            deletes = stored_deletes(folded, stored, compiled, evolution)
+            deletes = stored_deletes(changes, stored)
             counts = counts.with_tombstone_deletes(deletes.where("is_alone").count())
-        rows = build_rows(folded, compiled, evolution, counts, stored)
+        rows = model_of(compiled).rows(changes, Stored(stored), None)
         assert rows.groupBy("id").count().where("count > 1").isEmpty(), "one row a key"
         table = merge(rows.limit(0) if stored is None else stored, rows, compiled)
         retained = spark.createDataFrame(table.collect(), table.schema).persist()
-        folded.unpersist()
+        changes.rows.unpersist()
         assert counts.read == len(log)
         return Table(retained, (*self.counts, counts))
 

@@ -11,17 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.compile.evolve import evolve
+from ingest.compile.row_model import REMOVED
 from ingest.compile.table import CompiledTable
-from ingest.decode.events import decode_events
-from ingest.order.counts import count_batch
-from ingest.order.intervals import REMOVED
-from ingest.order.latest import latest_by_key
-from ingest.order.versions import build_versions, without_marks
+from ingest.order.changes import Stored
+from ingest.order.models import model_of
 from ingest.tables import Target
 from ingest.testing import nullable
 from tests.compile.sqlserver import VALUE_ID, compiled, table
-from tests.decode.messages import Topic, change, frame
+from tests.decode.messages import Topic, change, changes_of, frame
 from tests.e2e.referee.scd2 import Change, Version, versions
 from tests.order.source import lsn_text
 
@@ -103,13 +100,10 @@ class Written:
         offsets = [offset for _, offset, _ in batch]
         messages = frame(self.spark, [message(stream, event) for stream, _, event in batch], offsets)
         messages = messages.withColumn("timestamp", F.timestamp_millis(F.col("offset") + MESSAGES_MS))
-        changes = latest_by_key(decode_events(messages, history()), history())
-        counts = count_batch(changes, history())
-        stored = None
+        changes, model, stored = changes_of(messages, history()), model_of(history()), None
         if self.rows:
             stored = self.spark.createDataFrame([tuple(r.values()) for r in self.rows.values()], self.ddl)
-        evolution = evolve(history(), counts.schema_ids, None)
-        rows = without_marks(build_versions(changes, history(), evolution, counts, stored=stored))
+        rows = model.chosen(model.rows(changes, Stored(stored), None), history())
         self.ddl = ", ".join(f"`{name}` {spark_type}" for name, spark_type in rows.dtypes)
         for row in rows.collect():
             key = row["stream"], row["id"], row["_cdc_offset"]
@@ -137,7 +131,7 @@ def test_any_order_and_slicing_gives_the_versions_of_a_replay(spark: SparkSessio
         ]
         with pytest.MonkeyPatch.context() as patch:
             if number % 2:
-                patch.setattr("ingest.order.versions._FEW", 0)
+                patch.setattr("ingest.order.history._FEW", 0)
             written.write(batch)
     expected = {}
     for stream, (case, _) in enumerate(plans):

@@ -13,19 +13,18 @@ from pyspark.sql import functions as F
 
 from ingest.compile.event import COORDINATES
 from ingest.compile.evolve import TargetColumn
-from ingest.compile.row_model import History
 from ingest.errors import RebuildError
 from ingest.hudi.class_path import check_class_path
 from ingest.hudi.fixed import FixedChange, recorded_masks, stored_name
 from ingest.hudi.keys import unsafe_texts
-from ingest.hudi.options import DELETE, OP, keeps_deletes
+from ingest.hudi.options import OP
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.ranges import TopicRanges
-from ingest.order.chosen import chosen_rows, mark_outside
+from ingest.order.changes import Stored
+from ingest.order.columns import never_null, select
+from ingest.order.models import model_of
 from ingest.order.rewrite import widened
-from ingest.order.rows import build_rows, count_lost, never_null
-from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch.batch import decoded_batch, read_batch
 from ingest.run.batch.chosen import with_row_sql
 from ingest.run.batch.keys import check_keys, refuse_folders
@@ -127,37 +126,31 @@ def _continued(last: LedgerEntry, batch: PreparedBatch) -> LedgerEntry:
 
 
 def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
-    """Return the rows of a batch, without deleted ones."""
-    compiled, evolution = batch.compiled, batch.evolution
+    """Return the marked rows of a batch, without deleted ones."""
+    evolution = batch.evolution
     evolution.check()
     check_keys(table, evolution.keys, evolution.columns, {})
     check_class_path(
         run.spark, table, {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     )
-    if compiled.model == History():
-        versions = build_versions(batch.changes, compiled, evolution, batch.counts)
-        rows, lost = without_marks(versions), count_marks(versions, compiled, batch.counts).lost
-    else:
-        rows = build_rows(batch.changes, compiled, evolution, batch.counts, None)
-        lost = count_lost(batch.changes, None, compiled, evolution, batch.counts)
+    model = model_of(batch.compiled)
+    rows = model.rows(batch, Stored(), None)
+    lost = model.marks(batch, rows, Stored()).lost if batch.counts.partials else 0
     if lost:
         raise RebuildError(
             table.name,
             f"{lost:,} rows have values that only older messages had, and the topic has them no more",
             "Set the key back, or ask the connector for a new snapshot: `ingest signal`",
         )
-    if not keeps_deletes(table.target):
-        rows = rows.where(F.col(OP) != DELETE)
+    rows = rows.where(F.col(OP) != batch.compiled.model.removal)
     refuse_folders(rows, table, evolution.keys)
     return rows
 
 
 def _chosen(rows: DataFrame, batch: PreparedBatch) -> DataFrame:
     """Return the rows that the condition of the table file admits, as a run writes them."""
-    if batch.compiled.table.rows.where is None or batch.compiled.model == History():
-        return rows
-    chosen = chosen_rows(mark_outside(rows, batch.compiled), batch.compiled)
-    return chosen if keeps_deletes(batch.compiled.table.target) else chosen.where(F.col(OP) != DELETE)
+    chosen = model_of(batch.compiled).chosen(rows, batch.compiled)
+    return chosen.where(F.col(OP) != batch.compiled.model.removal)
 
 
 def _check_columns(stored: HudiTable, table: TableConfig, rows: DataFrame, last: LedgerEntry) -> None:
@@ -240,9 +233,5 @@ def _check_key_values(
 
 def _with_key(rows: DataFrame, types: Mapping[str, SparkType], key_columns: Sequence[str]) -> DataFrame:
     """Mark the key as NOT NULL, which `coalesce` does; a row with null in it was refused."""
-    return rows.selectExpr(
-        *(
-            str(never_null(ident(name), types[name]).alias(name) if name in key_columns else ident(name))
-            for name in rows.columns
-        )
-    )
+    keys = {name: never_null(ident(name), types[name]) for name in key_columns}
+    return select(rows, {name: keys.get(name, ident(name)) for name in rows.columns})

@@ -145,10 +145,11 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
         instant = None
         held.check()
         if result.counts.rejected < result.counts.read:
-            result, rows, _ = rows_to_write(run, result)
+            new = rows_to_write(run, result)
+            result = new.batch
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
-            instant = commit_rows(run, result, rows, entry).instant
+            instant = commit_rows(run, result, new.rows, entry).instant
             keep_up_inline(run, table)
         _mark(run, table, chosen, result)
         return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())

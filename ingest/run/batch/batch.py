@@ -23,8 +23,9 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.kafka.read import OFFSETS_PER_TASK, count_slices, read
 from ingest.names import Partition, SchemaId
 from ingest.order.batch_counts import BatchCounts
-from ingest.order.counts import count_batch
+from ingest.order.columns import select
 from ingest.order.latest import as_changes, latest_by_key, reduce_few, rejected, sorted_events
+from ingest.order.models import count_batch
 from ingest.registry import Registry
 from ingest.run.batch.again import read_at, read_topic
 from ingest.run.batch.keys import check_masked_names, with_key_rules
@@ -157,7 +158,7 @@ def _unread_batch(spark: SparkSession, ranges: TopicRanges, table: TableConfig, 
         "headers": sql("cast(null as array<struct<key: string, value: binary>>)"),
     }
     offsets = spark.range(record.start, record.end, numPartitions=1)
-    messages = offsets.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+    messages = select(offsets, columns)
 
     def again(coordinates: DataFrame) -> DataFrame:
         return messages.join(coordinates, ["partition", "offset"], "left_semi")
@@ -237,10 +238,10 @@ def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
 def _accepted(attempt: Attempt) -> PreparedBatch:
     """Return the result of an attempt that confirmed its assumptions."""
     batch = PreparedBatch(
-        attempt.compiled,
         attempt.changes,
-        attempt.counts,
+        attempt.compiled,
         attempt.evolution,
+        attempt.counts,
         attempt.rejects,
         attempt.batch.state,
         attempt.assumptions.refused,

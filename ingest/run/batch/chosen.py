@@ -57,9 +57,10 @@ def with_row_sql(spark: SparkSession, batch: PreparedBatch) -> PreparedBatch:
             raise _error(batch, condition.key, f"is a {condition.spark_type}, and a condition is a boolean")
         batch = attrs.evolve(batch, condition_reads=condition.reads)
         reads += condition.reads
-    batch = _with_columns(batch, reads, columns)
     evolution = batch.evolution
-    return attrs.evolve(batch, evolution=attrs.evolve(evolution, columns=(*evolution.columns, *new)))
+    present = {column.name for column in (*evolution.keys, *evolution.columns)}
+    missing = [TargetColumn(name, columns[name]) for name in reads if name not in present]
+    return batch.with_columns((*missing, *new))
 
 
 def _computed_column(batch: PreparedBatch, name: str, expression: RowSql) -> TargetColumn:
@@ -154,17 +155,6 @@ def _dropped_by(batch: PreparedBatch, name: str, seen: Sequence[SchemaId]) -> st
         w for w in payload.writers if w.schema_id in seen and w.schema_id not in having and w.version >= born
     )
     return next((writer.label for writer in lacking), "")
-
-
-def _with_columns(
-    batch: PreparedBatch, names: Sequence[str], columns: Mapping[str, SparkType]
-) -> PreparedBatch:
-    evolution = batch.evolution
-    present = {column.name for column in (*evolution.keys, *evolution.columns)}
-    missing = tuple(TargetColumn(name, columns[name]) for name in names if name not in present)
-    if not missing:
-        return batch
-    return attrs.evolve(batch, evolution=attrs.evolve(evolution, columns=(*evolution.columns, *missing)))
 
 
 def check_complete(marked: DataFrame, batch: PreparedBatch) -> None:

@@ -7,7 +7,6 @@ import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.compile.row_model import History, SoftDelete, Upsert
 from ingest.errors import SchemaNotFoundError
 from ingest.hudi import fixed
 from ingest.hudi.class_path import check_class_path
@@ -16,11 +15,12 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, Reading, SchemaId
-from ingest.order.chosen import OUTSIDE, chosen_rows, mark_outside
+from ingest.order.changes import Stored
+from ingest.order.chosen import INCOMPLETE
+from ingest.order.models import model_of
 from ingest.order.rewrite import merge
-from ingest.order.rows import build_rows, count_lost, stored_columns
+from ingest.order.rows import stored_columns
 from ingest.order.tombstones import stored_deletes
-from ingest.order.versions import build_versions, count_marks, without_marks
 from ingest.run.batch.batch import decoded_batch, read_batch
 from ingest.run.batch.chosen import check_complete, with_row_sql
 from ingest.run.batch.compacted_topics import refuse_compacted
@@ -73,124 +73,92 @@ def prepared(
 
 
 def completed(run: Run, batch: PreparedBatch) -> PreparedBatch:
-    """Fit the SQL of the table file to a decoded batch, and count the deletes of its tombstones."""
-    return with_tombstones(run, with_row_sql(run.spark, batch))
-
-
-def with_tombstones(run: Run, batch: PreparedBatch) -> PreparedBatch:
-    """Count the stored rows that only a tombstone deletes."""
+    """Fit the SQL of the table file to a decoded batch, and count the rows that only a tombstone deletes."""
+    batch = with_row_sql(run.spark, batch)
     if not batch.counts.bare_tombstones or batch.evolution.failing or not batch.compiled.merges_tombstones:
         return batch
-    stored = _stored(run, batch) if batch.state.exists else None
+    stored = _stored_rows(run, batch)
     if stored is None:
         return batch
-    deletes = stored_deletes(batch.changes, stored, batch.compiled, batch.evolution)
-    counts = batch.counts.with_tombstone_deletes(deletes.where("is_alone").count())
-    return attrs.evolve(batch, counts=counts)
+    deletes = stored_deletes(batch, stored).where("is_alone").count()
+    return attrs.evolve(batch, counts=batch.counts.with_tombstone_deletes(deletes))
 
 
-def rows_to_write(run: Run, batch: PreparedBatch) -> tuple[PreparedBatch, DataFrame, int]:
-    """Return a batch's rows as the table takes them, and the number of rows with a value that is lost.
+@attrs.frozen
+class NewRows:
+    """The rows of a batch as the table takes them."""
 
-    The batch counts the rows that the condition of the table file leaves out.
+    rows: DataFrame
+    batch: PreparedBatch
+    """The batch, which also counts the rows that the condition of the table file leaves out."""
+    lost: int
+    """Rows with values that neither the batch nor the table has."""
 
-    Raises `EvolutionError` and others for rows that must not be written.
+
+def rows_to_write(run: Run, batch: PreparedBatch) -> NewRows:
+    """Return the rows of a batch, made by its row model.
+
+    Raises `EvolutionError` and others for a batch, or rows, that must not be written.
     """
-    table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns
-    stored_table = run.lake.table(table)
-    check_topic_key(batch, stored_table.key_columns())
-    check_topic_key(batch, batch.state.ahead.key_names if batch.state.ahead else ())
-    stored_table.check_key(table, batch.key_names)
-    last = last_of(stored_table, table)
-    masks = last.masks if last else {}
-    fixed.check(table, fixed.find_mask_changes(table, batch.compiled.masks, masks, columns or ()))
-    evolution.check()
-    check_keys(table, evolution.keys, evolution.columns, columns or {})
-    types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
-    check_class_path(run.spark, table, {**(columns or {}), **types})
-    stored = _stored(run, batch) if batch.state.exists else None
-    if batch.compiled.model == History():
-        batch, rows, lost = _versions(batch, stored, last)
-    else:
-        lost = count_lost(batch.changes, stored, batch.compiled, evolution, batch.counts)
-        rows = _built(batch, stored)
-        if table.rows.where is not None:
-            batch, rows, lost = _chosen(batch, rows, lost)
-    refuse_folders(rows, table, evolution.keys)
-    if table.source and table.shards.keys == "unique" and columns is not None:
-        refuse_shared_keys(rows, stored_table.live_rows() if batch.state.exists else None, batch)
-    return batch, rows, lost
-
-
-def _versions(
-    batch: PreparedBatch, stored: DataFrame | None, last: LedgerEntry | None
-) -> tuple[PreparedBatch, DataFrame, int]:
-    """Return the versions to write; count those outside the condition, and those with lost values."""
-    counts = batch.counts
-    rows = build_versions(
-        batch.changes,
-        batch.compiled,
-        batch.evolution,
-        counts,
-        stored=stored,
-        truncates=last.truncates if last else (),
-        may_repeat=_may_repeat(batch, last),
-        has_tombstones=last is not None and last.tombstone_ends,
-    )
-    marks = count_marks(rows, batch.compiled, counts)
-    counted = attrs.evolve(batch, counts=counts.with_outside(marks.outside))
-    return counted, without_marks(rows), marks.lost
-
-
-def _may_repeat(batch: PreparedBatch, last: LedgerEntry | None) -> bool:
-    """Tell whether the table may have messages of this batch: a run that goes on has only later offsets."""
-    applied = last.high_offsets if last else {}
-    return batch.starts is None or any(
-        start < applied.get(partition, 0) for partition, start in batch.starts.items()
-    )
-
-
-def _chosen(batch: PreparedBatch, rows: DataFrame, lost: int) -> tuple[PreparedBatch, DataFrame, int]:
-    """Apply the condition of the table file, and count the rows outside it.
-
-    Raises `DecodeError` for a row that enters without all its values: the table has none of a row outside.
-    """
-    compiled = batch.compiled
-    marked = mark_outside(rows, compiled)
-    if lost and compiled.model == Upsert():
+    last = last_of(run.lake.table(batch.compiled.table), batch.compiled.table)
+    _check_batch(run, batch, last)
+    model, stored = model_of(batch.compiled), _stored(run, batch, last)
+    marked = model.rows(batch, stored, batch.plans)
+    marks = model.marks(batch, marked, stored)
+    if marks.lost and INCOMPLETE in marked.columns:
         check_complete(marked, batch)
-        lost = 0
-    (counts,) = marked.agg(F.count_if(OUTSIDE).alias("outside")).collect()
-    batch = attrs.evolve(batch, counts=batch.counts.with_outside(counts.outside))
-    return batch, chosen_rows(marked, compiled), lost
+        marks = attrs.evolve(marks, lost=0)
+    rows = model.chosen(marked, batch.compiled)
+    _check_rows(run, batch, rows)
+    counted = attrs.evolve(batch, counts=batch.counts.with_outside(marks.outside))
+    return NewRows(rows, counted, marks.lost)
 
 
-def _built(batch: PreparedBatch, stored: DataFrame | None) -> DataFrame:
-    """Return the rows to write, by the session's plans if they depend on a small batch only."""
-    compiled, evolution, counts = batch.compiled, batch.evolution, batch.counts
+def _check_batch(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> None:
+    """Refuse keys, masks and columns that do not fit the table, before any row is made."""
+    table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns or {}
+    stored = run.lake.table(table)
+    check_topic_key(batch, stored.key_columns())
+    check_topic_key(batch, batch.state.ahead.key_names if batch.state.ahead else ())
+    stored.check_key(table, batch.key_names)
+    masks = last.masks if last else {}
+    fixed.check(table, fixed.find_mask_changes(table, batch.compiled.masks, masks, columns))
+    evolution.check()
+    check_keys(table, evolution.keys, evolution.columns, columns)
+    types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
+    check_class_path(run.spark, table, {**columns, **types})
 
-    def build(changes: DataFrame) -> DataFrame:
-        return build_rows(changes, compiled, evolution, counts, stored)
 
-    if batch.plans is None or counts.looks_back:
-        return build(batch.changes)
-    inputs = (compiled, evolution.keys, evolution.columns, bool(counts.partials))
-    return batch.plans.apply(f"rows of {compiled.table.name}", inputs, build, batch.changes)
+def _check_rows(run: Run, batch: PreparedBatch, rows: DataFrame) -> None:
+    """Refuse partition values that are not safe as folders, and keys of rows of other topics."""
+    table, state = batch.compiled.table, batch.state
+    refuse_folders(rows, table, batch.evolution.keys)
+    if table.source and table.shards.keys == "unique" and state.columns is not None:
+        refuse_shared_keys(rows, run.lake.table(table).live_rows() if state.exists else None, batch)
 
 
-def _stored(run: Run, batch: PreparedBatch) -> DataFrame | None:
+def _stored(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> Stored:
+    """Return the table as the rows to write depend on it."""
+    rows = _stored_rows(run, batch)
+    if last is None:
+        return Stored(rows, may_repeat=batch.starts is None, has_tombstones=False)
+    high = last.high_offsets  # a run that continues reads only later offsets
+    may_repeat = batch.starts is None or any(at < high.get(p, 0) for p, at in batch.starts.items())
+    return Stored(rows, last.truncates, may_repeat, last.tombstone_ends)
+
+
+def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
     """Return the stored rows if the batch depends on them: as in a history, or for partial rows."""
     model = batch.compiled.model
-    if model != History() and not batch.counts.looks_back:
+    if not batch.state.exists or not (model.has_versions or batch.counts.looks_back):
         return None
     table, source = run.lake.table(batch.compiled.table), batch.compiled.table.source
-    is_whole = model in (History(), SoftDelete())
-    rows = table.rows() if is_whole else table.live_rows()
+    rows = table.rows() if model.keeps_deletes else table.live_rows()
     if source:  # positions of two topics cannot be compared
         rows = rows.where(F.col(SOURCE) == source)
-    if is_whole:  # a version ends by any column, and a soft-deleted row keeps all its values
+    if model.keeps_deletes:  # a version ends by any column, and a soft-deleted row keeps all its values
         return rows
-    names = stored_columns(batch.compiled, batch.evolution)
+    names = stored_columns(batch)
     return rows.select(*(str(ident(name)) for name in names if name in rows.columns))
 
 

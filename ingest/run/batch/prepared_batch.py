@@ -6,25 +6,18 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.compile.event import DELETED
-from ingest.compile.evolve import Evolution
 from ingest.compile.policy import ALL_ALLOWED, Refused
-from ingest.compile.row_model import History, SoftDelete
-from ingest.compile.table import CompiledTable
 from ingest.decode.diagnosis import explain
 from ingest.names import Partition, SchemaId
-from ingest.order.batch_counts import BatchCounts
+from ingest.order.changes import Changes
 from ingest.run.batch.table_state import Ahead, TableState
 from ingest.spark.planned_queries import Plans
 
 
 @attrs.frozen
-class PreparedBatch:
-    """The newest change of each key, the fitted columns, and the rejected messages."""
+class PreparedBatch(Changes):
+    """Changes with the rejected messages, and the table as it was before."""
 
-    compiled: CompiledTable
-    changes: DataFrame
-    counts: BatchCounts
-    evolution: Evolution
     rejects: DataFrame | None
     state: TableState
     refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
@@ -44,13 +37,13 @@ class PreparedBatch:
     def rewrites(self) -> tuple[str, ...]:
         """The columns that need the whole table rewritten: by their type, or because `delete` changed."""
         columns = self.state.columns
-        changed = columns is not None and (DELETED in columns) != (self.compiled.model == SoftDelete())
+        changed = columns is not None and (DELETED in columns) != self.compiled.model.marks_deletes
         return (*self.evolution.rewrites, *([DELETED] if changed else []))
 
     @property
     def has_tombstone_ends(self) -> bool:
         """Whether a tombstone without its delete ends a version."""
-        return self.compiled.model == History() and self.counts.bare_tombstones > 0
+        return self.compiled.model.has_versions and self.counts.bare_tombstones > 0
 
     @property
     def key_names(self) -> list[str]:
