@@ -1,4 +1,4 @@
-"""A database as a value: how it quotes, which text it gives a value, where its log is."""
+"""A database as a value: how it quotes, how it writes a value as text, and how to read its log position."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,15 +10,15 @@ from ingest.sources.forms import BYTES, TEXTS, Form
 from ingest.sql.template import Sql, join, sql
 
 MD5: Final = "ingest_row_md5_number"
-"""Spark's function of a row's values for the first 56 bits of its text's MD5 digest."""
+"""Spark's function that takes a row's values and returns the first 56 bits of their text's MD5 digest."""
 Quote = Literal['"', "`", "["]
 
 
 @attrs.frozen
 class Checksum:
-    """A checksum of a row as a whole number of at most 64 bits: `{c}` is the row's text in the database.
+    """A row's checksum as a whole number of at most 64 bits. `{c}` is the row's text in the database.
 
-    `spark` is the name of Spark's function of its values.
+    `spark` names Spark's function that computes it from the row's values.
     """
 
     source: Sql
@@ -26,19 +26,20 @@ class Checksum:
 
 
 ByType = tuple[tuple[str, Sql], ...]
-"""SQL by the type of a column, as the database writes it: the first expression that matches the type."""
+"""SQL by the type of a column, as the database writes it. The first expression that matches counts."""
 
 
 @attrs.frozen(kw_only=True)
 class HashChecksum:
-    """A checksum that joins a hash of each column, where every one of the queries returns `true`.
+    """A checksum that joins one hash per column. Usable if each query of `conditions` returns `true`.
 
-    It is cheaper than that of the row's text: most values need no text.  `{seed}` is the column's.
+    It is cheaper than the checksum of the row's text, because most values need no text.  `{seed}` is the
+    column's seed.
     """
 
     conditions: tuple[Sql, ...]
     hashes: Mapping[str, ByType]
-    """The hash of a value, for forms that have another one than that of their text."""
+    """The hash of a value, for forms that do not hash the value's text."""
     text: Sql
     """The hash of a text."""
     seed: Sql
@@ -52,7 +53,7 @@ class HashChecksum:
     spark: str
 
     def has(self, form: Form, column_type: str) -> bool:
-        """Return whether a form's value has another hash than that of its text."""
+        """Return whether a form hashes the value itself instead of its text."""
         return choose(self.hashes, form, column_type) is not None
 
     def hash_of(self, form: Form, column_type: str, number: int, value: Sql, text: Sql) -> Sql:
@@ -72,10 +73,10 @@ def choose(templates: Mapping[str, ByType], form: Form, column_type: str) -> Sql
 
 @attrs.frozen(kw_only=True)
 class Database:
-    """One database; in its templates `{c}` is a value, `{h}` a digest in hexadecimal.
+    """One database. In its templates `{c}` is a value, and `{h}` a digest in hexadecimal.
 
-    `forms` gives the SQL of each form by the type of the column, as the database writes it: the first
-    expression that matches the whole type.
+    `forms` gives the SQL of each form by the type of the column, as the database writes it. The first
+    expression that matches the whole type counts.
     """
 
     name: str
@@ -103,13 +104,14 @@ class Database:
     setup: tuple[Sql, ...] = ()
     """Statements at the beginning of a connection."""
     version: Sql = sql("0")
-    """A number that changes with each version of a row, where the database has one."""
+    """A number that changes with each version of a row, if the database has one."""
     position: Sql | None = None
     """The end of the log, as text."""
     delivered: Sql | None = None
-    """How far `{position}` is by the connector's `{slot}`, both literals; null without one slot of that name.
+    """How far the connector's `{slot}` has read towards `{position}`, both literals.
 
-    The answer is `delivered`, `received` (by the connector, and not confirmed) or `pending`.
+    The answer is `delivered`, `received` (by the connector, and not confirmed) or `pending`, or null unless
+    exactly one slot has the name.
     """
     replica: Sql | None = None
     """Whether the server is a replica: `true` or `false`."""
@@ -129,20 +131,20 @@ class Database:
         return Sql((f"'{escaped.replace(chr(92), chr(92) * 2) if self.backslashes else escaped}'",))
 
     def text(self, form: Form, column_type: str, value: Sql) -> Sql | None:
-        """Return the text of a value; None where the database has none for a column of that type."""
+        """Return a value's text, or None if the database has no text for a column of that type."""
         if form.item is not None:
             return self._array(form.item, column_type, value)
         template = choose(self.forms, form, column_type)
         return None if template is None else template.of(c=value)
 
     def part(self, form: Form, text: Sql) -> Sql:
-        """Return a text as a part of its row: a length before free text; null for null."""
+        """Return a text as a part of its row: free text after its length, and null as null."""
         if form.name in TEXTS:
             return self.joined.of(a=self.joined.of(a=self.octets.of(c=text), b=sql("':'")), b=text)
         return self.joined.of(a=sql("'x'"), b=text) if form.name == BYTES else text
 
     def concat(self, parts: Sequence[Sql]) -> Sql:
-        """Return the parts of a row as one text; null as no text, which no value has."""
+        """Return the parts of a row as one text. A null becomes an empty text, which no value has."""
         if self.concat_skips_nulls:
             return sql("concat({parts})", parts=join(", ',', ", parts))
         text, *others = (sql("coalesce({part}, '')", part=part) for part in parts)
@@ -164,6 +166,6 @@ class Database:
 
 
 def both(*conditions: Sql | None) -> Sql:
-    """Return the conditions that are given, joined by `and`; true without any."""
+    """Return the given conditions joined by `and`, or true without any."""
     given = [sql("({c})", c=condition) for condition in conditions if condition is not None]
     return join(" and ", given) if given else sql("1 = 1")

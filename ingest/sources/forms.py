@@ -1,7 +1,7 @@
 """Canonical forms: one text for a value, computed alike in a source's SQL and in Spark.
 
 Each row of the type table has a form, or a reason why its values cannot be compared.  `SPARK` holds the SQL
-of each form over a stored value, `{c}`; `ingest.sources.databases` holds that over the source's column.
+of each form over a stored value, `{c}`.  `ingest.sources.databases` holds the SQL over the source's column.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MAX_SCALE: Final = 30
 """Digits behind the point up to which Spark's own arithmetic writes a small decimal."""
 
 _NOT_RAW: Final = frozenset({"number", "uuid", "bits", "point", "array", "document", "document_key"})
-"""Forms whose SQL a row's checksum needs; it writes the values of the other ones by itself."""
+"""Forms with SQL that a row's checksum needs. The checksum writes values of all other forms itself."""
 _BITS64 = sql("ingest_double_bits({c})")
 _SMALL = sql("abs({c}) < 0.000001BD")  # Spark writes these with an exponent (BigDecimal.toString)
 
@@ -124,7 +124,7 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "cdc.data.timestamp": "the connector writes it as text",
     }
 )
-"""Why the values of a semantic type, where it has no form under the table's policies, are not compared."""
+"""Why values of a semantic type are not compared if the table's policies give them no form."""
 _NUMBERS: Final = (
     "io.debezium.data.VariableScaleDecimal",
     "org.apache.kafka.connect.data.Decimal",
@@ -134,7 +134,7 @@ _NUMBERS: Final = (
 
 @attrs.frozen
 class Form:
-    """The form of a stored type; `item` is that of an array's elements, `scale` a decimal's.
+    """The form of a stored type. `item` is the form of an array's elements, and `scale` a decimal's scale.
 
     `in_utc` is true for a wall clock that is stored as if in UTC.
     """
@@ -145,7 +145,7 @@ class Form:
     in_utc: bool = False
 
     def spark(self, value: Sql) -> Sql:
-        """Return the text of a stored value; null for null."""
+        """Return the text of a stored value, or null for null."""
         template = SPARK[self.name]
         if self.in_utc:
             template = template.of(c=sql("cast({c} as timestamp_ntz)"))  # the run's session zone is UTC
@@ -160,7 +160,7 @@ class Form:
         return self.spark(value) if self.name in _NOT_RAW else value
 
     def part(self, value: Sql) -> Sql:
-        """Return a stored value as an element of an array: a length before free text; null for null."""
+        """Return a stored value as an array element: free text after its length, and null as null."""
         text = self.spark(value)
         if self.name in TEXTS:
             return sql("concat(octet_length({text}), ':', {text})", text=text)
@@ -168,7 +168,7 @@ class Form:
 
 
 def form_of(mapped: Mapped, stored: SparkType) -> Form | str:
-    """Return the form of a column, or the reason why it has none; `stored` is its type in the table."""
+    """Return a column's form, or the reason why it has no form. `stored` is its type in the table."""
     match stored:
         case Simple("timestamp") if mapped.units.get("") == WALL_CLOCK:
             form = _simple_form(mapped.semantic, "timestamp_ntz")

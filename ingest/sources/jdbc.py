@@ -1,6 +1,6 @@
-"""A source database by JDBC: connections of our own for aggregates, Spark's reader for rows.
+"""A source database by JDBC: direct connections for aggregates, and Spark's reader for rows.
 
-The driver's jars get a class loader of their own: a session that was started without them can use them.
+The driver's jars get a separate class loader, so that a session that was started without them can use them.
 """
 
 import threading
@@ -26,7 +26,7 @@ _TEMPORARY: Final = ("08", "40", "53", "57", "HYT", "S1T")
 """Classes of SQLSTATE: connection, rollback, resources, operator intervention, time-outs."""
 _LOADING: Final = threading.Lock()
 _LOADERS: Final = WeakKeyDictionary[Any, dict[tuple[Path, ...], Any]]()
-"""The class loader of each driver by JVM: py4j keeps methods by the name of their class, not by the class."""
+"""The class loader of each driver by JVM. py4j caches methods by class name, not by class."""
 
 
 @attrs.define(eq=False)
@@ -181,7 +181,7 @@ class Connection:
         return query is not None and self.value(query) == "true"
 
     def position(self) -> str | None:
-        """Return the end of the log, where the database shows it."""
+        """Return the end of the log, or None if the database does not show it."""
         query = self.source.database.position
         return None if query is None else self.value(query)
 
@@ -213,7 +213,7 @@ class Connection:
             return rows
 
     def value(self, query: Sql) -> str | None:
-        """Return the one value of a query; None for null or for no row."""
+        """Return the single value of a query, or None for null or without a row."""
         rows = self.rows(query, 1)
         return rows[0][0] if rows else None
 
@@ -237,7 +237,10 @@ def _close(connection: Any) -> None:
 
 
 def _sql_state(error: Any) -> str | None:
-    """Return the SQLSTATE of the first SQLException in a chain; empty for one without; None for others."""
+    """Return the SQLSTATE of the first SQLException in a chain.
+
+    Return an empty text for an SQLException without a state, and None if the chain has no SQLException.
+    """
     while error is not None:
         names = _ancestors(error.getClass())
         if "java.sql.SQLException" in names:

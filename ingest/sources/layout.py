@@ -1,4 +1,4 @@
-"""The columns to compare, and their texts and checksums in Spark: those of the lake, or of documents."""
+"""The columns to compare, and their texts and checksums in Spark, for rows of the lake or documents."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -16,7 +16,7 @@ from ingest.sql.template import Sql, ident, join, literal, sql, word
 Mode = Literal["counts", "keys", "checksums", "full"]
 SAMPLE_PARTS: Final = 10_000
 _HALF: Final = 1 << 32
-"""Splits a checksum, so that a billion of either half fit a bigint's sum."""
+"""Splits a checksum so that the sum of a billion halves fits a bigint."""
 _SPARK_BUCKET: Final = sql("cast(shiftright(ingest_md5_number({c}), 28) as int) % {n}")
 _ROW_TEXT: Final = "ingest_row_text"
 CHANGE: Final = sql("coalesce(_cdc_offset * 100000L + _cdc_partition, -1L)")
@@ -32,7 +32,7 @@ class ComparedColumn:
     source_type: str
     form: Form
     is_hashed: bool = False
-    """Whether the checksum of a row has a hash of its value that is not that of its text."""
+    """Whether a row's checksum hashes the value itself instead of its text."""
 
     def in_lake(self) -> Sql:
         """Return its text in the lake."""
@@ -139,7 +139,7 @@ class Layout:
         with_columns: bool = False,
         version: Sql = CHANGE,
     ) -> DataFrame:
-        """Return rows as `Queries.rows_query` does; `v` is their version."""
+        """Return rows as `Queries.rows_query` does, with their version as `v`."""
         chosen = self.lake_filter(rows)
         if condition is not None:
             chosen = chosen.where(str(condition))

@@ -1,4 +1,4 @@
-"""The source of a topic: by the `source` block of its own events."""
+"""The source of a topic, read from the `source` block of the topic's events."""
 
 import json
 import struct
@@ -26,12 +26,12 @@ from ingest.tables import TableConfig, source_fields
 
 _SAMPLES: Final = 20
 _UNNAMED: Final = frozenset({"mysql", "oracle", "mongodb"})
-"""Dialects whose URL names no database, or another one than the tables'."""
+"""Dialects with URLs that name no database, or another database than the tables'."""
 
 
 @attrs.frozen
 class Origin:
-    """The table behind a topic, as its connector names it; `prefix` is the connector's `topic.prefix`."""
+    """The table behind a topic, as its connector names it. `prefix` is the connector's `topic.prefix`."""
 
     dialect: str
     prefix: str
@@ -56,7 +56,7 @@ def find_origin(
     marks: Mapping[Partition, Watermark],
     of_topic: Payload | None = None,
 ) -> Origin:
-    """Read the origin from the newest events of a topic.  Raises `UsageError` where they name none.
+    """Read the origin from a topic's newest events.  Raises `UsageError` if they name no table.
 
     `of_topic` reads the source blocks of all events in a topic of several tables.
     """
@@ -72,7 +72,7 @@ def find_origin(
             text = {key: str(block.get(key) or "") for key in ("name", "db", "schema", "table", "collection")}
             if own and text["name"] != own["name"]:
                 continue
-            text |= own  # another table of the same connector: its database is that of this one
+            text |= own  # another table of the same connector has the same database
             named = text["table"] or text["collection"]
             if named:
                 return Origin(table.dialect, text["name"], text["db"], text["schema"], named)
@@ -88,7 +88,7 @@ def _unframed_values(
     compiled: CompiledTable,
     spans: Mapping[Partition, tuple[int, int]],
 ) -> Sequence[bytes | None]:
-    """Read values of any framing; return them in Confluent's first one."""
+    """Read values of any framing, and return them in Confluent's first framing."""
     topic = compiled.table.topic
     ranges = TopicRanges(
         topic, tuple(OffsetRange(topic, part, start, end) for part, (start, end) in sorted(spans.items()))
@@ -126,14 +126,14 @@ def _decode(table: TableConfig, payload: Payload, value: bytes) -> Any:
 
 
 def check_any(sources: Mapping[str, SourceSettings], table: str) -> None:
-    """Raise `UsageError` where the settings have no source."""
+    """Raise `UsageError` if the settings have no source."""
     if not sources:
         problem = f"table {table}: the settings have no source"
         raise UsageError(problem, "Add [sources.NAME] with url, user, password and driver")
 
 
 def choose_source(origin: Origin, sources: Mapping[str, SourceSettings], table: str) -> str:
-    """Return the name of the source that holds the origin.  Raises `UsageError` for none and for several."""
+    """Return the name of the source that holds the origin.  Raises `UsageError` unless exactly one does."""
     check_any(sources, table)
     names = [name for name, source in sources.items() if _is_origin(origin, source)]
     if len(names) == 1:
@@ -154,7 +154,7 @@ def _is_origin(origin: Origin, source: SourceSettings) -> bool:
 
 
 def database_of(url: str) -> str:
-    """Return the database that a JDBC URL names; empty without one."""
+    """Return the database that a JDBC URL names, or an empty text without one."""
     if url.startswith("jdbc:sqlserver:"):
         options = (part.partition("=") for part in url.split(";")[1:])
         return next((v for k, _, v in options if k.strip().lower() in {"databasename", "database"}), "")
@@ -163,7 +163,7 @@ def database_of(url: str) -> str:
 
 
 def check_database(origin: Origin, name: str, found: str | None) -> None:
-    """Compare the database that answers with the origin's."""
+    """Compare the name of the connected database with the origin's."""
     if found is not None and origin.dialect in {"postgres", "sqlserver"} and found != origin.database:
         problem = f"its database is {found}, and the topic comes from {origin.database}"
         raise SourceRefusedError(name, problem, "Correct the url in [sources]")

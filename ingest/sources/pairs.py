@@ -1,4 +1,4 @@
-"""The columns of the lake, each with its column in the source and its form, or the reason why it has none."""
+"""Pair the lake's columns with the source's: each gets a form, or a reason why it is not compared."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -28,7 +28,7 @@ def make_layout(
     mode: Mode = "checksums",
     only: Sequence[str] = (),
 ) -> Layout:
-    """Pair the lake's columns with the source's, each with its form; `only` names the columns to compare."""
+    """Pair the lake's columns with the source's, each with its form. `only` names the columns to compare."""
     check_only(only, stored)
     key_names = [name for name, _ in compiled.key_columns if name != SOURCE]
     pairs: dict[str, ComparedColumn | str] = {
@@ -75,9 +75,9 @@ def pair_column(
     database: Database,
     source: SourceTable,
 ) -> ComparedColumn | str:
-    """Return a column of the lake with its column in the source, or the reason why it has none.
+    """Return a column of the lake with its column in the source, or the reason why it is not compared.
 
-    `columns` are all of the lake.  The newest type of a column may have a column of its own there.
+    `columns` are all columns of the lake.  The newest type of a column may be a separate column there.
     """
     newest = _newest_version(compiled, name, columns)
     if isinstance(newest, str):

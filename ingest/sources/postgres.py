@@ -15,12 +15,12 @@ _BIG = sql(
 )
 _HASHING = HashChecksum(
     conditions=(
-        # The functions are there since version 11; texts are hashed in the encoding of the database.
+        # The functions exist since version 11, and hash texts in the database's encoding.
         sql(
             "select (current_setting('server_encoding') = 'UTF8' "
             "and exists (select 1 from pg_proc where proname = 'hashtextextended'))::text"
         ),
-        # Their numbers are other ones on a big-endian machine, and might be in a future version.
+        # Their numbers differ on a big-endian machine, and might differ in a future version.
         sql(
             "select (hashtextextended('ingest äöü €🙂' collate \"C\", 1) = -943904104723241701 "
             "and hashint4extended(7, 1) = -3604598377573523768 "
@@ -67,21 +67,21 @@ POSTGRES = Database(
     bucket=sql("('x' || left({h}, 7))::bit(28)::int % {n}"),
     version=sql("xmin::text::bigint"),
     setup=(
-        # `parallel` bounds the processes, too; a chunk is too short a query for workers of its own.
+        # `parallel` also bounds the processes, and a chunk's query is too short for parallel workers.
         sql("set max_parallel_workers_per_gather = 0"),
         sql("set timezone = 'UTC'"),
         sql("set datestyle = 'ISO'"),
         sql("set bytea_output = 'hex'"),
         sql("set lc_monetary = 'C'"),
     ),
-    # With synchronous_commit = off, rows are visible before the log with their commit is written: take the
-    # position where the next record goes. Behind a page's header of 24 octets nothing is sent before that
-    # record; a commit is longer.
+    # With synchronous_commit = off, rows are visible before the log with their commit is written, so take the
+    # position of the next record. After a page's header of 24 octets nothing is sent before that record, and
+    # a commit is longer.
     position=sql(
         "select (case when pg_current_wal_insert_lsn() - pg_current_wal_lsn() <= 24 "
         "then pg_current_wal_lsn() else pg_current_wal_insert_lsn() end)::text"
     ),
-    # Debezium confirms a position only behind changes of its own tables: in a quiet database it receives the
+    # Debezium confirms a position only after changes of its own tables. In a quiet database it receives the
     # end of the log, and never confirms it.
     delivered=sql(
         "select case when count(*) <> 1 then null "

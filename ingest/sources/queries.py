@@ -1,4 +1,4 @@
-"""The queries over a source's table, in its SQL: texts and checksums as the layout has them in the lake."""
+"""The queries over a source's table in its SQL: texts and checksums as the layout has them in the lake."""
 
 from collections.abc import Mapping
 

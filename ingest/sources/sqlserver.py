@@ -4,7 +4,7 @@ from ingest.sources.database import Database
 from ingest.sql.template import sql
 
 _UTF8 = sql("cast({c} as varchar(max)) collate Latin1_General_100_BIN2_UTF8")
-# Trailing zeros become blanks and are cut; the blank between date and time is a T meanwhile.
+# Trailing zeros become blanks and are cut, while a T replaces the blank between date and time.
 _FRACTION = sql(
     "replace(replace(replace(replace(rtrim(replace({text}, '0', ' ')), ' ', '0') + '$', "
     "'.$', '$'), '$', ''), 'T', ' ')",

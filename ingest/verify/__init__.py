@@ -1,1 +1,1 @@
-"""Compare a table with its source: where the data is, by checksums, then row by row where they differ."""
+"""Compare a table with its live source, by checksums first, and row by row only if the checksums differ."""

@@ -13,14 +13,14 @@ from ingest.sql.template import Sql, ident, join, sql
 MOST: Final = 10_000
 """Chunks at most: a billion rows of 100,000 a chunk."""
 _ACCURACY: Final = 10
-"""A bound is off by one part in so many of a chunk, at most."""
+"""The inverse of a bound's largest error, in chunks."""
 _SAMPLES: Final = 1_000
 """Keys of a chunk that give the bounds."""
 
 
 @attrs.frozen
 class Ranges:
-    """Ranges between bounds, the first and the last one open; a bound is in the upper range."""
+    """Ranges between bounds. The first and the last one are open, and a bound belongs to the upper range."""
 
     bounds: tuple[int, ...]
 
@@ -51,7 +51,7 @@ def chunk_count(rows: int, chunk_rows: int) -> int:
 
 
 def key_ranges(rows: DataFrame, layout: Layout, total: int, chunks: int) -> Ranges:
-    """Return ranges with about as many of the lake's rows each, by a sample of the keys of all rows."""
+    """Return ranges of about equally many rows in the lake, estimated from a sample of all keys."""
     if chunks == 1:
         return Ranges(())
     key = sql("cast({key} as bigint)", key=ident(layout.keys[0].name))

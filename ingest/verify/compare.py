@@ -1,4 +1,4 @@
-"""One comparison: cheap checksums of chunks first, rows where these differ, then looks until all is clear."""
+"""One comparison: checksums of chunks, then the rows of unequal chunks, then looks until all is clear."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from ingest.verify.result import Difference, TableVerification
 from ingest.verify.rows import SqlRows
 
 MOST_LOOKS: Final = 6
-"""Looks at rows that keep changing; then they are reported as in flight."""
+"""Looks at rows that keep changing. Rows that still change after the last look are reported as in flight."""
 Note = Callable[[str], None]
 
 
@@ -42,7 +42,7 @@ class Comparison:
     looks: Looks
     cut: Cut
     sql_rows: SqlRows | None
-    """Sums the checksums of chunks; None for a source without checksums."""
+    """Sums the checksums of chunks, or None for a source without checksums."""
     options: Options
     note: Note
     progress: Progress
@@ -77,7 +77,7 @@ class Comparison:
         """Count both sides until they agree, or differ while neither has changed.
 
         A table that has passed a position behind a count must agree with a source that is unchanged since.
-        Where the source moves between two counts, a number of rows between them agrees.
+        If the source moves between two counts, a number of rows between them agrees.
         """
         before: tuple[int, ...] = ()
         for looks in range(1, MOST_LOOKS + 1):
@@ -101,7 +101,7 @@ class Comparison:
     def _compare_chunks(
         self, answer: TableVerification, reader: SqlRows
     ) -> tuple[TableVerification, Part | None]:
-        """Compare the checksums of chunks; return the part that differs, if any does."""
+        """Compare the checksums of chunks, and return the part that differs, if any does."""
         stored = self.looks.stored.read()
         total = stored.count()
         chunks = chunk_count(total, reader.source.settings.chunk_rows)
@@ -206,7 +206,7 @@ class _Walk:
     done: list[int] = attrs.Factory(list)
 
     def sum_stripe(self, start: int, step: int) -> Sums:
-        """Sum every `step`th range, over a connection of its own."""
+        """Sum every `step`th range over a separate connection."""
         source, queries = self.reader.source, self.reader.queries
         sums: Sums = {}
         with source.connect() as connection:
@@ -233,7 +233,7 @@ class _Walk:
 
 
 def _unequal(source: Sums, lake: Sums) -> list[int]:
-    """Return the chunks whose rows or checksums differ."""
+    """Return the chunks for which rows or checksums differ."""
     empty = (0, 0)
     chunks = sorted({*source, *lake})
     return [chunk for chunk in chunks if source.get(chunk, empty) != lake.get(chunk, empty)]

@@ -17,12 +17,12 @@ from ingest.verify.turn import Turn
 
 _POLL_S: Final = 0.5
 Following = Literal["run", "wait", "as-is"]
-"""How the table follows: brought by runs of ours, by those of others, or not at all."""
+"""How the table follows its source: by runs that `verify` starts, by other processes' runs, or not at all."""
 
 
 @attrs.frozen
 class Passed:
-    """A position; `problem` says why the table may not have passed it."""
+    """A position, and the `problem` if the table may not have passed it."""
 
     position: str | None
     problem: str = ""
@@ -38,15 +38,15 @@ class Cut:
     kafka: KafkaSettings
     following: Following
     bring: Callable[[], TableOutcome]
-    """Runs the table once; returns the outcome of the topic."""
+    """Runs the table once, and returns the topic's outcome."""
     lake_wait_s: float
     """Seconds to wait for another's run."""
     turn: Turn
 
     def check_primary(self) -> str:
-        """Refuse a replica, whose rows may be older than the table's; return a note for a table as it is.
+        """Refuse a replica, because its rows may be older than the table's.
 
-        Raises `SourceRefusedError`.
+        Return a note instead if the table is compared as it is.  Raises `SourceRefusedError`.
         """
         if not self.reader.is_replica():
             return ""
@@ -61,7 +61,7 @@ class Cut:
         return None if self.following == "as-is" else self.reader.position()
 
     def follow(self) -> str:
-        """Bring the table to the ends that its topic has now; return why it did not get there."""
+        """Bring the table to the current ends of its topic, and return the reason if it did not get there."""
         if self.following == "as-is":
             return ""
         topic = self.stored.table.topic

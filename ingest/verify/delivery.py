@@ -1,4 +1,4 @@
-"""The delivery of a position: how far a source's connector is, and how long to wait for it."""
+"""The delivery of a position: how far a source's connector has read, and how long to wait for it."""
 
 import time
 from typing import Final, Protocol
@@ -33,7 +33,7 @@ class LogReader(Protocol):
         ...
 
     def position(self) -> str | None:
-        """Return the end of the log, where the database shows it."""
+        """Return the end of the log, or None if the database does not show it."""
         ...
 
     def shows_deliveries(self) -> bool:
@@ -47,7 +47,10 @@ class LogReader(Protocol):
 
 @attrs.frozen
 class Delivery:
-    """The end of a wait: `problem` says why a position may not be in the topic, `note` what was assumed."""
+    """The end of a wait.
+
+    `problem` says why a position may not be in the topic, and `note` names an assumption.
+    """
 
     problem: str = ""
     note: str = ""
@@ -80,7 +83,7 @@ def await_delivery(reader: LogReader, position: str | None) -> Delivery:
 
 
 def _poll(reader: LogReader, position: str, state: str) -> str | None:
-    """Return the state that follows another one, or that one after `wait_s`."""
+    """Return the state that follows another one, or the state after `wait_s`."""
     limit, current = time.monotonic() + reader.settings.wait_s, reader.delivery(position)
     while current == state and time.monotonic() < limit:
         time.sleep(_POLL_S)

@@ -1,7 +1,7 @@
 """A MongoDB collection as a source: read by its driver, compared in Spark by the functions of the table.
 
-MongoDB computes no checksum of ours, so that each comparison of documents reads the whole collection: Spark
-keeps the key and the checksum of each document.
+MongoDB cannot compute the checksums that Spark computes, so each comparison reads the whole collection.
+Spark keeps the key and the checksum of each document.
 """
 
 import time
@@ -96,7 +96,7 @@ class Documents:
         raise NotImplementedError(position)
 
     def check(self, origin: Origin) -> None:
-        """Compare the collection with that of the topic.  Raises `SourceRefusedError` if it is missing."""
+        """Check that the topic's collection exists.  Raises `SourceRefusedError` if it is missing."""
         database = self.collection.database
         with _source_errors(self.name):
             names = database.list_collection_names(filter={"name": self.collection.name})
@@ -105,7 +105,7 @@ class Documents:
             raise SourceRefusedError(self.name, problem, "Check the collection, and the rights of the user")
 
     def find(self, keys: Sequence[str] | None, *, keys_only: bool) -> Iterator[_Document]:
-        """Read documents, all or those of keys in Extended JSON."""
+        """Read all documents, or only those with the given keys in Extended JSON."""
         options = {"projection": {"_id": 1} if keys_only else None, "batch_size": self.settings.chunk_rows}
         if keys is None:
             return iter(self.collection.find({}, **options))
@@ -139,11 +139,11 @@ class DocumentRows:
     """The columns of the table, in Spark's SQL over the texts `id` and `doc`."""
 
     def errors(self) -> AbstractContextManager[None]:
-        """Raise errors of ours for those of the driver."""
+        """Translate the driver's exceptions into `IngestError`s."""
         return _source_errors(self.documents.name)
 
     def count(self, *, with_versions: bool = False) -> tuple[int, ...]:
-        """Return the number of rows; documents have no version."""
+        """Return the number of rows. Documents have no version."""
         del with_versions
         if self.layout.where or self.layout.sample_parts < SAMPLE_PARTS:
             return (self.of_part(Part()).count(),)

@@ -1,4 +1,4 @@
-"""The rows of a table that are to equal those of its source: all live ones, or those of one topic."""
+"""The rows of a table to compare with its source: all live rows, or one topic's."""
 
 from collections.abc import Mapping
 
@@ -29,6 +29,6 @@ class LakeRows:
         return rows.where(F.col(SOURCE) == self.table.source) if self.table.source else rows
 
     def next_offsets(self) -> Mapping[Partition, int]:
-        """Return the next offsets of the topic; empty before its first commit."""
+        """Return the topic's next offsets, empty before its first commit."""
         last = last_of(self.stored, self.table)
         return last.next_offsets if last else {}

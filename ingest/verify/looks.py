@@ -1,4 +1,4 @@
-"""Looks at rows on both sides: those that differ, and whether they still do when nothing changed."""
+"""Looks at rows on both sides: find rows that differ, and whether they still differ after nothing changed."""
 
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
@@ -13,7 +13,7 @@ from ingest.verify.delivery import LogReader
 from ingest.verify.lake import LakeRows
 
 MANY_KEYS: Final = 20_000
-"""Values of the first key column that are looked up one by one; beyond them the whole source is read."""
+"""Values of the first key column that are looked up one by one. Above this number, read the whole source."""
 KEYS_PER_QUERY: Final = 500
 _NUMBERS: Final = ("d", "v")
 
@@ -23,7 +23,10 @@ _EQUAL: Final = "equal"
 
 @attrs.frozen
 class Part:
-    """A part of both sides: conditions for the source's queries, and one for the lake; else all rows."""
+    """A part of both sides, given by conditions for the source's queries and one for the lake.
+
+    Without conditions it is all rows.
+    """
 
     predicates: tuple[Sql, ...] = ()
     lake: Sql | None = None
@@ -34,11 +37,11 @@ class SourceRows(Protocol):
     """The rows of a table in its source, with the columns of `Layout.lake_rows`."""
 
     def errors(self) -> AbstractContextManager[None]:
-        """Raise errors of ours for those of the driver."""
+        """Translate driver exceptions into `IngestError`s."""
         ...
 
     def count(self, *, with_versions: bool = False) -> tuple[int, ...]:
-        """Return the number of rows, and the sum of their versions if requested, where rows have one."""
+        """Return the number of rows, and on request the sum of their versions if rows have one."""
         ...
 
     def of_part(self, part: Part) -> DataFrame:
@@ -60,7 +63,7 @@ class Opened:
 
 
 def leads_of(rows: DataFrame) -> list[str] | None:
-    """Return the values of the first key column; None for more than `MANY_KEYS`."""
+    """Return the values of the first key column, or None if there are more than `MANY_KEYS`."""
     leads = [row.k0 for row in rows.select("k0").distinct().limit(MANY_KEYS + 1).collect()]
     return leads if len(leads) <= MANY_KEYS else None
 
@@ -79,7 +82,10 @@ class Looks:
         return rows.where(f"not ({_SAME})")
 
     def again(self, rows: DataFrame) -> DataFrame:
-        """Look at rows again; add `verdict`: equal, confirmed (differs, unchanged on both sides) or null."""
+        """Look at rows again, and add the column `verdict`.
+
+        It is `equal`, `confirmed` (differs, and is unchanged on both sides) or null.
+        """
         names = self.layout.key_names()
         lake = self._lake_rows_of(rows)
         source = _by_key(self.source.of_keys(rows), self.layout, "s")

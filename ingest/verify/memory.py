@@ -17,7 +17,7 @@ def progress_file(folder: Path, table: TableConfig) -> Path:
 
 
 def remember(folder: Path, answer: TableVerification, scope: tuple[str, ...]) -> None:
-    """Store the numbers of an answer for the table's page; without a verdict the last one stays."""
+    """Store an answer's numbers for the table's page. An answer without a verdict keeps the last one."""
     if answer.outcome in {"failed", "temporary"}:
         return
     counts = {str(kind): count for kind, count in answer.counts.items()}

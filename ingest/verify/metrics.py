@@ -1,4 +1,4 @@
-"""Verifications as metrics, where those of runs go, in files and groups of their own."""
+"""Verifications as metrics, next to the metrics of runs but in separate files and groups."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def publish(verification: Verification, target: str) -> None:
 
 
 def _samples(table: TableVerification, verification: Verification) -> Iterator[Sample]:
-    """Yield the metrics of a table; an error leaves out the numbers, which are not known then."""
+    """Yield the metrics of a table. After an error the numbers are unknown and left out."""
     name = {"table": table.table}
     for outcome in get_args(Outcome):
         yield "ingest_verify_outcome", {**name, "outcome": outcome}, float(table.outcome == outcome)

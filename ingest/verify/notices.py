@@ -1,4 +1,4 @@
-"""Verifications as reports for the webhook: a table that differs fails, one that is equal recovers."""
+"""Verifications as reports for the webhook: a table that differs fails, and one that is equal recovers."""
 
 from collections.abc import Mapping
 

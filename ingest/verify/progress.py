@@ -1,8 +1,8 @@
 """The finished chunks of a comparison in a file, so that an interrupted one can be resumed.
 
-The sums of the source's chunks are kept, not a verdict: the lake is summed again, and rows of chunks that
-differ are read on both sides.  A resumed comparison keeps the position of the first attempt: a chunk that
-was summed then says nothing of later changes.
+The file keeps the sums of the source's chunks, not a verdict.  A resumed comparison sums the lake again, and
+reads the rows of chunks that differ on both sides.  It keeps the position of the first attempt, because a
+chunk that was summed then says nothing of later changes.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class Saved:
         return f"{len(self.sums)} of {len(self.bounds) + 1} chunks are of {at:%Y-%m-%d %H:%M} UTC"
 
     def problem(self, key: str, offsets: Offsets) -> str:
-        """Return the reason why these chunks cannot be used; empty if they can."""
+        """Return the reason why these chunks cannot be used, or an empty text if they can."""
         if self.key != key:
             return "another source, mode, condition, or other columns were compared"
         if time.time() - self.started_s > MAX_AGE_S:
@@ -60,7 +60,10 @@ class Saved:
 
 @attrs.define
 class Progress:
-    """Saves finished chunks of one table; with `resumes`, begins with those of an interrupted comparison."""
+    """Saves the finished chunks of one table.
+
+    With `resumes` it begins with the chunks of an interrupted comparison.
+    """
 
     path: Path
     key: str
@@ -70,7 +73,10 @@ class Progress:
     _lock: threading.Lock = attrs.Factory(threading.Lock)
 
     def begin(self, position: str | None, offsets: Offsets) -> str | None:
-        """Begin a comparison at a position; return the position of the first attempt if it is resumed."""
+        """Begin a comparison at a position, and return it.
+
+        A resumed comparison returns the position of the first attempt.
+        """
         old, self.note = (self._read(), "") if self.resumes else (None, "")
         problem = "an interrupted comparison was not found" if old is None else old.problem(self.key, offsets)
         if old is not None and self.resumes and not problem:
@@ -84,11 +90,11 @@ class Progress:
         return position
 
     def ranges(self) -> Ranges | None:
-        """Return the ranges of the first attempt; None for a comparison that is not resumed."""
+        """Return the ranges of the first attempt, or None if the comparison is not resumed."""
         return Ranges(self.saved.bounds) if self.resumes and self.saved else None
 
     def sums(self, ranges: Ranges) -> Sums:
-        """Return the sums of the chunks that are finished, and begin to save those of the others."""
+        """Return the sums of the finished chunks, and begin to save further ones."""
         if self.saved is None:
             return {}
         saved = self.saved = attrs.evolve(self.saved, bounds=ranges.bounds)
@@ -96,13 +102,13 @@ class Progress:
         return dict(saved.sums)
 
     def add(self, chunk: int, sums: tuple[int, int]) -> None:
-        """Save a finished chunk, in a line of its own."""
+        """Save a finished chunk as one line."""
         with self._lock:
             if self.saved is not None:
                 self._save(lambda: self._append([chunk, *sums]))
 
     def end(self) -> None:
-        """Forget the chunks of a comparison that came to its end."""
+        """Forget the chunks of a finished comparison."""
         self.saved, self.resumes = None, False
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -112,7 +118,7 @@ class Progress:
             file.write(json.dumps(line) + "\n")
 
     def _save(self, write: Callable[[], object]) -> None:
-        """Write; a folder that cannot be written costs the resumption only."""
+        """Write to the file. If its folder cannot be written, only the resumption is lost."""
         try:
             write()
         except OSError as error:
@@ -120,7 +126,7 @@ class Progress:
             logger(__name__).warning("verify.not-saved", problem=str(error))
 
     def _read(self) -> Saved | None:
-        """Read the chunks; the last line may be cut off."""
+        """Read the chunks. The last line may be cut off."""
         try:
             head, *lines = self.path.read_text(encoding="utf-8").splitlines()
             content: dict[str, Any] = json.loads(head)

@@ -46,14 +46,14 @@ class Repairs:
     run: Run
     table: TableConfig
     sql_rows: SqlRows | None
-    """The source's rows; None for a source without SQL."""
+    """The source's rows, or None for a source without SQL."""
     origin: Origin
     layout: Layout
     repair: Repair | None
     deletes: bool
 
     def problem(self) -> str:
-        """Return why a repair cannot be made; empty where it can."""
+        """Return the reason why a repair is impossible, or an empty text if it is possible."""
         if self.repair is None:
             return ""
         if self.sql_rows is None:
@@ -133,7 +133,7 @@ def _wrong(result: TableVerification) -> int:
 
 
 def conditions(queries: Queries, leads: Sequence[str]) -> list[str]:
-    """Return conditions for exactly the rows whose first key column has one of the values."""
+    """Return conditions that match exactly the rows with one of the values in the first key column."""
     column = queries.range_column()
     if queries.layout.has_ranges:
         terms = [_range(column, low, high) for low, high in ranges_of(sorted(map(int, leads)))]
@@ -174,10 +174,10 @@ def _text(settings: SourceSettings, signal: Signal) -> str:
 
 
 def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame, origin: Origin) -> int:
-    """Delete rows that the source lacks, in a commit that says so; return their number.
+    """Delete rows that the source lacks, in a commit that says so, and return their number.
 
-    A row goes only if it is still the version that was compared.  The delete has that version's position,
-    so that every newer change wins against it.
+    A row is deleted only if it is still the version that was compared.  The delete has that version's
+    position, so every newer change wins against it.
     """
     stored = run.lake.table(table)
     with run.locked(table) as lock:

@@ -17,7 +17,7 @@ _WORST: Final[Sequence[Outcome]] = ("failed", "different", "temporary", "in-flig
 
 @attrs.frozen
 class RowDifference:
-    """One key that differs: the columns in which it does, and their texts on both sides if requested."""
+    """One key that differs: the columns that differ, and on request their texts on both sides."""
 
     key: Mapping[str, str]
     difference: Difference
@@ -63,9 +63,9 @@ class TableVerification(TableResult):
     """Statements that ask the connector for the rows that differ."""
     deleted: int = 0
     topic: str = ""
-    """The topic whose rows were compared, of a table of several."""
+    """The topic of the compared rows, if the table has several topics."""
     topics: "tuple[TableVerification, ...]" = attrs.field(default=(), kw_only=True)
-    """The answers of the topics, of a table of several: the rest is the sum of them."""
+    """The answers of the topics, if the table has several. The other fields then hold their sums."""
 
     @property
     def differing(self) -> int:
@@ -74,7 +74,7 @@ class TableVerification(TableResult):
 
     @property
     def equal_rows(self) -> int | None:
-        """Rows of the source that the table holds once and alike; None if only numbers were compared."""
+        """Rows of the source that the table holds once and alike, or None if only numbers were compared."""
         if self.mode == "counts":
             return None
         unequal = sum(count for difference, count in self.counts.items() if difference != "extra")
@@ -82,7 +82,7 @@ class TableVerification(TableResult):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict; with several topics the worst of theirs."""
+        """The verdict, or the worst verdict of several topics."""
         if self.topics:
             return min((topic.outcome for topic in self.topics), key=_WORST.index)
         if self.failure is not None:
@@ -95,7 +95,10 @@ class TableVerification(TableResult):
 
     @property
     def exit_code(self) -> int:
-        """0 equal, 1 different or failed, 2 wrong usage, 75 undecided; the worst of several topics."""
+        """0 for equal, 1 for different or failed, 2 for wrong usage, 75 for undecided.
+
+        A table of several topics has the worst of their codes.
+        """
         if self.topics or self.error is not None:
             return super().exit_code
         return {"equal": 0, "different": 1}.get(self.outcome, RetryableError.exit_code)
@@ -141,7 +144,7 @@ class Verification:
 
     @property
     def exit_code(self) -> int:
-        """The worst of the tables'."""
+        """The worst exit code of the tables."""
         return worst(self.tables)
 
     def to_json(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class SqlRows:
     connection: Connection
 
     def errors(self) -> AbstractContextManager[None]:
-        """Raise errors of ours for those of the driver."""
+        """Translate the driver's exceptions into `IngestError`s."""
         return self.source.errors()
 
     def count(self, *, with_versions: bool = False) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ class SqlRows:
 
 @contextmanager
 def open_table(source: Source, origin: Origin, make: Callable[[SourceTable], Layout]) -> Iterator[Opened]:
-    """Connect to a source, and pair its table with the lake's; close the connection in the end."""
+    """Connect to a source, pair its table with the lake's, and close the connection in the end."""
     with source.connect() as connection:
         query = source.database.current
         check_database(origin, source.name, None if query is None else connection.value(query))

@@ -1,4 +1,4 @@
-"""Verifies tables, one after the other: finds the source of each, compares, and keeps errors apart."""
+"""Verifies tables one after the other: finds each table's source, compares, and keeps errors apart."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ from ingest.verify.topics import combined, find_views, outcome_of
 from ingest.verify.turn import Turn
 
 _MESSAGE_BYTES: Final = 250
-"""Bytes of a table whose comparison is as much work as a message: that of about five rows."""
+"""Bytes of a table that take as much work to compare as one message: about five rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -64,7 +64,7 @@ class VerifyRequest:
     resume: bool = False
     """Begin with the finished chunks of an interrupted comparison."""
     parallel: int | None = None
-    """Queries of the source at a time, instead of those of its settings."""
+    """Concurrent queries of the source, instead of the number in the source's settings."""
 
     def bound(self, source: SourceSettings) -> SourceSettings:
         """Return the settings of a source with the load of this comparison."""
@@ -103,7 +103,7 @@ def verify_tables(
     request: VerifyRequest,
     broken: Sequence[TableFileError] = (),
 ) -> Verification:
-    """Compare tables with their sources; an error or a `broken` file of one stops no other."""
+    """Compare tables with their sources. A table's error or `broken` file does not stop the other tables."""
     started = datetime.now(UTC)
     run.waiting.update({table.name: _estimate_work(run, table) for table in tables})
     work = _Work(run, bring, request)
@@ -132,7 +132,7 @@ def _verify(work: _Work, table: TableConfig) -> TableVerification:
 
 
 def _verify_topics(work: _Work, table: TableConfig, answer: TableVerification) -> TableVerification:
-    """Compare the rows of each topic with its source; an error of one does not stop the others."""
+    """Compare the rows of each topic with its source. A topic's error does not stop the other topics."""
     found = find_views(work.run, table)
     answers = [_verify_topic(work, view) for view in found.views]
     return combined(answer, answers, found.note)
@@ -151,7 +151,7 @@ def _verify_topic(work: _Work, table: TableConfig) -> TableVerification:
 def _guarded(
     table: TableConfig, request: VerifyRequest, compare: Callable[[TableVerification], TableVerification]
 ) -> TableVerification:
-    """Return the answer of a comparison; an error of it is in the answer."""
+    """Return the answer of a comparison. The answer also carries its error."""
     started = time.monotonic()
     answer = TableVerification(table.name, mode=request.mode, topic=table.source or "")
     try:
@@ -259,7 +259,10 @@ def _compile(table: TableConfig, schemas: PayloadSchemas, request: VerifyRequest
 
 
 def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
-    """Return the progress of a comparison, known by its source and its query; one without chunks has none."""
+    """Return the progress of a comparison, identified by its source and its query.
+
+    A comparison without chunks has an empty key.
+    """
     key = ""
     if sql_rows is not None:
         query, url = str(sql_rows.queries.chunk_query(sql("0 = 0"))), sql_rows.source.settings.url

@@ -1,4 +1,4 @@
-"""A table of several topics: the rows of each are compared with its own source; the table has the sum."""
+"""Compare each topic's rows of a table with their source, and sum the answers for the table."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,14 +20,14 @@ Name = TypeVar("Name", bound=str)
 
 @attrs.frozen
 class Views:
-    """A table as each of its topics sees it; `note` names topics whose rows are not compared."""
+    """A table as each of its topics sees it. `note` names topics with rows that are not compared."""
 
     views: tuple[TableConfig, ...]
     note: str = ""
 
 
 def find_views(run: Run, table: TableConfig) -> Views:
-    """Return the views of the topics that the table file names, those included that the broker lacks."""
+    """Return views of all topics that the table file names, including topics that the broker lacks."""
     last = run.lake.table(table).checkpoint()
     (table,) = resolved(run.settings.kafka, [table])
     compared = (*views(table), *missing_views(table, last))
@@ -41,12 +41,12 @@ def _unnamed(last: LedgerEntry | None, compared: set[str]) -> str:
 
 
 def outcome_of(outcome: TableOutcome, view: TableConfig) -> TableOutcome:
-    """Return the outcome of a run for one topic; that of the table where the topic was not run."""
+    """Return a run's outcome for one topic, or the table's outcome if the topic was not run."""
     return next((topic for topic in outcome.topics if topic.topic == view.topic), outcome)
 
 
 def combined(answer: TableVerification, topics: Sequence[TableVerification], note: str) -> TableVerification:
-    """Complete the answer of a table: sums, and the worst error, of the answers of its topics."""
+    """Complete a table's answer with the sums and the worst error of its topics' answers."""
     notes = (note, *(f"{topic.topic}: {topic.note}" for topic in topics if topic.note))
     uncompared = _uncompared(topics)
     compared = dict.fromkeys(chain.from_iterable(topic.compared for topic in topics))

@@ -1,4 +1,4 @@
-"""Turns of tables: one is compared at a time, and while it waits for its connector another one is."""
+"""Turns of tables: one table is compared at a time, and another while it waits for its connector."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ class Turn:
             self.lock.acquire()
 
     def work_on(self, items: Sequence[T], work: Callable[[T], R]) -> tuple[R, ...]:
-        """Work on each item, in order, in a thread of its own; return the results.
+        """Work on each item in order, each in a new thread, and return the results.
 
         An item that waits passes its turn on, so that all wait at the same time.  `work` raises no error.
         """
