@@ -1,8 +1,8 @@
-"""Takes over a Hudi table of another writer: its rows become a table of ours, which runs continue.
+"""Import a Hudi table written by another job, so that runs can continue from it.
 
-HoodieStreamer's tables and hand-written ones differ in columns, keys, versions and order of changes.  So the
-rows are read by Hudi and written into a new table, which readers see from one moment on; the other table
-stays, unchanged.
+HoodieStreamer's tables and hand-written ones differ from ours in columns, keys, versions and order of
+changes.  So Hudi reads the rows, and they are written into a new table.  Readers see all of it at one moment.
+The other table stays unchanged.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class AdoptTask:
     watermarks: Watermarks
 
     def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
-        """Return the result for a table that is one of ours already; Hudi's classes read the others."""
+        """Return the result for a table of `ingest`. Hudi's classes read other tables."""
         last = run.files.table(table).checkpoint()
         return None if last is None else _idle(table, last)
 
@@ -61,7 +61,7 @@ class AdoptTask:
     def finish(
         self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
     ) -> Takeover:
-        """Make a result of an error, too."""
+        """Return the final result, also of an error."""
         return finished(run, table, result, seconds)
 
     def _adopt(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
@@ -114,7 +114,7 @@ def _idle(table: TableConfig, last: LedgerEntry) -> Takeover:
 
 
 def _commits(run: Run, table: TableConfig, foreign: HudiTable) -> list[CommitRecord]:
-    """Return the commits of a table of another writer, newest first.  Raises TakeoverError without any."""
+    """Return the commits of another writer's table, newest first.  Raises TakeoverError without any."""
     client = foreign.client
     if client is not None:
         with lake_errors(foreign.path):
@@ -155,7 +155,7 @@ def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) 
 def adopt_table(
     run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: AdoptRequest, *, raises_signal: bool
 ) -> Takeover:
-    """Take over the rows of a Hudi table of another writer; an error is in the result."""
+    """Import the rows of another writer's Hudi table. An error becomes part of the result."""
 
     def make_task(watermarks: Watermarks) -> AdoptTask:
         return AdoptTask(request, watermarks)

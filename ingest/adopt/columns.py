@@ -1,8 +1,8 @@
-"""The columns of rows from elsewhere, fitted to those of a compiled table.
+"""Fit the columns of rows from elsewhere to a compiled table.
 
-Names fit as they are, by a column's name in the source or its new one, and without regard to case.  Types fit
-if the table's holds every value; `physical` ones too: the numbers and texts that an event carries, where a
-writer without semantic types stored them as they came.
+Names fit by a column's name in the source or its new name, in any letter case.  Types fit if the table's type
+holds every value.  With `accepts_physical`, the numbers and texts that an event carries also fit: a writer
+without semantic types stored them as they came.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,14 +35,14 @@ _DECODED: Final = {
     "local-timestamp-millis": sql("timestamp_ntz'1970-01-01' + {c} * interval '0.001' second"),
     "local-timestamp-micros": sql("timestamp_ntz'1970-01-01' + {c} * interval '0.000001' second"),
 }
-"""The values that Spark's decoder makes of those on the wire, by Avro's logical type."""
+"""The values that Spark's decoder makes of values on the wire, by Avro's logical type."""
 
 
 @attrs.frozen
 class FittedColumn:
-    """A column of the table, made of the column `origin` of the rows; empty where it is null.
+    """A column of the table, made from the rows' column `origin`. The origin is empty if the column is null.
 
-    `fault` is true for a row whose value the table cannot take, for the reason `fault_reason`.
+    `fault` is true for a row with a value that the table cannot take, for the reason `fault_reason`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class FittedColumn:
 
 @attrs.frozen
 class FittedColumns:
-    """The columns of the table, those of the rows that the table does not take, and the misfits."""
+    """The table's columns, the rows' columns that the table does not take, and the misfits."""
 
     keys: tuple[FittedColumn, ...]
     columns: tuple[FittedColumn, ...]
@@ -69,7 +69,7 @@ class FittedColumns:
     def of(
         cls, keys: Sequence[FittedColumn | str], columns: Sequence[FittedColumn | str], rows: Iterable[str]
     ) -> Self:
-        """Sort out columns and the reasons why some do not fit; `rows` are the columns of the rows."""
+        """Sort out columns and the reasons why some do not fit. `rows` are the rows' column names."""
         origins = {column.origin for column in _fitted((*keys, *columns))}
         dropped = tuple(name for name in rows if name not in origins)
         problems = tuple(column for column in (*keys, *columns) if isinstance(column, str))
@@ -104,9 +104,9 @@ def fit_columns(
     *,
     accepts_physical: bool,
 ) -> FittedColumns:
-    """Fit columns, given with their types in DDL, to a table; `plain` is the table without masks.
+    """Fit columns, given with their types in DDL, to a table. `plain` is the table without masks.
 
-    `nulls` are the table's columns to leave null.  Raises `UsageError` where one of these is not a column.
+    `nulls` are the table's columns to leave null.  Raises `UsageError` if the table lacks one of them.
     """
     evolution = first_evolution(plain)
     evolution.check()
@@ -118,7 +118,7 @@ def fit_columns(
 
 
 def check_nulls(nulls: Sequence[str], evolution: Evolution) -> None:
-    """Raise `UsageError` where a column to leave null is not a column of the table."""
+    """Raise `UsageError` if the table lacks a column to leave null."""
     names = [column.name for column in (*evolution.keys, *evolution.columns)]
     for name in nulls:
         if name not in names:
@@ -139,7 +139,7 @@ class _Fitter:
     accepts_physical: bool
 
     def fit(self, column: TargetColumn, *, is_key: bool = False) -> FittedColumn | str:
-        """Fit one column; the reason where it does not."""
+        """Return the fitted column, or the reason why it does not fit."""
         versions = self._versions(column)
         origin = self._origin(column.name, versions)
         if origin is None:
@@ -199,7 +199,7 @@ def with_mask(column: FittedColumn, compiled: CompiledTable) -> FittedColumn:
 
 
 def parse_type(ddl: str) -> SparkType | None:
-    """Parse a type of foreign rows, as Hudi would store it; None for one that no table here has."""
+    """Parse a type of foreign rows, as Hudi would store it, or return None if tables here lack the type."""
     try:
         return _STORED_AS.get(ddl) or parse_ddl(ddl)
     except ValueError:
@@ -221,7 +221,7 @@ def _physical(versions: Sequence[ColumnVersion], stored: SparkType | None) -> Ma
 
 
 def _is_placeholder(versions: Sequence[ColumnVersion], value: Sql) -> Sql | None:
-    """Return a condition that is true where another writer stored the connector's placeholder as a value."""
+    """Return a condition that is true if another writer stored the connector's placeholder as a value."""
     conditions = (version.mapped.is_unavailable(value) for version in versions)
     return next((condition for condition in conditions if condition is not None), None)
 

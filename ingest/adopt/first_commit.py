@@ -1,4 +1,4 @@
-"""The first commit of a table, of rows that it takes over: with its account, so that runs continue."""
+"""The first commit of a table from imported rows, with its ledger entry, so that runs can continue."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
 
 
 def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKind, note: str) -> LedgerEntry:
-    """Return the account of a first commit."""
+    """Return the ledger entry of a first commit."""
     table, compiled = subject.table, subject.compiled
     ids = compiled.value.in_version_order(
         schema_id for schema_id in compiled.schema_ids if schema_id > 0 and schema_id not in compiled.misfits
@@ -88,7 +88,7 @@ class FirstCommit:
     lock: "LockHandle"
 
     def write(self, foreign: ForeignRows, position: str, entry: LedgerEntry) -> LedgerEntry:
-        """Commit the rows at the table's path: the table is there with all of them, or not at all."""
+        """Commit all rows at the table's path in one commit."""
         run, table = self.run, self.subject.table
         stored = run.lake.table(table)
         batch, rows = foreign.table_rows(position)
@@ -99,9 +99,9 @@ class FirstCommit:
     def replace(
         self, foreign: ForeignRows, position: str, entry: LedgerEntry, check: Callable[[], None]
     ) -> LedgerEntry:
-        """Commit the rows into a folder of their own, and exchange it for the table of the other writer.
+        """Commit the rows into a new folder, and exchange it for the other writer's table.
 
-        `check` raises where the exchange must not follow.
+        `check` raises if the exchange must not follow.
         """
         run, table = self.run, self.subject.table
         folders = exchanged_folders(run, table)
@@ -135,7 +135,7 @@ class FirstCommit:
 
 
 def exchanged_folders(run: Run, table: TableConfig) -> Folders:
-    """Return the table's folder and the one to exchange it for.  Raises TakeoverError where none can be."""
+    """Return the folders to exchange.  Raises TakeoverError if the storage cannot exchange them."""
     lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
     folders = find_folders(lake.table_path(table.name), lake.adopted_path(table.name), default_fs)
     if not isinstance(folders, str):
@@ -149,7 +149,7 @@ def exchanged_folders(run: Run, table: TableConfig) -> Folders:
 
 
 def _remove_copy(run: Run, table: TableConfig, folders: Folders) -> None:
-    """Remove the rest of a killed adoption; the table of another writer, from an earlier one, stays."""
+    """Remove the rest of a killed adoption, but keep another writer's table from an earlier adoption."""
     if not folders.copy.exists():
         return
     copied = HudiTable(run.spark, f"file://{folders.copy}")

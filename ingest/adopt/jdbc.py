@@ -1,7 +1,7 @@
 """The rows of a source database by JDBC, as text in canonical forms that become the table's types again.
 
-The forms are those by which `ingest verify` compares values, so a value arrives exactly, or its column is
-refused by name.
+`ingest verify` compares values by the same forms.  So each value arrives exactly, or its column is refused by
+name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from ingest.sql.types import SparkType, cast
 from ingest.verify.rows import read_table
 
 _NATIVE: Final = frozenset({"float", "double"})
-"""Forms whose text Spark cannot read back: the driver's own number is exact."""
+"""Forms with a text that Spark cannot read back. The driver's own number is exact."""
 _AS_IS: Final = frozenset({"text", "json", "uuid", "number", "clock3", "clock6", "zoned_clock"})
 _CAST: Final = frozenset(
     {"boolean", "integer", "decimal", "small_decimal", "date", "clock_micros", "duration_micros"}
@@ -47,9 +47,9 @@ _LOST: Final = "a value that the table cannot hold"
 def open_export(
     run: Run, subject: Subject, name: str, nulls: Sequence[str] = ()
 ) -> Iterator[tuple[DataFrame, FittedColumns]]:
-    """Connect to a source; return the rows of a table's origin, and its columns.
+    """Connect to a source, and return the rows of a table's origin with its columns.
 
-    `nulls` are columns to leave null where the source has no value that the table can take.
+    `nulls` are columns to leave null if the source has no value that the table can take.
     """
     check_nulls(nulls, first_evolution(subject.plain))
     sources = sources_of(run.spark, run.settings.sources, DATABASES)
@@ -73,7 +73,7 @@ def open_export(
 
 
 def _origin(run: Run, subject: Subject) -> Origin:
-    """Return the table behind a topic: by its events, or, while it has none, by its name."""
+    """Return the table behind a topic: by the topic's events, or by its name as long as it has no events."""
     table = subject.table
     if any(mark.end > mark.begin for mark in subject.marks.values()):
         return find_origin(run.spark, run.settings.kafka, subject.compiled, subject.marks)
@@ -198,7 +198,7 @@ def _lost_name(name: str) -> str:
 
 
 def _read_back(name: str, pairs: Mapping[str, ComparedColumn]) -> str:
-    """Return a column as the driver gave it; the mark of a lost value as a boolean."""
+    """Return a column as the driver gave it, or the mark of a lost value as a boolean."""
     return str(ident(name) if name in pairs else sql("{c} = 1", c=ident(name)).alias(name))
 
 

@@ -1,7 +1,7 @@
-"""Fills an empty table from an export of its source, which runs continue from a position of the source.
+"""Fill an empty table from an export of its source, so that runs continue from a position of the source.
 
-The rows carry that position: changes up to it lose against them, later ones win.  For tables that are too
-large for a snapshot by the connector.
+The rows carry that position.  Changes up to it lose against them, and later changes win.  It serves tables
+that are too large for a snapshot by the connector.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ class LoadTask:
     watermarks: Watermarks
 
     def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
-        """Return the result for a table that was loaded from this export already."""
+        """Return the result for a table that was already loaded from this export."""
         last = run.files.table(table).checkpoint()
         return self._idle(table, run.files.table(table).accounts()) if last else None
 
@@ -55,7 +55,7 @@ class LoadTask:
     def finish(
         self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
     ) -> Takeover:
-        """Make a result of an error, too."""
+        """Return the final result, also of an error."""
         return finished(run, table, result, seconds)
 
     def _idle(self, table: TableConfig, accounts: tuple[LedgerEntry, ...]) -> Takeover:
@@ -151,7 +151,7 @@ def _plan(rows: ForeignRows, start: StartOffsets, request: LoadRequest) -> Takeo
 def load_table(
     run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: LoadRequest, *, raises_signal: bool
 ) -> Takeover:
-    """Fill an empty table from an export; an error is in the result."""
+    """Fill an empty table from an export. An error becomes part of the result."""
 
     def make_task(watermarks: Watermarks) -> LoadTask:
         return LoadTask(request, watermarks)

@@ -1,4 +1,4 @@
-"""A takeover of rows that would be done, and the result of one."""
+"""The plan of a takeover of rows, and its result."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -24,7 +24,7 @@ _MEGA: Final = 1_000_000
 class TakeoverPlan:
     """The rows to take over, their columns, and the offsets and position from which the table continues.
 
-    `bytes` and `free_bytes` are None where the storage does not say.
+    `bytes` and `free_bytes` are None if the storage does not report them.
     """
 
     table: str
@@ -83,7 +83,7 @@ class TakeoverPlan:
 
 @attrs.frozen
 class Takeover(TableResult):
-    """The result of a takeover, or its plan; `note` says why there was nothing to do."""
+    """The result of a takeover, or its plan. `note` says why there was nothing to do."""
 
     outcome: Outcome
     plan: TakeoverPlan | None = None

@@ -1,7 +1,7 @@
-"""The position of rows that no event brought: below every change, or at a position of the source.
+"""Positions of imported rows: below every change, or at a position of the source.
 
-A row that is taken over competes with later changes as any other row, so its position is that of an event
-with the given source fields, made by the dialect's own SQL.
+An imported row competes with later changes as any other row.  So it gets the position that an event with the
+given source fields would have, made by the dialect's own SQL.
 """
 
 import re
@@ -30,8 +30,8 @@ Fields = Mapping[str, str]
 class SourcePosition:
     """A position of a source, as a person writes it, and the source fields of an event there.
 
-    Changes up to it lose against a row with these fields, later ones win.  `commit` is set where an event
-    names the commit before its own: then only the topic shows which events follow, see `ingest.adopt.topic`.
+    Changes up to it lose against a row with these fields, and later changes win.  `commit` is set if an event
+    names the commit before its own. Then only the topic shows which events follow, see `ingest.adopt.topic`.
     """
 
     text: str
@@ -40,7 +40,7 @@ class SourcePosition:
 
 
 def lowest_position(spark: SparkSession, compiled: CompiledTable) -> str:
-    """Return a position below that of every event of a table, in the same form."""
+    """Return a position below the position of every event of a table, in the same form."""
     epoch, _, rest = _position(spark, compiled, {}).split(".", 2)
     return f"{epoch}.{_BELOW_ALL}.{rest}"
 
@@ -90,7 +90,7 @@ def _sqlserver(text: str, _: re.Match[str]) -> SourcePosition:
 
 
 def _mysql(text: str, match: re.Match[str]) -> SourcePosition:
-    """Let an event win that starts at the position: the position is the end of the one before."""
+    """Let an event win that starts at the position, which is the end of the previous event."""
     return SourcePosition(text, {"file": match[1], "pos": match[2], "row": "0"})
 
 

@@ -23,10 +23,10 @@ ExportKind = Literal["parquet", "jdbc"]
 
 @attrs.frozen
 class LoadRequest:
-    """The export to load: files of parquet at a path, or a source of the settings by JDBC.
+    """The export to load: parquet files at a path, or a source of the settings by JDBC.
 
-    `position` is that of the source at which the export began; `offsets` those of the topic to start from, by
-    default the first ones retained.  `nulls` are columns that the export lacks.
+    `position` is the source's position at which the export began.  `offsets` are the topic's offsets to start
+    from, by default the first retained ones.  `nulls` are columns that the export lacks.
     """
 
     kind: ExportKind
@@ -38,6 +38,6 @@ class LoadRequest:
 
     @property
     def note(self) -> str:
-        """How the history of the table names the export."""
+        """The note in the table's history that names the export."""
         at = f" at position {self.position}" if self.position else ""
         return f" of {self.kind} {self.origin}{at}"

@@ -1,4 +1,4 @@
-"""Rows from elsewhere as rows of a table: checked, with a position, the chosen ones."""
+"""Rows from elsewhere as rows of a table: checked, filtered, and with a position."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -95,7 +95,7 @@ class ForeignRows:
             raise TakeoverError(self._table, problem, "Name columns that are unique: [key] columns = [...]")
 
     def table_rows(self, position: str) -> tuple[PreparedBatch, DataFrame]:
-        """Return the rows to write, all at one position, as those of a first batch."""
+        """Return the rows to write, all at one position, as the rows of a first batch."""
         columns = [
             *_bookkeeping(position),
             *([sql("false").alias(DELETED)] if self.compiled.model.marks_deletes else []),

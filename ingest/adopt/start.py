@@ -1,4 +1,4 @@
-"""The offsets that a table continues from: those of a person, or of HoodieStreamer's checkpoint."""
+"""The offsets that a table continues from: given by a person, or by HoodieStreamer's checkpoint."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ _CHECKPOINT: Final = re.compile(r"([^,]+)((?:,\d+:\d+)+)", re.ASCII)
 
 @attrs.frozen
 class StartOffsets:
-    """The next offsets of a table; `high` is the end up to which its rows may hold changes already.
+    """The next offsets of a table. `high` is the end up to which its rows may already hold changes.
 
     The first run replays at least up to there, in one commit.
     """
@@ -36,7 +36,7 @@ class StartOffsets:
 def start_by_option(
     kafka: KafkaSettings, table: TableConfig, text: str, marks: Mapping[Partition, Watermark]
 ) -> StartOffsets:
-    """Parse `--offsets`; the rows may hold any change that the topic has now.  Raises UsageError."""
+    """Parse `--offsets`. The rows may hold any change that the topic has now.  Raises UsageError."""
     moment = moment_of(text, OPTION)
     if moment is None:
         offsets = parse_move(text, {}, marks, is_anew=True, option=OPTION)
@@ -48,9 +48,10 @@ def start_by_option(
 def start_by_checkpoint(
     table: TableConfig, commits: Iterable[Mapping[str, str]], marks: Mapping[Partition, Watermark]
 ) -> StartOffsets:
-    """Return the offsets of the newest commit with a checkpoint; `commits` are their metadata, newest first.
+    """Return the offsets of the newest commit with a checkpoint.
 
-    Raises TakeoverError without one, or for another topic or offsets that it does not have.
+    `commits` are the metadata of commits, newest first.  Raises TakeoverError without a checkpoint, or if it
+    is for another topic or has offsets that the topic lacks.
     """
     key, text = next(
         ((key, values[key]) for values in commits for key in CHECKPOINTS if values.get(key)), ("", "")

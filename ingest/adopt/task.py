@@ -15,7 +15,7 @@ from ingest.tables import TableConfig
 
 @contextmanager
 def locked_unless(run: Run, table: TableConfig, *, dry_run: bool) -> Iterator[LockHandle | None]:
-    """Hold a table's lock, with the table as its last writer left it; no lock for a dry run."""
+    """Hold a table's lock, with the table as its last writer left it. A dry run takes no lock."""
     if dry_run:
         yield None
         return
@@ -25,7 +25,7 @@ def locked_unless(run: Run, table: TableConfig, *, dry_run: bool) -> Iterator[Lo
 
 
 def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
-    """Return the final result of a table, of an error too."""
+    """Return the final result of a table, also of an error."""
     run.progress(table.name, "idle")
     if isinstance(result, IngestError):
         result = Takeover(table.name, failure_of(result), error=result)

@@ -1,6 +1,6 @@
 """The messages of a topic around a position of its source: which follow it, and which are lost.
 
-A table that is loaded at a position needs every later change.  So the topic must not begin after the
+A table that is loaded at a position needs every later change.  So the topic must begin at or before the
 position, and no later message may lie before the offsets that the table starts from.
 """
 
@@ -38,7 +38,7 @@ class TopicChanges:
     subject: Subject
 
     def read(self, ranges: tuple[OffsetRange, ...]) -> DataFrame:
-        """Return `partition, offset, at, term` of the changes in ranges; they sort by `term` first."""
+        """Return `partition, offset, at, term` of the changes in ranges. The changes sort by `term` first."""
         run, compiled = self.run, self.subject.compiled
         topic = TopicRanges(compiled.table.topic, ranges)
         slices = count_slices(topic, run.spark.sparkContext.defaultParallelism)
@@ -83,7 +83,7 @@ def resolve_position(run: Run, subject: Subject, position: SourcePosition) -> So
 
 
 def check_positions(run: Run, subject: Subject) -> None:
-    """Raise TakeoverError where events have no position: Oracle's before Debezium 2.5 (`ingest.dialects`)."""
+    """Raise TakeoverError if events have no position, as Oracle's before Debezium 2.5 (`ingest.dialects`)."""
     if subject.compiled.dialect.name != "oracle":
         return
     marks, changes = subject.marks, TopicChanges(run, subject)
@@ -98,9 +98,9 @@ def check_positions(run: Run, subject: Subject) -> None:
 
 
 def check_gaps(run: Run, subject: Subject, position: str, text: str, start: StartOffsets) -> None:
-    """Raise TakeoverError where changes after a position are lost, or lie before the start offsets.
+    """Raise TakeoverError if changes after a position are lost, or lie before the start offsets.
 
-    `position` is the one that the rows get, `text` as a person wrote it.
+    `position` becomes the position of the rows, and `text` is its form as a person wrote it.
     """
     for problem, todo in _gaps(run, subject, position, start):
         raise TakeoverError(subject.table.name, f"after position {text} {problem}", todo)

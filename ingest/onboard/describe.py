@@ -37,7 +37,10 @@ def newest_change(values: Sequence[WriterSchema]) -> WriterSchema:
 
 
 def why_left_out(topic: Topic, newest: WriterSchema, options: OnboardOptions) -> str:
-    """Return why a topic does not become a table; empty if it does.  Any record may be kept as it is."""
+    """Return why a topic does not become a table, or an empty text if it does.
+
+    With `append` any record may become a table.
+    """
     event_kind = classify(newest.schema)
     if event_kind != "data":
         may_be_kept = options.append and isinstance(newest.schema, avro.Record)
@@ -48,7 +51,7 @@ def why_left_out(topic: Topic, newest: WriterSchema, options: OnboardOptions) ->
 
 
 def envelope_of(newest: WriterSchema) -> Envelope:
-    """Return the parts of a change event, or those of a plain record."""
+    """Return the parts of a change event, or of a plain record."""
     find = find_envelope if classify(newest.schema) == "data" else plain_record
     return find(newest.schema, newest.label)
 
@@ -71,10 +74,10 @@ def describe(
     dialect: Dialect,
     messages: int | None,
 ) -> Onboarded:
-    """Complete the table by its source, its key and its size, and check that it compiles.
+    """Complete the table by its source, key and size, and check that it compiles.
 
-    `messages` are those of the topic or table; None where the broker was not asked.  The keys of a table
-    that is a part of its topic are columns of its rows.
+    `messages` is the number of messages in the topic or of the table, or None if the broker was not asked.
+    If the table is a part of its topic, its keys are columns of its rows.
     """
     lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
     table = attrs.evolve(table, columns=lossless | table.columns)

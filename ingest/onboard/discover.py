@@ -24,15 +24,15 @@ from ingest.tables import CONFLUENT, Framing, Subjects
 
 SHOWN_TOPICS = 5
 _GUESS_PER_END = 200
-"""Messages of each end of a partition that a guess of their types looks at."""
+"""The messages at each end of a partition from which types are guessed."""
 
 
 @attrs.frozen
 class TopicSchemas:
-    """A topic with the schemas of its messages; `values` is empty where nothing names a schema.
+    """A topic with the schemas of its messages. `values` is empty if nothing names a schema.
 
-    `key_names` are the columns of keys without a schema; `caveats` are those of the topic itself.  `guess` is
-    a schema inferred from messages that hold none.
+    `key_names` are the columns of keys without a schema, and `caveats` concern the topic itself.  `guess` is
+    a schema inferred from messages without a schema.
     """
 
     topic: Topic
@@ -60,10 +60,10 @@ def matching(
     explain: Callable[[str], str] = lambda _: "",
     may_be_empty: bool = False,
 ) -> tuple[tuple[TopicSubjects, ...], tuple[str, ...]]:
-    """Return the topics that match one of the globs, and the names given in full that do not exist.
+    """Return the topics that match one of the globs, and the full names that do not exist.
 
-    A topic that matches a glob of `exclude` is left alone.  `explain` says why a name has no topic, or
-    nothing.  Raises `UsageError` where no topic matches at all.
+    A topic that matches a glob of `exclude` is skipped.  `explain` says why a name has no topic, or returns
+    an empty text.  Raises `UsageError` if no topic matches at all.
     """
     matched = [topic for topic in topics if matches(topic.topic, patterns)]
     chosen = tuple(topic for topic in matched if not matches(topic.topic, exclude))
@@ -78,20 +78,20 @@ def matching(
 
 
 def matches(name: str, globs: Iterable[str]) -> bool:
-    """Tell whether a name matches one of the globs."""
+    """Return whether a name matches one of the globs."""
     return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def missing_topic(
     name: str, where: str, topics: Sequence[TopicSubjects], explain: Callable[[str], str] = lambda _: ""
 ) -> str:
-    """Return the error of a topic that was asked for by its name, and does not exist."""
+    """Return the error of a topic that was requested by name and does not exist."""
     hint = explain(name) or suggest(name, [topic.topic for topic in topics])
     return f"{where} has no such topic" + (f". {hint}" if hint else "")
 
 
 def explain_missing(registry: Registry, name: str) -> str:
-    """Return why a registry lacks a topic's value subject; empty where nothing explains it."""
+    """Return why a registry lacks a topic's value subject, or an empty text if nothing explains it."""
     key, value = (subject_of(Topic(name), part) for part in ("key", "value"))
     subjects = registry.subjects()
     if context := next((s for s in subjects if s.startswith(":.") and s.endswith(f":{value}")), None):
@@ -129,7 +129,7 @@ def broker_topics(kafka: KafkaSettings) -> tuple[TopicSubjects, ...]:
 
 
 def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
-    """Return the broker's topics; None without a broker, which then becomes a caveat."""
+    """Return the broker's topics, or None without a broker. The missing comparison becomes a caveat."""
     if not kafka.bootstrap_servers:
         return None
     try:
@@ -139,7 +139,7 @@ def _topics_to_compare(kafka: KafkaSettings) -> tuple[Topic, ...] | None:
 
 
 def find_registered(registry: Registry, named: TopicSubjects) -> TopicSchemas:
-    """Find a topic's schemas by its subjects.  Raises `SchemaError` where it has records of several kinds."""
+    """Find a topic's schemas by its subjects.  Raises `SchemaError` if it has records of several kinds."""
     if len(named.values) > 1:
         problem = f"its messages are of several records: {', '.join(named.values)}"
         todo = "A table has one: route each to a topic of its own, or delete the subjects no longer written"
@@ -152,9 +152,9 @@ def find_registered(registry: Registry, named: TopicSubjects) -> TopicSchemas:
 
 
 def find_in_messages(kafka: KafkaSettings, topic: Topic, schema: Path | None) -> TopicSchemas:
-    """Find a JSON topic's schemas in a sample of its messages; `schema` declares that of the values.
+    """Find a JSON topic's schemas in a sample of its messages. `schema` declares the schema of the values.
 
-    Values without a schema get one that is guessed from them.
+    Values without a schema get a schema that is guessed from them.
     """
     records = _sample(kafka, topic)
     if schema is not None:
@@ -190,7 +190,7 @@ def _sample(kafka: KafkaSettings, topic: Topic, per_end: int | None = None) -> t
 
 
 def _document_keys(values: Sequence[WriterSchema]) -> tuple[WriterSchema, ...]:
-    """Return the schema of keys without one, where values are documents, which hold no key columns."""
+    """Return a schema for keys without one if values are documents, because documents hold no key columns."""
     newest = values[-1]
     if classify(newest.schema) != "data":
         return ()

@@ -1,6 +1,7 @@
-"""The framings of a topic, as a sample of its messages shows them: the table file names them.
+"""Find the framings of a topic in a sample of its messages, for the table file.
 
-The JVM's class FrameParser reads each message by the framings of the table; this looks at a few, of any.
+The JVM's class FrameParser reads each message by the table's framings.  This module looks at a few messages
+of any framing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ _INT_END, _LONG_END, _GUID_END, _GLUE_END = 5, 9, 17, 18
 
 @attrs.define
 class _Sampled:
-    """The framings of a sample, and the numbers of those whose bytes two framings share."""
+    """The framings of a sample, and the numbers of framings that share the same bytes."""
 
     framings: set[Framing] = attrs.Factory(set)
     ints: set[int] = attrs.Factory(set)
@@ -56,7 +57,7 @@ class _Sampled:
 def find_framings(
     kafka: KafkaSettings, registry: Registry, schemas: TopicSchemas, sizes: Watermarks | None
 ) -> TopicSchemas:
-    """Add the framings of a topic's first and last messages; Confluent's ids without a broker or messages."""
+    """Add the framings of a topic's first and last messages. Without messages they are Confluent's."""
     marks = sizes.found.get(schemas.topic) if sizes else None
     ranges = {
         partition: (mark.begin, mark.end)
@@ -117,7 +118,10 @@ def _caveats(sampled: _Sampled, ids: Mapping[str, set[int]]) -> Iterator[str]:
 
 
 def _apicurio_ids(registry: Registry, schemas: TopicSchemas) -> dict[str, set[int]]:
-    """Return the ids by which Apicurio's own API knows the versions of both subjects; empty of others."""
+    """Return the ids by which Apicurio's own API knows the versions of both subjects.
+
+    Return an empty dict for other registries.
+    """
     ids: dict[str, set[int]] = {}
     for subject in filter(None, (schemas.subjects.key, schemas.subjects.value)):
         try:

@@ -1,7 +1,8 @@
 """Guess the schema of Debezium's JSON events without schemas, from a sample of them.
 
-JSON has fewer types than Connect: a guess knows text, whole numbers, fractions, booleans, arrays and objects,
-and no dates, times or decimals.  It is written as a file next to the table's, for people to correct.
+JSON has fewer types than Connect.  A guess knows text, whole numbers, fractions, booleans, arrays and
+objects, and cannot find dates, times or decimals.  It is written as a file next to the table's, for people to
+correct.
 """
 
 import json
@@ -37,7 +38,7 @@ class Guess:
 
 
 def guess_schema(texts: Iterable[bytes | None]) -> Guess | None:
-    """Guess the schema of values; None where they are not change events, or those of several connectors."""
+    """Guess the schema of values, or return None unless they are change events of exactly one connector."""
     events = [event for text in texts if (event := _event(text)) is not None]
     connectors = {event["source"]["connector"] for event in events}
     if len(connectors) != 1:
@@ -49,7 +50,7 @@ def guess_schema(texts: Iterable[bytes | None]) -> Guess | None:
 
 
 def _event(text: bytes | None) -> dict[str, Any] | None:
-    """Return a change event without a schema; None for anything else."""
+    """Return a change event without a schema, or None for anything else."""
     try:
         event = json.loads(text or b"")
     except (ValueError, RecursionError):
@@ -85,7 +86,7 @@ def _envelope(events: Sequence[Mapping[str, Any]], connector: str) -> dict[str, 
 
 
 def _node(values: Sequence[Any], name: str) -> dict[str, Any]:
-    """Return the type that holds all values; text where they differ, which takes the JSON of each."""
+    """Return the type that holds all values. If they differ it is text, which takes the JSON of each."""
     present = [value for value in values if value is not None]
     kinds = {type(value) for value in present}
     if kinds == {dict}:

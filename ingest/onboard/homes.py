@@ -1,7 +1,7 @@
-"""The table files that exist, by the topics that they read.
+"""The existing table files, by the topics that they read.
 
-A topic has one table: a second file for it would be a second table, and a file of the same name that reads
-another topic would leave this one unread.
+A topic has one table.  A second file for it would make a second table, and a file of the same name that reads
+another topic would leave this topic unread.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ingest.tables import TableConfig, clashes, read_valid, table_name
 
 @attrs.frozen
 class Homes:
-    """The tables with a file; broken files are left out, and fail where a topic needs them."""
+    """The tables with a file. Broken files are left out, and fail once a topic needs them."""
 
     folder: Path
     tables: tuple[TableConfig, ...]
@@ -45,14 +45,14 @@ class Homes:
         return tuple(table for table in self.tables if table.source_table and table.topic == topic)
 
     def name_of(self, settings: Settings, topic: TopicSubjects, options: OnboardOptions) -> str:
-        """Return the name of a topic's table: that of its file, or by the template.  Raises UsageError."""
+        """Return the name of a topic's table, from its file or by the template.  Raises UsageError."""
         home = self.of(topic.topic, topic.values)
         if home and not home.topics:
             return home.name
         return table_name(topic.topic, options.name or settings.onboard.name)
 
     def refusals(self, results: Sequence[Onboarded]) -> dict[Topic, str]:
-        """Return the topics that must not have the table that they would get, and why."""
+        """Return the topics that must not have their intended table, and why."""
         tables = {result.topic: result.table for result in results if result.table}
         reasons = {
             topic: reason for topic, table in tables.items() if (reason := self._occupied(topic, table))
@@ -69,7 +69,7 @@ class Homes:
         return reasons
 
     def _occupied(self, origin: Topic, table: TableConfig) -> str:
-        """Return the reason why another table's file has the name; empty if none has."""
+        """Return the reason if another table's file has the name, or an empty text."""
         twin = next((t for t in self.tables if self._folded(t.name) == self._folded(table.name)), None)
         if twin is None:
             return ""
@@ -87,7 +87,7 @@ class Homes:
 
 
 def reads(table: TableConfig, topic: Topic) -> bool:
-    """Tell whether a table reads a topic, alone or as one of several."""
+    """Return whether a table reads a topic, by itself or as one of several."""
     return table.topic == topic or matches(topic, table.topics)
 
 

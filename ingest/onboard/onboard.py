@@ -1,7 +1,7 @@
-"""Topics become table files.
+"""Write table files for topics.
 
-For each topic, find out: its kind, by its schema; the connector, by the source block's record; the key, by
-the key's schema; the Hudi table's layout, by a rule.  Topics without data are left out, with the reason.  A
+Onboarding finds each topic's kind by its schema, the connector by the source block's record, the key by the
+key's schema, and the Hudi table's layout by a rule.  Topics without data are left out, with the reason.  A
 person's edits are never overwritten.
 """
 
@@ -51,10 +51,10 @@ def onboard(
     *,
     dry_run: bool = False,
 ) -> tuple[Onboarded, ...]:
-    """Onboard every topic that matches one of the globs; with `dry_run` nothing is written.
+    """Onboard every topic that matches one of the globs. With `dry_run` nothing is written.
 
-    Topics of Avro are those of the registry; JSON has the broker's.  A topic that cannot be onboarded does
-    not stop the others.  Raises `UsageError` where no topic matches.
+    Avro topics are looked up in the registry, and JSON topics in the broker.  A topic that cannot be
+    onboarded does not stop the others.  Raises `UsageError` if no topic matches.
     """
     if options.format == "avro":
         topics, where = registered_topics(registry, settings.kafka), f"registry {registry.url}"
@@ -130,7 +130,7 @@ def _onboard_topics(call: Onboarding, topics: Sequence[TopicSubjects]) -> list[O
 
 
 def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
-    """Ask the broker for the topics' sizes; without a broker the smallest layout is chosen."""
+    """Ask the broker for the topics' sizes. Without a broker the smallest layout is chosen."""
     kafka = settings.kafka
     if not kafka.bootstrap_servers:
         return None
@@ -141,7 +141,7 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
 
 
 def size_of(sizes: Watermarks | None, topic: Topic) -> int | None:
-    """Return the number of a topic's messages; None where the broker does not say."""
+    """Return the number of a topic's messages, or None if the broker does not say."""
     marks = sizes.found.get(topic) if sizes else None
     return None if marks is None else sum(mark.end - mark.begin for mark in marks.values())
 
@@ -242,7 +242,7 @@ def _new_table(
 
 
 def _edited(settings: Settings, table: TableConfig, options: OnboardOptions) -> TableConfig:
-    """Put a person's edits of an existing file over a new table.  Raises `UsageError` where --key differs."""
+    """Put a person's edits of an existing file over a new table.  Raises `UsageError` if --key differs."""
     path = settings.tables_dir / f"{table.name}.toml"
     if not path.exists():
         return table

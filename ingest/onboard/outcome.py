@@ -14,7 +14,7 @@ State = Literal["new", "unchanged", "completed", "left out", "failed", "orphaned
 
 @attrs.frozen
 class Onboarded:
-    """The result for one topic; `reason` says why it was left out or failed."""
+    """The result for one topic. `reason` says why it was left out or failed."""
 
     topic: Topic
     state: State
@@ -31,11 +31,11 @@ class Onboarded:
     guessed: str = ""
     """The text of a guessed schema's file, which the table file names."""
     source_table: str = ""
-    """The name of the table in its source, of a topic that holds several."""
+    """The table's name in its source, if the topic holds several tables."""
 
     @property
     def origin(self) -> str:
-        """The topic; of one that holds several tables with the table's name in the source."""
+        """The topic, with the table's name in the source if the topic holds several tables."""
         return f"{self.topic}: {self.source_table}" if self.source_table else self.topic
 
 

@@ -17,9 +17,9 @@ _SAME: Final = ("dialect", "format", "key")
 
 
 def merged(results: Sequence[Onboarded], patterns: Sequence[str], names: Sequence[Topic]) -> list[Onboarded]:
-    """Join the results of topics that would become tables of the same name, also of one topic.
+    """Join the results of topics that would become tables of the same name, also a single topic's.
 
-    `names` are all topics: a table file has a pattern where it matches no others.
+    `names` are all topics. A table file gets a pattern if the pattern matches no other topics.
     """
     groups: dict[str, list[Onboarded]] = {}
     for result in results:
@@ -61,7 +61,7 @@ def _joined(
 
 
 def _difference(name: str, tables: Sequence[TableConfig]) -> str:
-    """Return how topics differ so that they cannot be one table; empty if they do not."""
+    """Return how topics differ so that they cannot be one table, or an empty text if they do not."""
     first = tables[0]
     for table in tables[1:]:
         for part in _SAME:
@@ -90,10 +90,10 @@ def _template(table: TableConfig) -> Subjects:
 
 
 def _pattern(topics: Sequence[Topic], patterns: Sequence[str], names: Sequence[Topic]) -> tuple[Topic, ...]:
-    """Return a pattern that matches the topics of a table and no others; empty without one."""
+    """Return a pattern that matches exactly a table's topics, or an empty tuple if it does not exist."""
     for pattern in patterns:
         *steps, last = zip(pattern.split("."), *(topic.split(".") for topic in topics), strict=False)
-        is_several = len(topics) > 1  # of a single topic only the last part is that of the table
+        is_several = len(topics) > 1  # only the last part of a single topic names the table
         narrowed = ".".join((*(_step(step, is_several=is_several) for step in steps), _step(last)))
         if {name for name in names if fnmatchcase(name, narrowed)} == set(topics):
             return (Topic(narrowed),)
@@ -101,6 +101,6 @@ def _pattern(topics: Sequence[Topic], patterns: Sequence[str], names: Sequence[T
 
 
 def _step(parts: tuple[str, ...], *, is_several: bool = True) -> str:
-    """Return the part of a pattern, the first one, for those of topics: their own text where it is one."""
+    """Return the topics' common text of a part if it is the same, else the pattern's, which is the first."""
     wide, *texts = parts
     return texts[0] if is_several and len(set(texts)) == 1 else wide

@@ -1,4 +1,4 @@
-"""The key of a table that is a part of its topic, by the keys of its own messages."""
+"""The key of a table that is a part of its topic, found in the keys of the table's messages."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,7 +16,8 @@ def find_key(
 ) -> tuple[tuple[str, ...], str]:
     """Return the columns that message keys name, all of them columns of the row, and an empty problem.
 
-    `declared` columns are for tables whose messages have no key, or keys of which not all are columns.
+    `declared` columns are for tables with messages that have no key, or a key with fields that are not
+    columns.
     """
     found_keys = dict.fromkeys(
         tuple(field.name for field in key.schema.fields if field.name != _IDENTIFIER)

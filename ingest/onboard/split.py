@@ -1,7 +1,7 @@
 """A topic of several tables becomes a table file for each.
 
-The messages name the tables, so all of them are read: by Spark, which the caller starts.  A file that takes a
-table already stays as it is, whatever its name.
+The messages name the tables, so Spark, which the caller starts, reads all of them.  A file that already takes
+a table stays as it is, under any name.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,10 +38,10 @@ def onboard_split(
     *,
     dry_run: bool = False,
 ) -> tuple[Onboarded, ...]:
-    """Onboard the tables of every topic that matches one of the globs; with `dry_run` nothing is written.
+    """Onboard the tables of every topic that matches one of the globs. With `dry_run` nothing is written.
 
-    Raises `UsageError` for options of topics of one table, where no topic matches, or where two tables would
-    have the same name.
+    Raises `UsageError` for options of topics of one table, if no topic matches, or if two tables would have
+    the same name.
     """
     check_options(options)
     topics, where = broker_topics(settings.kafka), f"broker {settings.kafka.bootstrap_servers}"
@@ -89,7 +89,7 @@ def _onboard_topic(
 
 
 def _foreign_framings(splitting: Splitting, topic: Topic, content: TopicTables, sizes: Watermarks) -> str:
-    """Return why the framings of a topic's first and last messages do not fit; empty if they do."""
+    """Return why the framings of a topic's first and last messages do not fit, or an empty text."""
     keys = tuple(key for table in content.tables for key in table.keys)
     values = (*content.unnamed, *(value for table in content.tables for value in table.values))
     schemas = TopicSchemas(topic, keys, values)
@@ -135,7 +135,7 @@ def _without_tables(topic: Topic, content: TopicTables) -> Onboarded:
 
 
 def refuse_clashes(results: Sequence[Onboarded]) -> None:
-    """Raise `UsageError` where two tables would have the same name."""
+    """Raise `UsageError` if two tables would have the same name."""
     names = {Topic(result.origin): result.table.name for result in results if result.table}
     for name, twins in clashes(names).items():
         raise UsageError(
@@ -144,5 +144,5 @@ def refuse_clashes(results: Sequence[Onboarded]) -> None:
 
 
 def _written(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onboarded:
-    """Write the file of a new table; that of one that cannot be compiled is there to fix it in."""
+    """Write a new table's file. If the table cannot be compiled, a person can fix it in its file."""
     return result if result.state == "unchanged" else write_table(settings, result, dry_run=dry_run)

@@ -69,7 +69,7 @@ class Splitting:
         return self._versions[topic]
 
     def onboard(self, topic: Topic, source: SourceTable, unreadable: int) -> Onboarded:
-        """Onboard one table; `unreadable` messages of the topic may be of any table."""
+        """Onboard one table. The topic's `unreadable` messages may belong to any table."""
         result = Onboarded(topic, "failed", source_table=source.name)
         try:
             existing = next((table for table in self.tables if _takes(table, topic, source)), None)
@@ -135,7 +135,7 @@ class Splitting:
         )
 
     def _name(self, source: SourceTable) -> str:
-        """Return the name of a new table.  Raises `WrongValueError` for that of another table."""
+        """Return the name of a new table.  Raises `WrongValueError` if another table has it."""
         origin, template = topic_of(source.name), self.options.name
         name = table_name(origin, template) if template else table_name(origin)
         path = self.settings.tables_dir / f"{name}.toml"
@@ -147,7 +147,7 @@ class Splitting:
     def _own_schemas(self, topic: Topic, source: SourceTable) -> tuple[tuple[WriterSchema, ...], Subject]:
         """Return the schemas of a table in their order, and the subject with the newest of them.
 
-        The subject is that of the topic, or of the table without a router.
+        The subject belongs to the topic, or to the table without a router.
         """
         ids = {value.schema_id for value in source.values}
         candidates = (self.versions_of(topic), self.versions_of(topic_of(source.name)))

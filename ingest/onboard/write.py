@@ -1,4 +1,4 @@
-"""Write table files; a person's edits stay."""
+"""Write table files without touching a person's edits."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def _comments(result: Onboarded) -> dict[str, str]:
 
 
 def write_table(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onboarded:
-    """Write a new table file, or add to an existing one the keys that it cannot be read without."""
+    """Write a new table file, or add missing required keys to an existing one."""
     table = result.table
     if table is None:
         return result
