@@ -38,7 +38,7 @@ def _value_checks(compiled: CompiledTable, refused: Refused) -> list[Check]:
 
 
 def tombstone_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the reasons to reject a tombstone: those of its key."""
+    """Return the reasons to reject a tombstone, which are its key's."""
     values = [pair for name, _ in compiled.key_columns for pair in key_values(compiled, name)]
     return [*_key_checks(compiled), *_column_checks(compiled, values)]
 
@@ -57,7 +57,7 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
 
 
 def reasons(compiled: CompiledTable, refused: Refused) -> list[Check]:
-    """Return the checks with those of bytes before they are decoded, which only give better reasons."""
+    """Return the checks, including checks of undecoded bytes that only give better reasons."""
     form = format_of(compiled)
     keyed = compiled.key_source == MessageKey()
     null = Check(sql("key is null"), "null-key", literal("key: null, so the change has no row"), implied=True)
@@ -136,7 +136,7 @@ def _key_moves(compiled: CompiledTable) -> list[Check]:
 
 
 def _conversion_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the checks of values that cannot be converted; a value of both row and key is checked once."""
+    """Return the checks of values that cannot be converted. A value of both row and key is checked once."""
     values = [
         *((decoded_value(compiled, version), version) for version in compiled.row_variants),
         *(pair for name, _ in compiled.key_columns for pair in key_values(compiled, name)),

@@ -1,4 +1,4 @@
-"""Avro payloads, each decoded with the schema that wrote it, in one pass, by our own function on the JVM."""
+"""Avro payloads, each decoded with the schema that wrote it, in one pass, by a function in the JVM."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from ingest.spark.java import java_column, jvm_of
 from ingest.sql.template import Sql, ident, sql
 
 MOST_DECODED: Final = 256 << 20
-"""The memory that the values of one record may take, where no table file says more."""
+"""The memory in bytes that the values of one record may take, unless the table file says more."""
 
 
 def decode_payload(
@@ -18,8 +18,9 @@ def decode_payload(
 ) -> DataFrame:
     """Add the decoded record of a binary column, as struct `value`, `whole`.
 
-    Null where the header names an unknown schema; `value` is null where the bytes are not exactly one record
-    of their schema, see `is_whole`; `whole` is null where the decoded values take more than `most_bytes`.
+    The struct is null if the header names an unknown schema.  `value` is null if the bytes are not exactly
+    one record of their schema, see `is_whole`.  `whole` is null if the decoded values take more than
+    `most_bytes`.
     """
     writers = {writer.schema_id: writer.wire for writer in payload.writers if writer.wire}
     octets = java_column(F.col(column))
@@ -29,5 +30,5 @@ def decode_payload(
 
 
 def is_whole(decoded: str) -> Sql:
-    """Return a condition that is true where a payload was read to its last byte and not further."""
+    """Return a condition that is true if a payload was read exactly to its last byte."""
     return sql("coalesce({decoded}.whole, false)", decoded=ident(decoded))

@@ -1,4 +1,4 @@
-"""A second look at the few rejected records: why, in words."""
+"""A second look at the few rejected records, to word the reason."""
 
 import json
 import struct
@@ -52,7 +52,7 @@ def unknown_ids(
 def unknown_by_frame(
     rejects: DataFrame, compiled: CompiledTable
 ) -> tuple[tuple[FrameId, ...], tuple[FrameId, ...]]:
-    """Return the same of framings that name schemas by other ids."""
+    """Return the unknown ids of framings that name schemas by other ids."""
     if not has_framings(compiled.table):
         return (), ()
     messages = unframe(rejects, compiled)
@@ -78,11 +78,11 @@ def unknown_frames(rejects: DataFrame, column: str, payload: Payload) -> tuple[b
 def explain(rejects: DataFrame, compiled: CompiledTable, refused: Refused = ALL_ALLOWED) -> DataFrame:
     """Add to rejected messages `schema_id`, `reason` (one word of `Reason`) and `error` (a sentence).
 
-    `schema_id` is the one that an Avro value names; null where it names no id.  The messages have headers.
-    The driver looks at the first few that cannot be read with their own schema, to say more of them.
+    `schema_id` is the id that an Avro value names, or null if it names no id.  The messages have headers.
+    For more detail, the driver looks at the first few that cannot be read with their own schema.
     """
     # Spark pushes a filter on the reason below the projections that parse and convert, and copies all of them
-    # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7; SPARK-47672).  Cut
+    # into it: 144,346 parsers for 75 columns (PushPredicateThroughNonJoin, Spark 3.5.7, SPARK-47672).  Cut
     # the plan here.
     messages = unframe(rejects.withColumns({raw: F.col(name) for name, raw in _RAW.items()}), compiled)
     explained = explain_rejects(messages, compiled, refused).localCheckpoint()
@@ -190,7 +190,7 @@ def _explain_avro(octets: bytes, payload: Payload) -> str:
 
 
 def _has_empty_items(schema: Any) -> bool:
-    """Return whether an array's elements may take no bytes; a name counts as if they did."""
+    """Return whether an array's elements may take no bytes. A name counts as if they did."""
     match schema:
         case {"type": "array", "items": items}:
             return _is_empty(items) or _has_empty_items(items)

@@ -1,7 +1,7 @@
-"""JSON messages, each parsed by the schema that wrote it: the one in the message itself, or a declared one.
+"""JSON messages, each parsed by the schema that wrote it: embedded in the message, or declared.
 
-JsonConverter writes `{"schema":…,"payload":…}`: the text before the payload, the *frame*, identifies the
-schema as a Confluent header does; without schemas it writes only the payload, and its one writer has no
+JsonConverter writes `{"schema":…,"payload":…}`.  The text before the payload, the *frame*, identifies the
+schema as a Confluent header does.  Without schemas it writes only the payload, and its one writer has no
 frame.
 """
 
@@ -65,7 +65,7 @@ def _is_usual(text: Sql) -> Sql:
 
 
 def frame_sql(column: str) -> Sql:
-    """Return the text before the payload; null where a message holds no schema."""
+    """Return the text before the payload, or null if a message holds no schema."""
     text = text_sql(column)
     return sql(
         "if({usual}, concat(substring_index({text}, {before_payload}, 1), {before_payload}), null)",
@@ -76,7 +76,7 @@ def frame_sql(column: str) -> Sql:
 
 
 def writer_sql(payload: Payload, column: str) -> Sql:
-    """Return the number of the writer in a payload; -1 for an unknown one, null for null."""
+    """Return the number of the writer in a payload, -1 for an unknown writer, and null for null."""
     writer = _by_text(payload, column) if len(payload.writers) <= _FEW else _by_digest(payload, column)
     return sql(
         "if({c} is null or cast({c} as string) in ({nulls}), null, {writer})",
@@ -96,7 +96,7 @@ def _by_text(payload: Payload, column: str) -> Sql:
 
 
 def _by_digest(payload: Payload, column: str) -> Sql:
-    """Look up a frame by its digest: with its text in each branch, Spark plans each writer for a second."""
+    """Look up a frame by its digest. With its text in each branch, Spark plans each writer for a second."""
     digests = (literal(hashlib.md5(writer.frame).hexdigest()) for writer in payload.writers)  # noqa: S324
     return sql(
         "if(endswith({text}, {end}), coalesce(cast("
@@ -113,7 +113,7 @@ _FEW: Final = 4
 
 
 def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
-    """Compare the text around the payload: the brace behind it is cut off unseen."""
+    """Compare the text around the payload. The closing brace is cut off without a look."""
     if not writer.frame:
         return sql("true")
     frame = literal(writer.frame.decode())
@@ -121,7 +121,7 @@ def _wrote(writer: CompiledWriter, text: Sql) -> Sql:
 
 
 def decode_payload(messages: DataFrame, payload: Payload, column: str, name: str, _: int) -> DataFrame:
-    """Add the decoded record of a binary column, as struct `value`, `whole`; null for an unknown writer.
+    """Add the decoded record of a binary column, as struct `value`, `whole`, or null for an unknown writer.
 
     Each step is a projection, so that Spark parses once.  Writers that differ in nothing that decoding needs,
     such as documentation, share one parser.
@@ -152,7 +152,7 @@ Writers = Mapping[int, CompiledWriter]
 
 
 def _alike(payload: Payload) -> list[Writers]:
-    """Return the writers that decoding needs, those of the same parser together."""
+    """Return the writers that decoding needs, grouped by parser."""
     alike: dict[tuple[object, ...], dict[int, CompiledWriter]] = {}
     for number, writer in enumerate(payload.writers):
         if writer.wire:
@@ -163,7 +163,7 @@ def _alike(payload: Payload) -> list[Writers]:
 
 
 def _group(alike: Sequence[Writers], writer: Sql) -> Sql:
-    """Return the number of a writer's group; null without one."""
+    """Return the number of a writer's group, or null without a group."""
     groups = {number: group for group, writers in enumerate(alike) for number in writers}
     numbers = (
         sql("{n}", n=groups[n]) if n in groups else sql("null") for n in range(max(groups, default=0) + 1)
@@ -192,7 +192,7 @@ def _decoded(parsed: Sequence[Parsed], name: str) -> Sql:
 
 
 def _parse(payload: Payload, writers: Writers, name: str, group: int) -> Parsed:
-    """Return how to parse the messages of a group: only the payload is cut out of the message."""
+    """Return how to parse the messages of a group. Only the payload is cut out of the message."""
     reader = json.loads(payload.reader)
     text, writer = ident(f"{name}_text"), next(iter(writers.values()))
     body = _behind(_frame_length(writers, ident(f"{name}_writer")), text) if writer.frame else _bare(text)
@@ -211,7 +211,7 @@ def _frame_length(writers: Writers, number: Sql) -> Sql:
 
 
 def _behind(length: Sql, text: Sql) -> Sql:
-    """Return the text behind a frame, cut by bytes: counting characters costs twice as much."""
+    """Return the text after a frame, cut by bytes. Counting characters costs twice as much."""
     octets = sql("cast({text} as binary)", text=text)
     return sql(
         "cast(substring({octets}, {length} + 1, octet_length({text}) - {length} - 1) as string)",
@@ -222,9 +222,9 @@ def _behind(length: Sql, text: Sql) -> Sql:
 
 
 def _bare(text: Sql) -> Sql:
-    """Return a payload whose schema is declared; one in the message is ignored.
+    """Return a payload with a declared schema. A schema in the message is ignored.
 
-    A row may begin with a column called schema: then it has no payload.
+    A row may begin with a column called schema. Then it has no payload.
     """
     return sql(
         "if(startswith({text}, {before}) and ingest_is_json({text}), "
@@ -235,7 +235,7 @@ def _bare(text: Sql) -> Sql:
 
 
 def _names(reader: dict[str, Any], payload: Payload, writer: CompiledWriter, image: str) -> dict[str, str]:
-    """Return the reader's fields by their names in JSON; a field that is not a column keeps its name."""
+    """Return the reader's fields by their names in JSON. A field that is not a column keeps its name."""
     columns = {column_version.field for column_version in payload.column_versions}
     if image:
         return {origin: field for origin, field in writer.names.items() if field in columns}
@@ -244,7 +244,7 @@ def _names(reader: dict[str, Any], payload: Payload, writer: CompiledWriter, ima
 
 
 def is_whole(decoded: str) -> Sql:
-    """Return a condition that is true where a payload was JSON of its schema's shape."""
+    """Return a condition that is true if a payload was JSON of its schema's shape."""
     return sql("coalesce({decoded}.whole, false)", decoded=ident(decoded))
 
 

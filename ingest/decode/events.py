@@ -1,8 +1,7 @@
 """Decode Kafka messages into events: the only entrance of this room.
 
-Takes `partition, offset, key, value`, `timestamp` for a history, and `headers` where the table expects other
-framings than `confluent`;
-returns one row for each message:
+Takes `partition, offset, key, value`, `timestamp` for a history, and `headers` if the table expects other
+framings than `confluent`.  Returns one row for each message:
 
 | column | content |
 | --- | --- |
@@ -10,15 +9,15 @@ returns one row for each message:
 | `rejected` | whether it is a change that has to be rejected |
 | `partition`, `offset` | its coordinates in the topic |
 | `writer` | the schema that wrote the value, by its number among the compiled ones |
-| `op` | operation of a change; `tombstone` |
+| `op` | operation of a change, or `tombstone` |
 | `sort_key`, `source_ms` | sort key (a struct), and source time of a change |
 | `bytes` | the length of key and value |
 | `k` | struct of the key columns, by name |
-| `row` | struct of the row image's column versions, by their field; nulls for a delete |
+| `row` | struct of the row image's column versions, by their field, with nulls for a delete |
 | `partial` | whether the row lacks values that an older one has to give |
 
-The bytes are left out: copying them next to the decoded values costs as much as the conversions.  To explain
-a reject, read its message again.
+The bytes are left out, because copying them next to the decoded values costs as much as the conversions.  To
+explain a reject, read its message again.
 """
 
 from pyspark.sql import DataFrame
@@ -90,7 +89,7 @@ def _has_timed_tombstones(compiled: CompiledTable) -> bool:
 
 
 def _source_ms(compiled: CompiledTable) -> Sql:
-    """Return the source time of a change; in a history a tombstone has that of its message."""
+    """Return the source time of a change. In a history a tombstone has its message's time."""
     source_ms = compiled.form.source_ms
     if not _has_timed_tombstones(compiled):
         return source_ms
@@ -121,7 +120,7 @@ def explain_rejects(
 ) -> DataFrame:
     """Add to messages that `decode_events` rejected the columns `reason` and `error`.
 
-    Both are null for a message that is not rejected.  The messages keep all their columns; `unframe` has
+    Both are null for a message that is not rejected.  The messages keep all their columns, and `unframe` has
     replaced their framings.
     """
     columns = [str(ident(column)) for column in messages.columns]
@@ -144,7 +143,7 @@ def _why(compiled: CompiledTable, refused: Refused) -> Sql:
 
 
 def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Decode values and keys; Spark keeps their projection apart, since the next one uses both many times."""
+    """Decode values and keys. Spark keeps their projection apart, since the next one uses both many times."""
     form = format_of(compiled)
     flags = [form.writer(compiled.value, "value").alias("writer"), *key_flags(compiled)]
     numbered = messages.selectExpr("*", *map(str, flags))
@@ -154,5 +153,5 @@ def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
 
 
 def _struct(fields: list[tuple[str, Sql]]) -> Sql:
-    """Return a struct; Spark has no struct without fields."""
+    """Return a struct. Spark has no struct without fields."""
     return struct(fields or [("none", sql("cast(null as boolean)"))])

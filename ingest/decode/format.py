@@ -16,23 +16,23 @@ from ingest.sql.template import Sql
 
 @attrs.frozen
 class Format:
-    """One form of bytes; the functions take keys or values and the name of a binary column."""
+    """One form of bytes. The functions take keys or values, and the name of a binary column."""
 
     writer: Callable[[Payload, str], Sql]
-    """The number of the writer; -1 for an unknown one, null for null bytes."""
+    """The number of the writer, -1 for an unknown writer, and null for null bytes."""
     decode: Callable[[DataFrame, Payload, str, str, int], DataFrame]
     """The rows with the decoded record as another column, a struct with the reader's `value`.
 
     Arguments: rows, payload, name of the bytes, name of the new column, and the most memory of a record.
     """
     is_whole: Callable[[str], Sql]
-    """A condition that is true where all of a record was read, over the name of the decoded struct."""
+    """A condition that is true if all of a record was read, over the name of the decoded struct."""
     written_by: Callable[[WriterSchema, str], Sql]
     """A condition that is true for the bytes that one schema wrote."""
     label: Callable[[str], Sql]
     """The writer, as a reason names it behind the column's name."""
     checks: Callable[[Payload, str], list[Check]]
-    """The checks of bytes before they are decoded; all implied by `is_whole`."""
+    """The checks of bytes before they are decoded. `is_whole` implies all of them."""
 
 
 AVRO: Final = Format(

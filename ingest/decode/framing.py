@@ -1,7 +1,7 @@
-"""Messages of every framing become messages of Confluent's first one, so that one decoder reads them all.
+"""Rewrite messages of every framing to Confluent's first framing, so that one decoder reads them all.
 
 A message without a usable frame becomes bytes that no schema reads: 0xFF, a code, and a text (the JVM's class
-UnusableFrame).  Tables that expect `confluent` alone skip all of this.
+UnusableFrame).  Tables that expect only `confluent` skip all of this.
 """
 
 from typing import Final
@@ -22,12 +22,12 @@ _UNREADABLE: Final = binary(b"\xfff")
 
 
 def has_framings(table: TableConfig) -> bool:
-    """Return whether a table reads other framings than Confluent's first one: these need the headers."""
+    """Return whether a table reads other framings than Confluent's first one, which need the headers."""
     return table.framings != CONFLUENT
 
 
 def unframe(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Replace the framing of `key` and `value`; the messages of such a table have `headers`."""
+    """Replace the framing of `key` and `value`. The messages of such a table have `headers`."""
     if not has_framings(compiled.table):
         return messages
     return messages.withColumns(
@@ -54,7 +54,7 @@ def _unframed(messages: DataFrame, compiled: CompiledTable, side: Side, payload:
 
 
 def frame_checks(compiled: CompiledTable, column: Side) -> list[Check]:
-    """Return the checks of messages without a usable frame; that of the decoded record implies them."""
+    """Return the checks of messages without a usable frame. The decoded record's check implies them."""
     if not has_framings(compiled.table):
         return []
     return [

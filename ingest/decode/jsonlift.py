@@ -11,7 +11,7 @@ from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct
 from ingest.typemap.rows import VALUE
 
 AS_TEXT: Final = "source"
-"""The field of an event whose scalar fields may be text where they should not be, and the other way round.
+"""The field of an event in which scalar fields may be text instead of another type, or the reverse.
 
 Debezium's documents show `snapshot` as a boolean and `event_serial_no` as text.
 """
@@ -22,8 +22,8 @@ _PRIMITIVES: Final = {
 }  # fmt: skip
 
 _MOST_MILLIS: Final = (2**63 - 1) // 1000
-# The values of the reader's logical types; null where they cannot hold the physical value.  A local timestamp
-# is cast in the run's session zone, UTC.
+# The values of the reader's logical types, or null if they cannot hold the physical value.  A local
+# timestamp is cast in the run's session zone, UTC.
 _LOGICALS: Final = {
     ("int", "date"): ("date", sql("date_from_unix_date({c})")),
     ("long", "local-timestamp-millis"): (
@@ -44,10 +44,10 @@ _LOGICALS: Final = {
 class JsonConversion:
     """How to read and convert a value.
 
-    `parsed` is the type to parse it as, `distinct` the same type under names that differ in more than case,
-    `spark` the type of its converted value, `sql`, which is null where the conversion fails; `fault`, over
-    the parsed `{c}` and the converted `{out}`, is true there and for other wrong values, None where all are
-    right.
+    `parsed` is the type to parse it as, and `distinct` the same type under names that differ in more than
+    case.  `spark` is the type of its converted value, `sql`, which is null if the conversion fails.  `fault`,
+    over the parsed `{c}` and the converted `{out}`, is true for a failed conversion and for other wrong
+    values.  It is None if all values are right.
     """
 
     parsed: Sql
@@ -61,26 +61,26 @@ class JsonConversion:
         return self.sql.of(c=value)
 
     def fails(self, value: Sql, converted: Sql) -> Sql | None:
-        """Return a condition that is true where `value` is wrong; None where it never is."""
+        """Return a condition that is true if `value` is wrong, or None if it never is."""
         return self.fault.of(c=value, out=converted) if self.fault else None
 
 
 Names = Mapping[str, Mapping[str, str]]
 """By the path of a record in the reader (`""`, `after`, …): reader fields by their names in JSON.
 
-A listed record takes no other fields from JSON; a record that is not listed has the same names in both.
+A listed record takes no other fields from JSON. A record that is not listed has the same names in both.
 """
 
 
 @attrs.frozen
 class Converter:
-    """Makes conversions; `infinite` is true where the text has the word Infinity."""
+    """Makes conversions. `infinite` is true if the text has the word Infinity."""
 
     names: Names
     infinite: Sql
 
     def convert(self, node: Any, path: str, depth: int = 0) -> JsonConversion:
-        """Return the conversion of a reader's node; `depth` counts the lambdas around it."""
+        """Return the conversion of a reader's node. `depth` counts the lambdas around it."""
         match node:
             case {"type": "record", "fields": fields}:
                 return self._record(fields, path, depth)

@@ -2,12 +2,12 @@
 
 JsonConverter writes bytes and decimals as base64, dates and times as counts, NaN and the infinities as text
 (kafka connect `json/JsonConverter.java`).  Spark's `from_json` reads physical values, of texts that
-`ingest_is_json` has found to be JSON; a frame around the payload adds a flag:
+`ingest_is_json` has found to be JSON.  A frame around the payload adds a flag:
 
     {"v":[<payload>],"infinite":false}
 
-`from_json` matches names exactly; only access by name ignores case, so that fields whose names differ only in
-case are parsed under other names.
+`from_json` matches names exactly, and only access by name ignores case.  So fields with names that differ
+only in case are parsed under other names.
 """
 
 from typing import Any, Final
@@ -37,9 +37,9 @@ _OPTIONS: Final = join(
 class Parsed:
     """How to parse a payload in three projections, so that Spark parses it once.
 
-    `raw` is over the payload's text: the column to select first.  `value` is over that column: null, or the
-    reader's struct.  `whole` is over both columns: true where the payload was valid JSON of the reader's
-    shape; elsewhere `value` is meaningless.
+    `raw` is over the payload's text, and is the column to select first.  `value` is over that column: null,
+    or the reader's struct.  `whole` is over both columns, and is true if the payload was valid JSON of the
+    reader's shape.  Otherwise `value` is meaningless.
     """
 
     raw: Sql
@@ -58,10 +58,10 @@ def parse_sql(
 ) -> Parsed:
     """Return how to parse a payload's JSON text as a reader's record.
 
-    `raw` and `value` name the columns of the first two projections.  `second` is the text to parse where the
-    first is not of the reader's shape.  Unknown JSON fields are ignored, absent
-    ones null; where the reader has text, a number, a boolean or an object gives its JSON.
-    Raises `SchemaError` for a reader that has no JSON form.
+    `raw` and `value` name the columns of the first two projections.  `second` is the text to parse if the
+    first is not of the reader's shape.  Unknown JSON fields are ignored, and absent fields are null.  If the
+    reader has text, a number, a boolean or an object gives its JSON.  Raises `SchemaError` for a reader that
+    has no JSON form.
     """
     raw_sql, value_sql = ident(raw), ident(value)
     conversion = Converter(names, raw_sql.field("infinite")).convert(reader, "")
@@ -101,9 +101,9 @@ def _framed_type(payload: Sql) -> Sql:
 
 
 def _framed(text: Sql) -> Sql:
-    """Return a payload's text in its frame, null for one that is not JSON: it could end the frame by itself.
+    """Return a payload's text in its frame, or null for a text that is not JSON.
 
-    The lambda evaluates the text once.
+    Text that is not JSON could end the frame by itself.  The lambda evaluates the text once.
     """
     frame = sql(
         "if(ingest_is_json(t), "

@@ -14,7 +14,7 @@ KEY: Final = sql("keyed.value")
 
 
 def key_sql(compiled: CompiledTable, name: str) -> Sql:
-    """Return a key column: from the message key, or from the row image (the one before, if deleted).
+    """Return a key column from the message key, or from the row image (the previous image of a deleted row).
 
     The topic of a table of several is a constant.
     """
@@ -31,7 +31,7 @@ def key_sql(compiled: CompiledTable, name: str) -> Sql:
 
 
 def key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
-    """Return the decoded values of a key column; the first one that is not null counts."""
+    """Return the decoded values of a key column. The first value that is not null counts."""
     if name == SOURCE:
         return []
     match compiled.key_source:
@@ -46,7 +46,7 @@ def key_values(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVers
 
 
 def _values_in_row(compiled: CompiledTable, name: str) -> list[tuple[Sql, ColumnVersion]]:
-    """Return the values of a key column: from the fields that only name the key, the row, the row before."""
+    """Return the values of a key column from the key-only fields, the row, and the previous row."""
     images = sorted(compiled.value.images, key=lambda image: image != compiled.form.unique_field)
     versions = compiled.value.columns()[name]
     return [(compiled.form.at(image).field(v.field), v) for image in images for v in versions]

@@ -1,7 +1,7 @@
-"""Records that are too large: none of their values is kept.
+"""Records that are too large, and are rejected without their values.
 
 `ingest.kafka.read` replaces the value of a record beyond `[rejects] max_record_mb` by a mark, which no schema
-reads (the JVM's class LargeRecord).  The decoder of Avro gives up a record whose values take too much memory.
+reads (the JVM's class LargeRecord).  Avro's decoder stops at a record if its values take too much memory.
 """
 
 from typing import Final
@@ -11,13 +11,13 @@ from ingest.decode.rejects import Check
 from ingest.sql.template import Sql, binary, ident, literal, sql
 
 DECODED: Final = 4
-"""How many times the bytes of the largest record its decoded values may take."""
+"""The limit of a record's decoded values, as a multiple of the largest record's bytes."""
 _MARK: Final = b"\xffingest: too large: "
 _NO_MEMORY: Final = "memory"
 
 
 def unread_value() -> Sql:
-    """Return the value that stands for a record for which the JVM runs out of memory."""
+    """Return the mark that replaces a record for which the JVM runs out of memory."""
     return binary(_MARK + _NO_MEMORY.encode())
 
 
@@ -27,13 +27,13 @@ def most_decoded(compiled: CompiledTable) -> int:
 
 
 def large_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the checks of records that are too large; the checks of what was decoded imply them."""
+    """Return the checks of records that are too large. The checks of decoded records imply them."""
     decoded = {"value": "event", "key": "keyed"} if compiled.table.format == "avro" else {}
     return [_marked(compiled), *(_decoded(compiled, side, column) for side, column in decoded.items())]
 
 
 def _marked(compiled: CompiledTable) -> Check:
-    """Return the check of a value that was replaced by its size, or by the word for no memory."""
+    """Return the check of a value that was replaced by its size, or by the mark for too little memory."""
     text = sql("decode(substring(value, {start}), 'UTF-8')", start=len(_MARK) + 1)
     error = sql(
         "if({text} = {no_memory}, {died}, concat('record: ', format_number({bytes}, 0), {limit}))",
@@ -51,7 +51,7 @@ def _marked(compiled: CompiledTable) -> Check:
 
 
 def _decoded(compiled: CompiledTable, side: str, column: str) -> Check:
-    """Return the check of a payload that the decoder has given up."""
+    """Return the check of a payload that the decoder did not finish."""
     given_up = sql("{c} is not null and {c}.whole is null", c=ident(column))
     text = f"{side}: decoded, it takes more than {DECODED} times the memory of the largest record; "
     return Check(given_up, "too-large", literal(text + _limit(compiled)), implied=True)

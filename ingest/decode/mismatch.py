@@ -1,6 +1,6 @@
 """The checks that a message's key and its row hold equal values.
 
-The columns of a message key also stand in the row: in its image, or in the one before if it is deleted.
+The row also has the columns of a message key: in its image, or in the previous image if it is deleted.
 Producers derive the key from the row, so two different values mean a damaged or wrongly joined message.
 """
 
@@ -33,7 +33,7 @@ class _Pair:
 
 
 def mismatch_checks(compiled: CompiledTable) -> list[Check]:
-    """Return the checks of a change with a key that contradicts its row; a null contradicts nothing."""
+    """Return the checks of a change with a key that contradicts its row. A null contradicts nothing."""
     if compiled.table.key.mismatch == "ignore" or compiled.key_source == Coordinates():
         return []
     return [*_unreadable_key(compiled), *map(_differs, _pairs(compiled))]
@@ -51,7 +51,7 @@ def key_flags(compiled: CompiledTable) -> list[Sql]:
 
 
 def _keeps_both_keys(compiled: CompiledTable) -> bool:
-    """Tell whether the table has its key from the row, and the messages have keys with columns."""
+    """Return whether the table has its key from the row, and the messages have keys with columns."""
     return compiled.key_source == RowKey() and bool(compiled.key.writers)
 
 
@@ -102,7 +102,7 @@ def _document_pairs(compiled: CompiledTable) -> Iterator[_Pair]:
 
 
 def _common_type(versions: tuple[ColumnVersion, ...]) -> SparkType | None:
-    """Return the type to compare as; None where key and row have types without a common one."""
+    """Return the type to compare as, or None if the types of key and row have no common type."""
     try:
         spark_type = merged_type(versions, "")
     except SchemaError:

@@ -13,7 +13,7 @@ Scales = int | dict[str, "Scales"] | list["Scales | None"]
 def with_base64(body: Sql, payload: Payload, writer: CompiledWriter) -> Sql | None:
     """Return a writer's payload with decimals as base64, as JsonConverter writes them by default.
 
-    None where the schema has no decimals.
+    Return None if the schema has no decimals.
     """
     scales = find_scales(writer.record) if writer.record else None
     if scales is None:
@@ -24,7 +24,7 @@ def with_base64(body: Sql, payload: Payload, writer: CompiledWriter) -> Sql | No
 
 
 def find_scales(schema: avro.Schema) -> Scales | None:
-    """Return the scales of all decimals in a schema; None where it has no decimals."""
+    """Return the scales of all decimals in a schema, or None if it has no decimals."""
     match schema:
         case avro.Nullable(inner):
             return find_scales(inner)

@@ -1,4 +1,4 @@
-"""The owner of a message in a topic of several tables: its source block names it, before a row is decoded."""
+"""The owner of a message in a topic of several tables, read from its source block before a row is decoded."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -17,7 +17,7 @@ from ingest.tables import SOURCE_FIELDS, full_name
 from ingest.typemap.column import reader_record
 
 _MOST_BYTES: Final = 1 << 20
-"""The memory that a source block may take; the rest of an event is skipped."""
+"""The memory in bytes that a source block may take. The rest of an event is skipped."""
 OWN: Final = "own"
 OTHER: Final = "other-table"
 """A change of another table of the topic, which is counted and ignored."""
@@ -44,13 +44,13 @@ def has_source(value: WriterSchema) -> bool:
 
 
 def source_name(source: Mapping[str, str | None], value: WriterSchema) -> str:
-    """Return the name of the table that an event's source block names; `value` is its schema."""
+    """Return the name of the table that an event's source block names. `value` is the event's schema."""
     envelope = _envelope(value)
     return full_name(source, envelope.dialect.name if envelope and envelope.dialect else "")
 
 
 def _envelope(value: WriterSchema) -> Envelope | None:
-    """Return the parts of an event; None for a schema without a source block next to a row."""
+    """Return the parts of an event, or None for a schema without a source block next to a row."""
     try:
         envelope = find_envelope(value.schema, value.label)
     except SchemaError:
@@ -59,10 +59,10 @@ def _envelope(value: WriterSchema) -> Envelope | None:
 
 
 def with_owner(messages: DataFrame, payload: Payload, own: Mapping[str, str]) -> DataFrame:
-    """Add `owner`, a struct of `kind` and `source`; and `writer`, the number of the schema.
+    """Add `owner`, a struct of `kind` and `source`, and `writer`, the number of the schema.
 
-    `own` are the fields of the source block of a table's own events; without any, all are of other tables.
-    A lambda names the decoded block, so that no optimizer decodes it again for each field.
+    `own` are the source block's fields in the table's own events.  Without any, all events are of other
+    tables.  A lambda names the decoded block, so that no optimizer decodes it again for each field.
     """
     routed = confluent.decode_payload(messages, payload, "value", "routed", _MOST_BYTES)
     columns = [*messages.columns, str(writer_sql(payload, "value").alias("writer"))]

@@ -1,6 +1,6 @@
 """The conditions under which an event is rejected, and the reasons.
 
-The hot pass computes one boolean for every event; the reason is worked out afterwards, for rejects only.
+The hot pass computes one boolean for every event.  The reason is worked out afterwards, only for rejects.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Reason = Literal[
     "conversion",
     "no-position",
 ]
-"""Why a record is rejected, in one word that never changes; the rejects table holds it."""
+"""Why a record is rejected, in one word that never changes. The rejects table holds it."""
 
 
 @attrs.frozen
@@ -43,12 +43,12 @@ class Check:
 
 
 def rejected_sql(checks: Sequence[Check]) -> Sql:
-    """Return a condition that is true where any check holds; never null."""
+    """Return a condition that is true if any check holds. It is never null."""
     return any_true(check.condition for check in checks if not check.implied)
 
 
 def reason_sql(checks: Sequence[Check]) -> Sql:
-    """Return the struct `reason`, `error` of the first check that holds; null where all pass."""
+    """Return the struct `reason`, `error` of the first check that holds, or null if all pass."""
     branches = (
         sql(
             "when {condition} then struct({reason} as reason, {error} as error)",

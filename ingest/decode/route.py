@@ -13,9 +13,9 @@ OPS = ("c", "u", "d", "r")
 def kind_sql(compiled: CompiledTable) -> Sql:
     """Return the kind of a message, over its `writer` (null without a value) and decoded `event`.
 
-    A tombstone is a change only where the form has no other deletes; `ingest.order.tombstones` finds the
-    others that delete a row.  A message of a foreign schema counts as a change that cannot be read, and is
-    rejected.
+    A tombstone is a change only if the form has no other deletes.  `ingest.order.tombstones` finds the other
+    tombstones that delete a row.  A message of a foreign schema counts as a change that cannot be read, and
+    is rejected.
     """
     form = compiled.form
     tombstone = CHANGE if form.tombstone_deletes else TOMBSTONE
@@ -88,7 +88,7 @@ def _unsupported_op(compiled: CompiledTable) -> Check:
 
 
 def _missing_row(compiled: CompiledTable) -> list[Check]:
-    """Return the check of changes without the row; updates of documents may lack it."""
+    """Return the check of changes without the row. Updates of documents may lack it."""
     if not compiled.form.row_field:
         return []
     op = op_sql(compiled)

@@ -38,7 +38,7 @@ def written_by(written: WriterSchema, column: str) -> Sql:
 
 
 def writer_sql(payload: Payload, column: str) -> Sql:
-    """Return the number of the writer in a payload; -1 for an unknown one, null for null bytes."""
+    """Return the number of the writer in a payload, -1 for an unknown writer, and null for null bytes."""
     headers = (header_literal(writer.schema_id) for writer in payload.writers)
     branches = [sql("when {header} then {n}", header=header, n=n) for n, header in enumerate(headers)]
     if not branches:

@@ -37,7 +37,7 @@ class Applied:
 
 @attrs.frozen
 class SchemaChangeReport:
-    """A change of the table's schema; a type that does not apply is left out."""
+    """A change of the table's schema. A type that does not apply is left out."""
 
     kind: str
     column: str
@@ -47,7 +47,7 @@ class SchemaChangeReport:
 
 @attrs.frozen
 class TableMetrics:
-    """Measures of a table after a run, also after one that failed; null for a value that is unknown."""
+    """Measures of a table after a run, also after a failed one. An unknown value is null."""
 
     read_bytes: int = 0
     commit_seconds: float | None = None
@@ -60,14 +60,14 @@ class TableMetrics:
 
 @attrs.frozen
 class StepSeconds:
-    """Where the seconds of a run, or of one of its tables, went."""
+    """The seconds of a run, or of one of its tables, by step."""
 
     start: float = 0.0
-    """The JVM and its Spark session."""
+    """Starting the JVM and its Spark session."""
     plan: float = 0.0
-    """Questions to table, broker and registry, and the table compiled from its schemas."""
+    """Requests to table, broker and registry, and compiling the table from its schemas."""
     read: float = 0.0
-    """Messages fetched, decoded and reduced to one row per key: Spark does these in one pipeline."""
+    """Messages fetched, decoded and reduced to one row per key. Spark does these in one pipeline."""
     write: float = 0.0
     """Rejects and rows, up to the commit."""
     upkeep: float = 0.0
@@ -76,7 +76,7 @@ class StepSeconds:
 
 @attrs.frozen
 class TopicReport:
-    """The result of a run for one topic of a table of several; the fields are those of a table."""
+    """A run's result for one topic of a table of several. The fields have the same meaning as a table's."""
 
     topic: str
     outcome: Outcome
@@ -142,7 +142,7 @@ class Report:
 
 @attrs.frozen
 class TableMaintenance:
-    """The result of `ingest maintain` for one table; of a dry run, the work that is to do."""
+    """The result of `ingest maintain` for one table. A dry run reports the pending work."""
 
     table: str
     outcome: MaintenanceOutcome
@@ -173,7 +173,7 @@ def unstructure(value: Any) -> Any:
 
 
 def structure(content: Any, kind: type[T]) -> T:
-    """Read a report from JSON; keys that this version does not know are ignored.
+    """Read a report from JSON, and ignore keys that this version does not know.
 
     Raises `cattrs.BaseValidationError`, `TypeError` or `ValueError`.
     """

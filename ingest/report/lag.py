@@ -13,10 +13,10 @@ V = TypeVar("V")
 
 @attrs.frozen
 class Measures:
-    """A table after a run, also after one that failed; None for a value that is unknown.
+    """A table's measures after a run, also after a failed one. An unknown value is None.
 
-    `lag_offsets` and `lag_s` go by the ends that the topic had when the run began.  The last commit and the
-    newest source time are those of the table, also when an earlier run made them.
+    `lag_offsets` and `lag_s` refer to the ends that the topic had when the run began.  The last commit and
+    the newest source time belong to the table, also when an earlier run made them.
     """
 
     commit_s: float | None = None
@@ -60,21 +60,21 @@ def present(values: Iterable[V | None]) -> list[V]:
 
 
 def sum_or_none(values: Iterable[int | None]) -> int | None:
-    """Return the sum; None if a value is unknown."""
+    """Return the sum, or None if a value is unknown."""
     numbers = list(values)
     return None if None in numbers else sum(present(numbers))
 
 
 def max_or_none(values: Iterable[float | None]) -> float | None:
-    """Return the largest; None if a value is unknown, or without values."""
+    """Return the largest value, or None if a value is unknown or without values."""
     numbers = list(values)
     return None if None in numbers else max(present(numbers), default=None)
 
 
 def source_lag_s(newest: datetime | None, lag_offsets: int | None) -> float | None:
-    """Return the seconds from the newest change in a table until now; 0 if no message is pending.
+    """Return the seconds from the newest change in a table until now, or 0 if no message is pending.
 
-    None if no change had a source time, or if the pending messages are unknown.
+    Return None if no change had a source time, or if the pending messages are unknown.
     """
     if lag_offsets is None or (lag_offsets and newest is None):
         return None

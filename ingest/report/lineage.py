@@ -1,8 +1,8 @@
 """OpenLineage events of a run: from the topic to the table, with columns (`[lineage]`).
 
-START when a table begins to read, then COMPLETE with the columns and their origins, or FAIL with the error; a
-table without new messages has no events.  The run of each table has an id of its own, and that of the whole
-run as its parent.  A server that fails costs one warning, and no table.
+A table sends START when it begins to read, then COMPLETE with the columns and their origins, or FAIL with the
+error.  A table without new messages sends no events.  Each table's run has a separate id, and the id of the
+whole run as its parent.  If a server fails, the run logs one warning, and no table fails.
 """
 
 import threading
@@ -56,7 +56,7 @@ class ColumnOrigin:
 
 @attrs.define(eq=False)
 class Lineage:
-    """The events of one run; called from the threads of its tables."""
+    """The events of one run, sent from its tables' threads."""
 
     settings: Settings
     run_id: str
@@ -70,7 +70,7 @@ class Lineage:
         _ = events.RunEvent
 
     def start(self, table: TableConfig) -> None:
-        """Send that a table begins; once in a run."""
+        """Send that a table begins, once in a run."""
         if _label(table) not in self._started:
             self._started.add(_label(table))
             self._emit("START", table, {}, {})
@@ -95,7 +95,7 @@ class Lineage:
         self._emit("COMPLETE", table, {}, {"outputStatistics": statistics})
 
     def _emit(self, kind: str, table: TableConfig, run: Mapping[str, Any], output: Mapping[str, Any]) -> None:
-        """Send an event to all receivers; the first failure is the last event of the run."""
+        """Send an event to all receivers. After the first failure, the run sends no more events."""
         with self._guard:
             if self._transports == ():
                 return
@@ -144,7 +144,7 @@ class Lineage:
 
 
 def _label(table: TableConfig) -> str:
-    """Return the name of a table's job; of several topics each has a job of its own."""
+    """Return the name of a table's job. Each topic of a table of several has a separate job."""
     return f"{table.name}/{table.source}" if table.source else table.name
 
 
@@ -164,7 +164,7 @@ def origins_of(evolution: Evolution, columns: Mapping[str, SparkType]) -> tuple[
 
 
 def dataset_of(path: str) -> tuple[str, str]:
-    """Name a table by its path, as OpenLineage does: the namespace is that of the storage."""
+    """Name a table by its path, as OpenLineage does. The namespace is the storage's."""
     url = urlsplit(path)
     if url.scheme in ("", "file"):
         return "file", url.path

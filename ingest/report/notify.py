@@ -1,8 +1,8 @@
 """A webhook about tables that begin to fail, and that recover: one POST for each kind, with the outcomes.
 
-The state of a failing table is a file `<table>.json` in a folder of the deployment; healthy tables lack one.
-A table is reported when it begins to fail, when its outcome changes between `failed` and `temporary`, and
-when it recovers.  The state changes only after the POST: the next run repeats one that did not succeed.
+The state of a failing table is a file `<table>.json` in a folder of the deployment.  Healthy tables lack a
+file.  A table is reported when it begins to fail, when its outcome changes between `failed` and `temporary`,
+and when it recovers.  The state changes only after the POST, so the next run repeats a failed POST.
 """
 
 import json
@@ -41,7 +41,7 @@ class State:
     folder: Path
 
     def read(self, table: str) -> Failure | None:
-        """Return a table's failure; None for a healthy table.  A damaged file is an unknown failure."""
+        """Return a table's failure, or None for a healthy table.  A damaged file is an unknown failure."""
         try:
             content = json.loads(self._file(table).read_text(encoding="utf-8"))
             return Failure(str(content["outcome"]), str(content["since"]))
@@ -110,7 +110,7 @@ def _table_json(outcome: TableOutcome, since: str) -> dict[str, Any]:
 
 
 def notices(report: RunReport, state: State) -> Iterator[Notice]:
-    """Compare a run with the stored state; a table that a signal stopped keeps its state."""
+    """Compare a run with the stored state. A table that a signal stopped keeps its state."""
     failures, recoveries = [], []
     for outcome in report.tables:
         before = state.read(outcome.table)
@@ -142,6 +142,6 @@ def notify(url: str, messages: Sequence[Notice], state: State) -> None:
 
 
 def describe(error: Exception) -> str:
-    """Describe an exception of `notify`; the text of an unforeseen one may hold a part of the URL."""
+    """Describe an exception of `notify`, by its name only if its text may hold a part of the URL."""
     is_safe = isinstance(error, OSError | httpx2.TransportError) and str(error)
     return str(error) if is_safe else type(error).__name__

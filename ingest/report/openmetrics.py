@@ -1,7 +1,8 @@
 """A run as metrics: OpenMetrics text in files for a textfile collector, or sent to a Pushgateway.
 
-All are gauges: a bounded job's numbers are those of its last run, so a counter would be wrong.
-The text is OpenMetrics, and Prometheus' older format too, which node_exporter and the Pushgateway read.
+All metrics are gauges.  They hold the numbers of a bounded job's last run, so a counter would be wrong.
+The text is valid OpenMetrics and valid in Prometheus' older format, which node_exporter and the Pushgateway
+read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from ingest.settings import mask_url
 PUSH_TIMEOUT_S: Final = 10.0
 _GROUP: Final = "http://HOST:9091/metrics/job/NAME"
 
-# name, unit, what it says; the unit is the end of the name
+# name, unit, meaning. The name ends with the unit.
 _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_table_outcome": ("", "How the last run of the table ended: 1 for that outcome, 0 for others."),
     "ingest_table_messages": ("", "Messages that the last run read, by result."),
@@ -55,8 +56,8 @@ RUN_FAMILIES: Final[Families] = {**_RUN, **_TABLE}
 def publish(report: RunReport, target: str) -> None:
     """Write or send a run's metrics.
 
-    `target` is a file, a folder (that exists, or with `/` at its end) which gets a file a table, or a
-    Pushgateway's group, which gets a group a table below it.  Raises `OSError` or `UsageError`.
+    `target` is a file, a folder (that exists, or with `/` at its end) or a Pushgateway's group.  A folder
+    gets a file per table, and a group gets one group per table below it.  Raises `OSError` or `UsageError`.
     """
     if is_gateway(target):
         _push(report, target)
@@ -72,7 +73,7 @@ def publish(report: RunReport, target: str) -> None:
 
 
 def is_gateway(target: str) -> bool:
-    """Tell a Pushgateway from a path."""
+    """Return whether a target is a Pushgateway instead of a path."""
     return target.startswith(("http://", "https://"))
 
 
@@ -134,7 +135,7 @@ def _timestamp(instant: Any) -> float | None:
 
 @attrs.frozen
 class _Samples(Collector):
-    """Samples as the library wants them: each metric once, with all its samples."""
+    """Samples in the library's form: each metric once, with all its samples."""
 
     samples: Sequence[Sample]
     families: Families
@@ -186,7 +187,7 @@ def parse_gateway(url: str) -> Gateway:
 
 
 def _push(report: RunReport, url: str) -> None:
-    """Replace the group of the run, and that of each table below it: those of other tables stay."""
+    """Replace the groups of the run and of each of its tables. Groups of other tables stay."""
     gateway = parse_gateway(url)
     put(gateway, {}, run_samples(report))
     for table in report.tables:
@@ -199,7 +200,7 @@ def put(
     samples: Iterable[Sample],
     families: Families = RUN_FAMILIES,
 ) -> None:
-    """Replace a group below that of a gateway."""
+    """Replace a group below the gateway's group."""
     handler = default_handler
     if gateway.user is not None:
         handler = partial(basic_auth_handler, username=gateway.user, password=gateway.password or "")

@@ -1,4 +1,4 @@
-"""The outcome of a run, as values; `ingest.report.contract` declares its JSON."""
+"""The outcome of a run, as values. `ingest.report.contract` declares its JSON."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ class TableOutcome(TableResult):
     measures: Measures = Measures()
     steps: StepSeconds = StepSeconds()
     topics: "tuple[TableOutcome, ...]" = attrs.field(default=(), kw_only=True)
-    """The outcomes of the topics, of a table of several; then `ranges` is None."""
+    """The outcomes of a table's topics, if it has several. Then `ranges` is None."""
     without_file: tuple[str, ...] = ()
     """Other tables of the topic in the range, which no table file takes."""
 
@@ -118,7 +118,7 @@ class RunReport:
 def with_missing_files(report: RunReport, read_tables: Callable[[], Sequence[TableConfig]]) -> RunReport:
     """Add to a report the tables of its topics that no table file takes.
 
-    `read_tables` reads all table files; called only where a topic has other tables.
+    `read_tables` reads all table files.  It is called only if a topic has other tables.
     """
     if not any(outcome.counts.other_tables for outcome in report.tables):
         return report

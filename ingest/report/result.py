@@ -1,4 +1,4 @@
-"""What came of a table in a command, and the one exit code of several tables."""
+"""The result of a command for a table, and the one exit code of several tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
@@ -8,7 +8,7 @@ import attrs
 from ingest.errors import IngestError, RetryableError
 
 Failure = Literal["failed", "temporary"]
-"""The outcome of a table that has an error: `temporary` where another try may succeed."""
+"""The outcome of a table with an error. It is `temporary` if another try may succeed."""
 
 
 class HasExitCode(Protocol):
@@ -16,12 +16,12 @@ class HasExitCode(Protocol):
 
     @property
     def exit_code(self) -> int:
-        """0 for success; else the smaller, the worse."""
+        """0 for success. Among other codes, the smaller is the worse."""
 
 
 @attrs.frozen
 class TableResult:
-    """The result of a command for one table; `error` is the reason where there is none.
+    """A command's result for one table. `error` is the reason if the command failed.
 
     A table of several topics has the sum of their results, and their worst error.
     """

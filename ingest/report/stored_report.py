@@ -1,4 +1,4 @@
-"""A report at a Hadoop path: the disk of a driver on a cluster ends with it."""
+"""A report at a Hadoop path, which outlives the local disk of a driver on a cluster."""
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""Verifications as reports for the webhook: a table that differs fails, and one that is equal recovers."""
+"""Verifications as reports for the webhook: a table that differs fails, and an equal table recovers."""
 
 from collections.abc import Mapping
 
