@@ -1,4 +1,4 @@
-"""A deployment, opened: its settings, registry, table files and Spark, which starts at its first use."""
+"""An open deployment: its settings, registry, table files and Spark, which starts on first use."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ else:  # pyspark is an extra
 
 
 class Deployment:
-    """Settings, with what they name opened at its first use.
+    """Settings, with the parts that they name opened on first use.
 
-    A context manager; leaving it stops the Spark session, if it was started here.
+    A context manager.  Leaving it stops the Spark session if the deployment started it.
     """
 
     def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
@@ -46,7 +46,7 @@ class Deployment:
         overrides: Mapping[str, object] | None = None,
         spark: "SparkSession | None" = None,
     ) -> Self:
-        """Read the settings (see `ingest.settings.load`); `spark` is a session that the caller owns."""
+        """Read the settings (see `ingest.settings.load`). The caller owns the session `spark`."""
         return cls(
             load(
                 None if path is None else Path(path),
@@ -60,7 +60,7 @@ class Deployment:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Close; raises `JvmEndedError` where a call failed because the JVM has ended."""
+        """Close.  Raises `JvmEndedError` if a call failed because the JVM has ended."""
         ended = isinstance(error, Exception) and self._driver.is_open and not self._driver.process.is_alive()
         cause = self._driver.process.cause() if ended else ""
         self.close()
@@ -68,7 +68,7 @@ class Deployment:
             raise JvmEndedError("", cause=cause) from error
 
     def close(self) -> None:
-        """Close what this session opened."""
+        """Close everything that this session opened."""
         if "registry" in self.__dict__:
             self.registry.close()
         self._driver.close()
@@ -80,15 +80,15 @@ class Deployment:
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session of this deployment, in UTC; starts Spark at its first use."""
+        """The deployment's Spark session, in UTC. Spark starts on first use."""
         return self._driver.session
 
     def spark_stages(self) -> "Mapping[str, tuple[Stage, ...]]":
-        """Return the Spark stages at work by table, from any thread; empty while Spark has not started."""
+        """Return the active Spark stages by table, from any thread. Empty before Spark has started."""
         return self._driver.stages()
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
-        """Read the table files, all or those of the named tables; a name may be a glob."""
+        """Read the files of all tables, or of the named tables. A name may be a glob."""
         return tuple(map(self._with_masks, read_all(self.settings.tables_dir, names)))
 
     def table(self, name: str) -> TableConfig:
@@ -98,7 +98,7 @@ class Deployment:
     def valid_tables(
         self, names: Sequence[str] = ()
     ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
-        """Read the table files as `tables` does; return the tables, and the errors of the broken files."""
+        """Read the table files as `tables` does, and return the tables and the errors of broken files."""
         tables, broken = read_valid(self.settings.tables_dir, names)
         return tuple(map(self._with_masks, tables)), broken
 
@@ -114,7 +114,7 @@ class Deployment:
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
     ) -> "context.Run":
-        """Begin a run, with an id of its own; Spark starts with the first table that needs it."""
+        """Begin a run with a new id. Spark starts with the first table that needs it."""
 
         def start_spark(messages: int) -> "SparkSession":
             self._driver.is_short &= messages <= MANY_MESSAGES

@@ -104,7 +104,7 @@ class Session(Deployment):
     >>> session = Session.open("ingest.toml")  # doctest: +SKIP
     >>> report = session.run()  # doctest: +SKIP
 
-    A context manager; leaving it stops the Spark session, if it was started here.
+    A context manager.  Leaving it stops the Spark session if this session started it.
     """
 
     def onboard(
@@ -125,11 +125,11 @@ class Session(Deployment):
     ) -> "tuple[Onboarded, ...]":
         """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
 
-        `format` is that of the messages; `schema` is a file for JSON messages that do not hold their own;
-        with `append` every change becomes a row of its own, and any topic of records a table; `key` names the
-        columns that are unique, of topics without keys; with `merge` topics of one table name become one;
-        with `split` a topic becomes a table for each that its messages name, read by Spark; topics that match
-        a glob of `exclude` are left alone; with `check` nothing is written, and files without a topic are
+        `format` is the messages' format.  `schema` is a file for JSON messages without an embedded schema.
+        With `append` every change becomes a separate row, and any topic of records a table.  `key` names the
+        unique columns of topics without keys.  With `merge` topics of one table name become one table.  With
+        `split` a topic becomes one table for each table that its messages name, read by Spark.  Topics that
+        match a glob of `exclude` are skipped.  With `check` nothing is written, and files without a topic are
         reported as `orphaned`.
         """
         file = None if schema is None else Path(schema)
@@ -153,9 +153,9 @@ class Session(Deployment):
         progress: "Progress" = silent,
         stop: "Stop | None" = None,
     ) -> "Takeover":
-        """Take over a Hudi table of another writer (see `ingest.adopt.adopt`).
+        """Import a Hudi table written by another job (see `ingest.adopt.adopt`).
 
-        Signals work as in `run`; an error is in the result.
+        Signals work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
         request = request or AdoptRequest()
@@ -168,7 +168,7 @@ class Session(Deployment):
     ) -> "Takeover":
         """Fill an empty table from an export of its source (see `ingest.adopt.load`).
 
-        Signals work as in `run`; an error is in the result.
+        Signals work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
         return loading.load_table(
@@ -235,8 +235,8 @@ class Session(Deployment):
     ) -> "RunReport":
         """Bring tables, all or the named ones, up to the ends of their topics.
 
-        In the main thread a SIGTERM or SIGINT ends the run in order and is raised again afterwards; with a
-        `stop` it shows only there and in the report.
+        In the main thread a SIGTERM or SIGINT ends the run in order, and is raised again afterwards.  With a
+        `stop` the signal only shows there and in the report.
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
         unfinished.finish_killed(run, tables, partial(self._finish_rebuild, run))
@@ -248,7 +248,7 @@ class Session(Deployment):
         return reports.with_missing_files(report, lambda: self.valid_tables()[0])
 
     def _finish_rebuild(self, run: "Run", table: "TableConfig", source: "Source") -> "IngestError | None":
-        """Rebuild a table before its run; return the error."""
+        """Rebuild a table before its run, and return the error."""
         return rebuilding.rebuild_table(
             run, table, lambda: self._driver.process, source, dry_run=False, raises_signal=False
         ).error
@@ -277,9 +277,9 @@ class Session(Deployment):
         progress: "Progress" = silent,
         stop: Stop | None = None,
     ) -> "Maintenance":
-        """Compact, clean and archive tables, all or the named ones; with `dry_run` only say what is to do.
+        """Compact, clean and archive tables, all or the named ones.
 
-        Signals work as in `run`.
+        With `dry_run` only report the work to do.  Signals work as in `run`.
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, stop=stop)
         return maintaining.maintain_tables(
@@ -295,10 +295,10 @@ class Session(Deployment):
         progress: "Progress" = silent,
         stop: Stop | None = None,
     ) -> "Rebuilt":
-        """Write a table again by the changed parts of its file (see `operations.rebuild`); offsets stay.
+        """Rewrite a table after a change to its file (see `operations.rebuild`). Its offsets stay.
 
-        `source` is `topic` where the table has no values to convert; with `dry_run` only plan it.  Signals
-        work as in `run`; an error is in the result.
+        `source` is `topic` if the table lacks the values to convert.  With `dry_run` only plan it.  Signals
+        work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
         return rebuilding.rebuild_table(
@@ -308,7 +308,7 @@ class Session(Deployment):
     def status(
         self, names: Sequence[str] = (), *, progress: "Progress" = silent
     ) -> "tuple[TableStatus, ...]":
-        """Return each table's last commit, rows and lag; a table's error is in its own status."""
+        """Return each table's last commit, rows and lag. A table's error becomes part of its status."""
         (tables, broken), run = self.valid_tables(names), self._run(progress)
         found = statuses.read_statuses(run, tables, lambda: self._driver.process)
         return (*found, *(statuses.of_broken_file(self.settings.lake, error) for error in broken))
@@ -321,7 +321,7 @@ class Session(Deployment):
         archived: bool = False,
         progress: "Progress" = silent,
     ) -> "TableHistory":
-        """Return a table's commits, newest first, without a JVM where its files answer.
+        """Return a table's commits, newest first, without a JVM if the table's files suffice.
 
         `archived` adds those that Hudi has archived, with Spark.
         """
@@ -361,8 +361,8 @@ class Session(Deployment):
     ) -> "LakeOverview":
         """Write static pages of tables into a folder: `index.html`, and a page per table.
 
-        Reads files without a JVM; `with_spark` also reads the parts that need one.  A part that cannot be
-        read, and a broken table file, are shown as such.  `max_lag` is the limit of the state `behind`.
+        Reads files without a JVM.  `with_spark` also reads the parts that need one.  Unreadable parts and
+        broken table files are shown as such.  `max_lag` is the limit of the state `behind`.
         """
         bound = None if max_lag is None else parse_bound(max_lag)
         tables, broken = self.valid_tables(names)
@@ -373,7 +373,7 @@ class Session(Deployment):
         return lake
 
     def doctor(self, *, spark: bool = False, note: "Callable[[str], None]" = lambda _: None) -> "Checkup":
-        """Examine the deployment (see `operations.doctor`); `note` gets the name of each check."""
+        """Examine the deployment (see `operations.doctor`). `note` gets the name of each check."""
         return doctors.examine(self, note, spark=spark)
 
     def verify_files(
@@ -381,7 +381,7 @@ class Session(Deployment):
     ) -> "tuple[FilesCheck, ...]":
         """Check tables by themselves: files, offsets and, by Spark, keys (see `operations.verify_files`).
 
-        Asks neither broker nor registry; a table's error is in its own result.
+        Asks neither broker nor registry.  A table's error becomes part of its result.
         """
         (tables, broken), checks = self.valid_tables(names), file_checks.VerifyFilesTask(reads_keys)
         run = self._run(progress)
@@ -389,7 +389,7 @@ class Session(Deployment):
         return (*found, *(file_checks.of_broken_file(self.settings.lake, error) for error in broken))
 
     def move_offsets(self, name: str, to: str, *, topic: str | None = None) -> "TableStatus":
-        """Move a table's offsets (see `operations.offsets.move_offsets`); a commit in the table's history."""
+        """Move a table's offsets by a commit in its history (see `operations.offsets.move_offsets`)."""
         return offsets.move_offsets(self._run(silent), self.table(name), to, topic)
 
     def preview_offsets(self, name: str, to: str, *, topic: str | None = None) -> "OffsetMove":
@@ -419,13 +419,13 @@ class Session(Deployment):
         topic: str | None = None,
         progress: "Progress" = silent,
     ) -> "Replayed":
-        """Apply a table's open rejects again, all or those of a partition (see `operations.rejects`)."""
+        """Apply a table's open rejects again, all of them or one partition's (see `operations.rejects`)."""
         return replaying.replay(self._run(progress), self.table(name), partition, offset, topic)
 
     def purge(
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
     ) -> int:
-        """Delete a table's rejects, all or the resolved ones; return how many there are."""
+        """Delete a table's rejects, all or only the resolved ones, and return their number."""
         table = self.table(name)
         return dead_letters.purge(
             self.settings, self.spark, table,

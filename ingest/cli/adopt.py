@@ -1,4 +1,4 @@
-"""`ingest adopt`: the table of another writer becomes one of ours."""
+"""`ingest adopt`: import a table written by another job."""
 
 from typing import Annotated
 
@@ -39,13 +39,13 @@ def adopt(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Take over a Hudi table of another writer: HoodieStreamer's, or that of a job of your own.
+    """Take over a Hudi table of another writer, such as HoodieStreamer or a job that you wrote.
 
-    Its rows are written into a new table, in the types and with the key of the table file; runs continue from
-    the offsets. Readers see the other table until the new one takes its place in one step. The other one is
+    Its rows are written into a new table, in the types and with the key of the table file. Runs continue from
+    the offsets. Readers see the other table until the new one replaces it in one step. The other table is
     kept in `_adopted`. Stop its writer first.
 
-    Exit code 0: done or nothing to do; 1: the rows do not fit; 2: wrong offsets; 75: try again.
+    Exit code 0: done or nothing to do. 1: the rows do not fit. 2: wrong offsets. 75: try again.
 
     Example: `ingest adopt server1_dbo_customers --offsets 0=120,1=98 --dry-run`
     """

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run a command line; return its exit code.  A traceback is shown only with --debug."""
+    """Run a command line, and return its exit code.  A traceback is shown only with --debug."""
     adapt_streams()
     try:
         result = app(arguments, result_action="return_value", exit_on_error=False, print_error=False)
@@ -107,7 +107,7 @@ def _known_error(error: Exception) -> IngestError:
 
 
 def _missing_extra(error: ImportError) -> str | None:
-    """Name the extra that brings the missing package; cyclopts wraps the error of a command's module."""
+    """Name the extra that provides the missing package. cyclopts wraps the error of a command's module."""
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     return _EXTRAS.get((cause.name or "").partition(".")[0])
 

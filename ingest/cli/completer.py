@@ -30,7 +30,7 @@ def table_names(context: "CompletionContext") -> list[str]:
 
 
 def _name_in(path: Path) -> str:
-    """Return the name that a table file has; of an unreadable one the file's."""
+    """Return the name inside a table file, or the file's name if it is unreadable."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             match = _NAME.search(file.read(_HEAD_BYTES))

@@ -30,7 +30,7 @@ MEASURE_S: Final = 1.0
 
 @contextmanager
 def show_progress(heartbeat_s: float = 0.0, measure: Measure = unmeasured) -> Iterator["Progress"]:
-    """Show the tables at work, on a terminal; elsewhere log them every `heartbeat_s`."""
+    """Show the tables at work on a terminal, or log them every `heartbeat_s` without one."""
     steps = Steps()
     steps.begin("", "starting")
 
@@ -45,7 +45,7 @@ def show_progress(heartbeat_s: float = 0.0, measure: Measure = unmeasured) -> It
 
 @contextmanager
 def _display(steps: Steps, measure: Measure) -> Iterator[None]:
-    """Show the tables at work until the context ends; rich moves lines written meanwhile above these."""
+    """Show the tables at work until the context ends. rich moves lines written meanwhile above these."""
     console = rich_console.Console(stderr=True, highlight=False)
     spinner = rich_spinner.Spinner("dots" if speaks_unicode(sys.stderr) else "line")
 

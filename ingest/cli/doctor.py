@@ -33,8 +33,8 @@ def doctor(
 ) -> int:
     """Examine the deployment: settings, secrets, Java, jars, memory, disk, lake, clock, registry, broker.
 
-    One line for each, with the remedy. Nothing is changed: the lake gets a scratch file, which is deleted.
-    Exit code 0: a run can start, perhaps with warnings; 1: something needs a remedy.
+    One line for each, with the remedy. Nothing is changed. The lake gets a scratch file, which is deleted
+    again.  Exit code 0: a run can start, perhaps with warnings. 1: something needs a remedy.
 
     Example: `ingest doctor --spark`
     """

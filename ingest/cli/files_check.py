@@ -46,7 +46,7 @@ class ByFiles:
     ] = False
 
     def check(self, *, is_plain: bool) -> None:
-        """Raise `UsageError` for options of the other kind of check; `is_plain` without any."""
+        """Raise `UsageError` for options of the other kind of check. `is_plain` is true without any."""
         if self.files and not is_plain:
             todo = "Leave out the options of a comparison with the source"
             raise UsageError("--files checks a table by itself", todo)

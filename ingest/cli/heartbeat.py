@@ -1,4 +1,4 @@
-"""The tables at work: step, messages read, tasks and time; and log lines about them."""
+"""The tables at work, with step, messages read, tasks and time, and log lines about them."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ else:  # `--help` needs no structlog
 HINT: Final = "A table commits once per run: limit the commit with --max-offsets, or give Spark more memory"
 HINT_AFTER_S: Final = 300.0
 FORECAST_AFTER_S: Final = 5.0
-"""Seconds of reading; before, a forecast would be a guess from the first moments."""
+"""Seconds of reading before the first forecast, which would be a guess any earlier."""
 
 Measure = Callable[[], "Mapping[str, Sequence[Stage]]"]
 """Returns the Spark stages at work, by table."""
@@ -33,17 +33,17 @@ def unmeasured() -> "Mapping[str, Sequence[Stage]]":
 
 @attrs.define
 class Work:
-    """A table in a step; the times are monotonic, in seconds."""
+    """A table in a step. The times are monotonic, in seconds."""
 
     table: str
     step: str
     started: float
     stages: "Sequence[Stage]" = ()
     reading: int | None = None
-    """The id of the first stage of the step: of a step that reads messages, the one that reads."""
+    """The id of the step's first stage, which reads the messages if the step reads any."""
     read: int = 0
     since: tuple[float, int] | None = None
-    """The time at which messages first showed as read, and their number: planning comes before."""
+    """The time at which messages first showed as read, and their number. Planning comes before."""
 
     @property
     def seconds(self) -> float:
@@ -64,7 +64,7 @@ class Work:
         return self.reading is None or any(stage.stage_id == self.reading for stage in self.stages)
 
     def text(self) -> str:
-        """Return the step with its progress: messages of those to read, or tasks of the stages at work."""
+        """Return the step with its progress: messages read of all to read, or tasks of the stages at work."""
         is_reading = isinstance(self.step, Reading) and self._is_reading
         if isinstance(self.step, Reading) and is_reading and self.read:
             share = min(1.0, self.read / self.step.total)
@@ -76,7 +76,7 @@ class Work:
         return f"{step}{done}"
 
     def seconds_left(self) -> float | None:
-        """Return the time that reading still takes, at the pace so far; None if that is unknown."""
+        """Return the remaining seconds of reading at the pace so far, or None if they are unknown."""
         if not isinstance(self.step, Reading) or not self._is_reading or self.since is None:
             return None
         seconds, read = time.monotonic() - self.since[0], self.read - self.since[1]
@@ -93,7 +93,7 @@ class Steps:
         self._guard = threading.Lock()
 
     def begin(self, table: str, step: str) -> None:
-        """Note a table's step; the step of no table ends when the next one begins."""
+        """Note a table's step. A step without a table ends when the next one begins."""
         with self._guard:
             self._work.pop("", None)
             self._work[table] = Work(table, step, time.monotonic())
@@ -118,7 +118,7 @@ class Steps:
 
 @contextmanager
 def ticking(tick: Callable[[], None], interval_s: float) -> Iterator[None]:
-    """Call a function every `interval_s` seconds, in a thread of its own; 0: never."""
+    """Call a function every `interval_s` seconds in a separate thread, or never if it is 0."""
     if not interval_s:
         yield
         return
@@ -139,7 +139,7 @@ def ticking(tick: Callable[[], None], interval_s: float) -> Iterator[None]:
 
 @contextmanager
 def heartbeat(steps: Steps, interval_s: float, measure: Measure = unmeasured) -> Iterator[None]:
-    """Log the tables at work every `interval_s` seconds; 0: never."""
+    """Log the tables at work every `interval_s` seconds, or never if it is 0."""
 
     def tick() -> None:
         steps.measure(measure)

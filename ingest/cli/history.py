@@ -25,7 +25,7 @@ app = CommandPage(name="history", help_format="markdown")
 
 _SHOWN_PARTITIONS: Final = 3
 _RUN_ID: Final = 8
-"""Characters of a run id in a table; JSON has all."""
+"""Characters of a run id in a table. JSON shows the whole id."""
 
 
 @app.default
@@ -47,7 +47,7 @@ def history(
 ) -> int:
     """Show the commits of a table, newest first: time, offsets, rows, schema ids, duration and run.
 
-    Seconds are those of reading, decoding and committing; `--json` has them apart.
+    The seconds cover reading, decoding and committing. `--json` has them apart.
 
     Example: `ingest history server1_dbo_customers --since 1d`
     """
@@ -88,7 +88,7 @@ def _print_history(result: "TableHistory") -> None:
 
 
 def _row(commit: "Commit") -> tuple[object, ...]:
-    """Return a commit's line; counts of 0 are left out, and so the columns without any."""
+    """Return a commit's line. Counts of 0 are left out, and so are columns without any count."""
     stored, entry = commit.stored, commit.entry
     counters = entry.counters if entry else {}
     kind = stored.operation.lower() if entry is None else "" if entry.kind == "run" else entry.kind

@@ -30,9 +30,9 @@ SETTINGS = Path("ingest.toml")
 def init(*, json: Json = False, deployment: Deployment = Deployment()) -> int:
     """Write a settings file, then examine the deployment as `ingest doctor` does.
 
-    On a terminal, asks for each address without a flag; elsewhere `--bootstrap-servers` is required, and an
+    On a terminal, asks for each address without a flag. Without one, `--bootstrap-servers` is required. An
     empty registry is one that the topics do not need (JSON). The file holds comments on logins, and only its
-    owner can read it; relative paths start at the file. An existing file is never overwritten. Exit code 1:
+    owner can read it. Relative paths start at the file. An existing file is never overwritten. Exit code 1:
     written, but something needs a remedy.
 
     Example: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`

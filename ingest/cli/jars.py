@@ -33,8 +33,8 @@ def fetch(
     """Fetch the jars that are missing or damaged, and compare all with their pinned SHA-256.
 
     `ingest run` does so on its first start. The repository is `[spark] repository`, by default the mirror in
-    Maven's settings, else the one of Spark's own `--packages`. `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`
-    apply. An interrupted download continues where it ended.
+    Maven's settings, or else the default of Spark's `--packages`. `HTTPS_PROXY`, `NO_PROXY` and
+    `SSL_CERT_FILE` apply. An interrupted download continues where it ended.
 
     Example: `ingest jars fetch --to /opt/ingest/jars`
     """

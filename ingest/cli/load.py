@@ -1,4 +1,4 @@
-"""`ingest load`: a table that begins with an export of its source."""
+"""`ingest load`: fill an empty table from an export of its source."""
 
 from typing import Annotated
 
@@ -44,13 +44,13 @@ def load(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Fill an empty table from an export of its source; runs continue from the position of the export.
+    """Fill an empty table from an export of its source, so that runs continue from the export's position.
 
-    Changes up to the position lose against the rows, later ones win. The topic must have every later change.
-    If it is killed, the table has all rows or none.
+    Changes up to the position lose against the rows, and later changes win. The topic must have every later
+    change. If it is killed, the table has all rows or none.
 
-    Exit code 0: done, or this export is loaded already; 1: the rows do not fit, or changes are missing;
-    2: wrong position or offsets; 75: try again.
+    Exit code 0: done, or this export is loaded already. 1: the rows do not fit, or changes are missing.
+    2: wrong position or offsets. 75: try again.
 
     Example: `ingest load shop_orders --from parquet s3a://exports/orders --position 0000002a:00000150:0003`
     """

@@ -48,7 +48,7 @@ def up(
 
 @app.command
 def down(*, data: Data = DATA) -> None:
-    """Stop the servers; their data stays for the next start.
+    """Stop the servers, and keep their data for the next start.
 
     Example: `ingest local down`
     """
@@ -60,7 +60,7 @@ def down(*, data: Data = DATA) -> None:
 
 @app.command
 def status(*, data: Data = DATA, json: Json = False) -> None:
-    """Show which servers are up, where they answer, and where their logs are.
+    """Show which servers are up, with their addresses and log files.
 
     Example: `ingest local status --json`
     """

@@ -33,12 +33,12 @@ def maintain(
 ) -> int:
     """Compact log files, remove old versions of files, and archive old commits. No row changes.
 
-    With `[run] upkeep = "inline"`, the default, runs do this after their commits, where it is due, and this
-    command does the rest of it. With `upkeep = "maintain"` only this command does it: give it a schedule.
+    With `[run] upkeep = "inline"`, the default, runs do this after their commits when it is due, and this
+    command does the rest of it. With `upkeep = "maintain"` only this command does it, so give it a schedule.
     It takes each table's lock, so that a run of the table waits or ends with 75. If it is killed, the next
     one, or the next run with `inline`, finishes its work.
 
-    Exit code 0: done or nothing to do; 1: a table failed, and would fail again; 75: try again.
+    Exit code 0: done or nothing to do. 1: a table failed, and would fail again. 75: try again.
 
     Example: `ingest maintain server1_dbo_customers --dry-run`
     """
@@ -52,7 +52,7 @@ def maintain(
 
 
 def _print(result: "Maintenance", *, json: bool) -> int:
-    """Print the result; return its exit code."""
+    """Print the result, and return its exit code."""
     if json:
         print_json(result.to_json())
     else:

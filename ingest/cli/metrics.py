@@ -1,4 +1,4 @@
-"""Where the metrics of a run go; a failure to write them does not fail the run."""
+"""The target of a run's metrics. A failure to write them does not fail the run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,8 +28,8 @@ else:
 def check_target(target: str) -> None:
     """Refuse a target that cannot take metrics, before the run.
 
-    A folder must exist, and that of a file too: metrics in a folder made for a misspelled path are read by
-    no collector.
+    A folder must exist, and so must a file's folder.  If a misspelled path were created, no collector would
+    read its metrics.
     """
     if not target:
         return
@@ -57,7 +57,7 @@ def publish_or_warn(target: str, run_report: "RunReport") -> None:
 
 
 def verification_target(given: str, configured: str) -> str:
-    """Return the target of verifications: that of runs, unless it is a file, which runs replace."""
+    """Return the target of verifications: the runs' target, unless it is a file, which runs replace."""
     if given or not configured or openmetrics.is_gateway(configured):
         return given or configured
     return configured if configured.endswith("/") or Path(configured).is_dir() else ""

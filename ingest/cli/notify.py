@@ -1,4 +1,4 @@
-"""The webhook of a run; a failure to send it is a line on standard error, and does not fail the run."""
+"""The webhook of a run. A failure to send it is a line on standard error, and does not fail the run."""
 
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,9 @@ else:
 def notify_or_warn(
     settings: "Settings", report: "RunReport", problem: str = "", folder: "Path | None" = None
 ) -> None:
-    """Send the failures and recoveries of a run; `problem` is the error of a run without tables.
+    """Send the failures and recoveries of a run. `problem` is the error of a run without tables.
 
-    `folder` has the state of another kind of report than that of runs.
+    `folder` has the state of another kind of report than the runs'.
     """
     if settings.run.notify is None:
         return

@@ -67,7 +67,7 @@ def set_(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Move a table's offsets; the move is a commit in the table's own history, the rows stay.
+    """Move a table's offsets. The move is a commit in the table's history, and the rows stay.
 
     A time means the first message with this timestamp or a later one, in each partition. After a move back,
     the next run replays in one commit at least up to the offsets read before.

@@ -129,7 +129,7 @@ def onboard(
 
 
 def _exit_code(topics: Sequence[Onboarded], patterns: Sequence[str], unwritten: str) -> int:
-    """Print the problems, and return 1 where there is one."""
+    """Print the problems, and return 1 if there is one."""
     problems = [topic for topic in topics if _is_problem(topic, patterns)]
     for topic in problems:
         print_error(f"{topic.origin}: {topic.reason}")
@@ -158,7 +158,7 @@ def _is_problem(topic: Onboarded, patterns: Sequence[str]) -> bool:
 
 
 def _show(topics: tuple[Onboarded, ...], unwritten: str) -> None:
-    """Print the results; `unwritten` is the option that kept the files from being written."""
+    """Print the results. `unwritten` is the option that kept the files from being written."""
     onboarded = {topic.table.name: topic for topic in topics if topic.table}
     tabled = [topic for topic in topics if topic.table or topic.state in ("failed", "orphaned")]
     if tabled:
@@ -176,7 +176,7 @@ def _show(topics: tuple[Onboarded, ...], unwritten: str) -> None:
 
 
 def _row(topic: Onboarded) -> tuple[object, ...]:
-    """Return a table's line, or a failed topic's; the topic only where the table's name does not show it."""
+    """Return a table's line, or a failed topic's. The topic appears only if the table's name hides it."""
     if topic.table is None:
         return ("", _shortened(topic.origin), "", "", "", topic.state)
     name = topic.table.name

@@ -20,7 +20,7 @@ def _option(text: str) -> Parameter:
 @Parameter(name="*")
 @attrs.frozen
 class Deployment:
-    """Where the settings are; a flag wins over an environment variable, which wins over the file."""
+    """Where the settings are. A flag wins over an environment variable, which wins over the file."""
 
     settings: Annotated[Path | None, _option("Settings file (INGEST_SETTINGS, else ./ingest.toml).")] = None
     tables: Annotated[
@@ -32,7 +32,7 @@ class Deployment:
     debug: Annotated[bool, _option("Log everything; show a traceback with an error.")] = False
 
     def open(self, flags: Mapping[str, object] | None = None) -> Session:
-        """Open the deployment, with its secrets masked in the log; `flags` are further settings by key."""
+        """Open the deployment, with its secrets masked in the log. `flags` are further settings by key."""
         configure()  # reading the settings may log warnings
         overrides = {**self.overrides(), **(flags or {})}
         session = Session.open(self.settings, tables=self.tables, overrides=overrides)

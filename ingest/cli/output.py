@@ -59,7 +59,7 @@ def claim_stdout() -> None:
 
 
 def is_reader_gone() -> bool:
-    """Tell whether the reader of stdout has closed the pipe, as `head` does; the rest is dropped."""
+    """Return whether the reader of stdout has closed the pipe, as `head` does. The rest is dropped."""
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):  # a stream in memory
@@ -89,10 +89,11 @@ def _print(text: str) -> None:
 
 
 def announce_stop(signal_name: str, grace_s: float) -> None:
-    """Announce the effects of a first signal and of a second one; called in a signal handler.
+    """Announce, from inside a signal handler, the effects of this signal and of a second one.
 
-    On a terminal rich, whose locks a thread may take twice, moves the line above its own.  Elsewhere the text
-    goes past Python's buffer, which a handler must not enter while the thread is in it.
+    On a terminal the line goes through rich, which moves it above its own lines.  A thread may take rich's
+    locks twice.  Elsewhere the text goes past Python's buffer, which a handler must not enter while the
+    thread is in it.
     """
     again = "Ctrl-C again" if signal_name == "SIGINT" else "a second signal"
     text = (
@@ -109,12 +110,12 @@ def announce_stop(signal_name: str, grace_s: float) -> None:
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print a value as one JSON document, escaped where stdout cannot carry Unicode."""
+    """Print a value as one JSON document, escaped if stdout cannot carry Unicode."""
     _print(json.dumps(value, indent=indent, ensure_ascii=not speaks_unicode(sys.stdout)))
 
 
 def print_text(text: str = "", *, indent: int = 0, hanging: int = 0) -> None:
-    """Print a paragraph, folded at spaces; `hanging` indents its further lines by that much more."""
+    """Print a paragraph, folded at spaces. `hanging` indents its further lines by that much more."""
     folded = textwrap.wrap(
         printable(text), width(), initial_indent=" " * indent, subsequent_indent=" " * (indent + hanging),
         break_long_words=False, break_on_hyphens=False,
@@ -139,7 +140,7 @@ def print_problems(error: IngestError) -> None:
 
 
 def show_errors(results: Sequence[TableResult]) -> int:
-    """Print the errors of tables, if any; return the exit code of the command."""
+    """Print the errors of tables, if any, and return the exit code of the command."""
     for result in results:
         if result.error is not None:
             print_problems(result.error)
@@ -147,7 +148,7 @@ def show_errors(results: Sequence[TableResult]) -> int:
 
 
 def exit_code_of(results: Sequence[TableResult]) -> int:
-    """Return the exit code of a command for tables: the shell's for Ctrl-C, or that of the worst table."""
+    """Return a command's exit code for its tables: the shell's for Ctrl-C, or the worst table's."""
     errors = [result.error for result in results]
     if any(isinstance(error, StoppedError) and error.signal == "SIGINT" for error in errors):
         return INTERRUPTED
@@ -164,9 +165,9 @@ def print_table(
     right: Sequence[str] = (),
     elastic: Sequence[str] = (),
 ) -> None:
-    """Print rows in columns; those in `right` align to the right, as numbers do.
+    """Print rows in columns. The columns in `right` align to the right, as numbers do.
 
-    The columns in `elastic` fold to fit the width, the last one first.  Where that does not suffice, each row
+    The columns in `elastic` fold to fit the width, the last one first.  If that does not suffice, each row
     becomes a block of lines, one line per column.  A column without content is left out.  None shows as `-`,
     an empty text as nothing.
     """
@@ -183,7 +184,7 @@ def lay_out(
     elastic: Sequence[str] = (),
     show_header: bool = True,
 ) -> list[str]:
-    """Return the lines of `print_table` for a width; no line is longer than `limit`."""
+    """Return the lines of `print_table` for a width. No line is longer than `limit`."""
     cells = [[printable(_cell(value)) for value in row] for row in rows]
     used = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in cells)]
     names = [headings[i] for i in used]
@@ -267,7 +268,7 @@ def _cell(value: Any) -> str:
 
 @contextmanager
 def spin(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner with a text, on a terminal only; yields the function that changes the text.
+    """Show a spinner with a text, only on a terminal. Yields the function that changes the text.
 
     rich moves lines that are written to `sys.stderr` meanwhile above the spinner.
     """

@@ -10,8 +10,8 @@ Json = Annotated[bool, Parameter(negative=(), show_default=False, help="Print JS
 class CommandPage(App):
     """A command with its function's docstring as its page.
 
-    cyclopts replaces the help of a command that it imports by the line that lists it (5.4,
-    `CommandSpec.resolve`); here that line is only for the list.
+    When cyclopts imports a command, it replaces the command's help by the line that lists it (5.4,
+    `CommandSpec.resolve`).  Here that line is only for the list.
     """
 
     @property

@@ -51,8 +51,8 @@ def plan(
 ) -> int:
     """Preview a run without writing: schema versions against the table, pending offsets, problems.
 
-    Reads the pending offsets exactly as a run does. Exit code 0: a run would pass, or has nothing to do;
-    1: a table would fail; 75: something could not be reached. With `--exit-code`, 0 means that a run has
+    Reads the pending offsets exactly as a run does. Exit code 0: a run would pass, or has nothing to do.
+    1: a table would fail. 75: something could not be reached. With `--exit-code`, 0 means that a run has
     nothing to do, and 3 that it would pass and commit.
 
     Example: `ingest plan server1_dbo_customers`
@@ -75,7 +75,7 @@ def plan(
 
 
 def show_plan(table_plan: "TablePlan") -> None:
-    """Print one table's plan; of a table of several topics that of each topic."""
+    """Print one table's plan, or the plan of each topic of a table of several."""
     if table_plan.topics:
         topics = len(table_plan.topics)
         print_text(f"{_MARKS[table_plan.verdict]} {table_plan.table}, of {topics} topics:")
@@ -126,7 +126,7 @@ def _show_rebuild(rebuild: "RebuildPlan") -> None:
 
 
 def _show_columns(table_plan: "TablePlan") -> None:
-    """Print the change of the table itself; of a new table only the number of columns."""
+    """Print the change of the table itself, or only the number of columns for a new table."""
     columns = table_plan.columns
     if table_plan.is_new and columns:
         print_text(f"creates the table, with {len(columns):,} columns of the source", indent=4)

@@ -1,4 +1,4 @@
-"""`ingest rebuild`: a table written again by the changed parts of its file."""
+"""`ingest rebuild`: rewrite a table after a change to its file."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -36,14 +36,14 @@ def rebuild(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Write a table again with the changed parts of its file: what is fixed when a table is created.
+    """Rewrite a table after a change to a setting that is fixed when a table is created.
 
-    Buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of times and
-    documents. Readers see the old table until the commit, and the offsets stay: the next run continues.
-    Takes the table's lock. If it is killed, the table is the old or the new one, and the next run or the
-    same command finishes its work. Several tables are rebuilt one after the other.
+    These are buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of
+    times and documents. Readers see the old table until the commit. The offsets stay, so the next run
+    continues.  Takes the table's lock. If it is killed, the table is the old or the new one, and the next run
+    or the same command finishes its work. Several tables are rebuilt one after the other.
 
-    Exit code 0: done or nothing to do; 1: a table cannot be rebuilt so; 75: try again. `--json` prints the
+    Exit code 0: done or nothing to do. 1: a table cannot be rebuilt so. 75: try again. `--json` prints the
     result of one table, or a list for several.
 
     Example: `ingest rebuild server1_dbo_customers --dry-run`

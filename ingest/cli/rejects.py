@@ -146,7 +146,7 @@ def purge(
 
 
 def _agreed(table: str, count: int) -> bool:
-    """Ask for confirmation on a terminal; a script has to pass --yes."""
+    """Ask for confirmation on a terminal. A script has to pass --yes."""
     if not sys.stdin.isatty():
         raise UsageError(f"{count:,} rejects of {table} would be deleted permanently", "Confirm with --yes")
     sys.stderr.write(f"Delete {count:,} rejects of {table} permanently? [y/N] ")

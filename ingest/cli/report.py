@@ -39,8 +39,8 @@ def report(
 ) -> int:
     """Write static pages: all tables sorted by trouble, and a page per table. They need no network.
 
-    Reads the files of the tables, without Spark; a page says which parts are missing. Exit code 0 also
-    where tables are in trouble: `ingest status` has exit codes for that.
+    Reads the files of the tables, without Spark. A page says which parts are missing. Exit code 0 even if
+    tables are in trouble: `ingest status` has exit codes for that.
 
     Example: `ingest report --html /srv/www/ingest --max-lag 15m`
     """

@@ -1,4 +1,4 @@
-"""The file of `--report`: on a local disk, or at a Hadoop path, where a driver on a cluster leaves it."""
+"""The file of `--report`: on a local disk, or at a Hadoop path for a driver on a cluster."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def prepare_report(report: str | None) -> None:
 
 
 def write_report(report: str | None, content: Mapping[str, Any], session: "Session") -> None:
-    """Write a report as JSON; at a Hadoop path by the session's Spark."""
+    """Write a report as JSON. At a Hadoop path, the session's Spark writes it."""
     if report is None:
         return
     text = dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -64,13 +64,13 @@ def run(
     """Bring tables up to the current ends of their topics, then stop, or keep following with `--follow`.
 
     Each table is one Hudi commit that holds its rows and its offsets. An error in one table does not stop
-    the others. Exit code 0: all done or nothing to do; 1: a table failed, and would fail again; 75: try
-    again. On SIGTERM or Ctrl-C a table finishes its commit if it has begun, and the others stop: 75 or 130;
-    a second one ends the process at once, and the next run rolls an unfinished commit back.
+    the others. Exit code 0: all done or nothing to do. 1: a table failed, and would fail again. 75: try
+    again. On SIGTERM or Ctrl-C a table finishes its commit if it has begun, and the others stop: 75 or 130.
+    A second signal ends the process at once, and the next run rolls an unfinished commit back.
 
     With `--follow` runs start an interval apart, or immediately when `--max-offsets` left messages unread.
     Prints the first run, then every run that commits or fails differently. Ends on a signal, or when every
-    table fails permanently; the exit code is that of the last run.
+    table fails permanently. The exit code is the last run's.
 
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
@@ -100,7 +100,7 @@ def run(
 
 
 def _follow(run_once: Callable[[Stop], "RunReport"], interval_s: float, *, json: bool) -> int:
-    """Run until stopped, and print each run that brings news; return the last run's exit code."""
+    """Run until stopped, print each run that brings news, and return the last run's exit code."""
     last, code = None, 0
     for result in following.follow(run_once, interval_s):
         code = _print(result, json=json) if following.is_news(result, last) else exit_code_of(result.tables)
@@ -109,7 +109,7 @@ def _follow(run_once: Callable[[Stop], "RunReport"], interval_s: float, *, json:
 
 
 def _print(result: "RunReport", *, json: bool) -> int:
-    """Print the report of a run; return its exit code."""
+    """Print the report of a run, and return its exit code."""
     if json:
         print_json(result.to_json())
     else:

@@ -37,7 +37,7 @@ class Channel:
     dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would produce.")] = False
 
     def check(self) -> None:
-        """Refuse options that contradict each other; raises UsageError."""
+        """Refuse options that contradict each other.  Raises `UsageError`."""
         if self.kafka is None and self.signal_table is None:
             todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"
             raise UsageError("the signal has no destination", todo)
@@ -83,8 +83,8 @@ def execute_snapshot(
 ) -> int:
     """Ask for a snapshot of tables: the connector sends their rows again, as events of their topics.
 
-    Prints only the statement to run in the source; with --kafka produces the signal.  A table name with
-    other characters than letters, digits, '_' and '-' needs --collection: topics replace them.
+    Prints only the statement to run in the source. With --kafka produces the signal. A table name with
+    other characters than letters, digits, '_' and '-' needs --collection, because topics replace them.
 
     Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`
     """

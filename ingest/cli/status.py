@@ -45,7 +45,7 @@ def status(
 ) -> int:
     """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
 
-    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`; 75 if something
+    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`. 75 if something
     could not be reached.
 
     Example: `ingest status --max-lag 15m`
@@ -79,7 +79,7 @@ def status(
 
 
 def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
-    """Return a table's line; the usual health is left out, and so the column where all tables are well."""
+    """Return a table's line. The usual health is left out, and its column if all tables are well."""
     word = health(status, bound)
     last = status.last
     return (

@@ -20,7 +20,7 @@ Nulls = Annotated[
 
 
 def show_result(result: "Takeover", *, as_json: bool) -> int:
-    """Print a result; return the exit code."""
+    """Print a result, and return the exit code."""
     if as_json:
         print_json(result.to_json())
     else:

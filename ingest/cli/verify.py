@@ -167,13 +167,13 @@ def verify(
     """Compare tables with their sources, cell by cell, while both change.
 
     Computes checksums of chunks in the source (`[sources.NAME]`) and in the lake, and compares rows only
-    where these differ. A row that differs is looked at again after the connector has delivered its changes,
-    and counts only if it is unchanged on both sides and still differs. Nothing is locked or stopped.
+    if these differ. A row that differs is looked at again after the connector has delivered its changes. It
+    counts only if it is unchanged on both sides and still differs. Nothing is locked or stopped.
 
     With `--files` a table is checked by itself: no file of a commit is missing, no offset is skipped, each
     key is once.
 
-    Exit code 0: equal, or sound; 1: different, damaged, or failed; 75: undecided, try again.
+    Exit code 0: equal, or sound. 1: different, damaged, or failed. 75: undecided, try again.
 
     Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
     """
