@@ -6,9 +6,10 @@ together or not at all, and a restore to a savepoint takes both back.
 
 import json
 from collections.abc import Mapping
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import attrs
+import cattrs
 
 from ingest.errors import LakeError
 from ingest.names import Instant, Partition, SchemaId, Topic, Truncate
@@ -105,34 +106,24 @@ class LedgerEntry:
         )
 
 
+_STORED: Final = tuple(field for field in attrs.fields(LedgerEntry) if field.name != "instant")
+"""A field's type decides how it is written: text as it is, True as `yes`, all else as JSON."""
+_ONLY_IF_SET: Final = frozenset({"truncates", "tombstone_ends", "other_topics"})
+"""Fields that the metadata lacks while they are empty."""
+_CONVERTER: Final = cattrs.Converter()
+_CONVERTER.register_structure_hook(
+    Truncate, lambda value, _: Truncate(**value) if isinstance(value, dict) else Truncate(*value)
+)
+
+
 def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
     """Write an entry as the Hudi options that put it into the commit's metadata."""
-    values = {
-        "format": MANY_TOPICS if entry.other_topics else FORMAT,
-        "kind": entry.kind,
-        "run_id": entry.run_id,
-        "topic": entry.topic,
-        "topic_id": entry.topic_id,
-        "next_offsets": json.dumps(entry.next_offsets, sort_keys=True),
-        "high_offsets": json.dumps(entry.high_offsets, sort_keys=True),
-        "start_offsets": json.dumps(entry.start_offsets, sort_keys=True),
-        "schema_ids": json.dumps(entry.schema_ids),
-        "counters": json.dumps(dict(entry.counters), sort_keys=True),
-        "note": entry.note,
-        "checked_options": entry.checked_options,
-        "max_source_ms": "" if entry.max_source_ms is None else str(entry.max_source_ms),
-        "known_ids": json.dumps(entry.known_ids),
-        "table_file": json.dumps(dict(entry.table_file), sort_keys=True),
-        "masks": json.dumps(dict(entry.masks), sort_keys=True),
-        **({"truncates": json.dumps([attrs.astuple(t) for t in entry.truncates])} if entry.truncates else {}),
-        **({"tombstone_ends": "yes"} if entry.tombstone_ends else {}),
-        "committed_ms": "" if entry.committed_ms is None else str(entry.committed_ms),
-        "started_ms": "" if entry.started_ms is None else str(entry.started_ms),
-    }
-    if entry.other_topics:
-        other_topics = {topic: attrs.asdict(offsets) for topic, offsets in entry.other_topics.items()}
-        values["other_topics"] = json.dumps(other_topics, sort_keys=True)
-    return {PREFIX + key: value for key, value in values.items()}
+    values = {"format": MANY_TOPICS if entry.other_topics else FORMAT}
+    for field in _STORED:
+        value = getattr(entry, field.name)
+        if value or field.name not in _ONLY_IF_SET:
+            values[field.name] = _write(value)
+    return {PREFIX + key: text for key, text in values.items()}
 
 
 def entry_of(path: str, instant: Instant, operation: str, values: Mapping[str, str]) -> LedgerEntry | None:
@@ -151,56 +142,28 @@ def read_entry(path: str, instant: Instant, values: Mapping[str, str]) -> Ledger
             f"its ledger has format '{version}', this version reads '{FORMAT}' and '{MANY_TOPICS}'",
             "Run the version of ingest that wrote it, or a newer one",
         )
-    return LedgerEntry(
-        run_id=values[PREFIX + "run_id"],
-        topic=Topic(values[PREFIX + "topic"]),
-        next_offsets=_offsets(values[PREFIX + "next_offsets"]),
-        high_offsets=_offsets(values[PREFIX + "high_offsets"]),
-        schema_ids=_ids(values[PREFIX + "schema_ids"]),
-        counters=json.loads(values[PREFIX + "counters"]),
-        kind=next((kind for kind in get_args(CommitKind) if kind == values[PREFIX + "kind"]), "run"),
-        note=values[PREFIX + "note"],
-        max_source_ms=_millis(values.get(PREFIX + "max_source_ms")),
-        known_ids=_ids(values.get(PREFIX + "known_ids") or "[]"),
-        topic_id=values.get(PREFIX + "topic_id", ""),
-        start_offsets=_offsets(values.get(PREFIX + "start_offsets") or "{}"),
-        table_file=json.loads(values.get(PREFIX + "table_file") or "{}"),
-        masks=json.loads(values.get(PREFIX + "masks") or "{}"),
-        checked_options=values.get(PREFIX + "checked_options", ""),
-        truncates=tuple(Truncate(*values) for values in json.loads(values.get(PREFIX + "truncates") or "[]")),
-        tombstone_ends=PREFIX + "tombstone_ends" in values,
-        other_topics=_other_topics(values.get(PREFIX + "other_topics") or "{}"),
-        instant=instant,
-        committed_ms=_millis(values.get(PREFIX + "committed_ms")),
-        started_ms=_millis(values.get(PREFIX + "started_ms")),
-    )
+    texts = ((field, values.get(PREFIX + field.name)) for field in _STORED)
+    fields = {field.name: _read(field.type, text) for field, text in texts if text}
+    return LedgerEntry(instant=instant, **fields)
 
 
-def _ids(text: str) -> tuple[SchemaId, ...]:
-    return tuple(SchemaId(schema_id) for schema_id in json.loads(text))
+def _write(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return "yes" if value is True else json.dumps(value, sort_keys=True, default=_plain)
 
 
-def _other_topics(text: str) -> dict[Topic, TopicOffsets]:
-    return {
-        Topic(topic): TopicOffsets(
-            _by_partition(offsets["next_offsets"]),
-            _by_partition(offsets["high_offsets"]),
-            offsets["topic_id"],
-            offsets["max_source_ms"],
-            tuple(Truncate(**values) for values in offsets.get("truncates", ())),
-        )
-        for topic, offsets in json.loads(text).items()
-    }
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: of a truncate its values in order, of offsets their names, too."""
+    if isinstance(value, Truncate):
+        return attrs.astuple(value)
+    return attrs.asdict(value) if isinstance(value, TopicOffsets) else dict(value)
 
 
-def _millis(text: str | None) -> int | None:
-    return int(text) if text else None
-
-
-def _offsets(text: str) -> dict[Partition, int]:
-    return _by_partition(json.loads(text))
-
-
-def _by_partition(offsets: Mapping[str, int]) -> dict[Partition, int]:
-    """Read offsets by partition: JSON keeps the partition numbers as text."""
-    return {Partition(int(partition)): offset for partition, offset in offsets.items()}
+def _read(kind: Any, text: str) -> Any:
+    """Read a field of a type; a later version's command counts as a run."""
+    if kind is CommitKind:
+        return text if text in get_args(CommitKind) else "run"
+    if kind in (str, Topic):
+        return text
+    return text == "yes" if kind is bool else _CONVERTER.structure(json.loads(text), kind)
