@@ -5,7 +5,7 @@ changes.  So Hudi reads the rows, and they are written into a new table.  Reader
 The other table stays unchanged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -26,11 +26,9 @@ from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_optio
 from ingest.adopt.task import finished, locked_unless
 from ingest.errors import IngestError, TakeoverError
 from ingest.hudi.locks.lock import LockHandle
-from ingest.hudi.metaclient import lake_errors, refuse_foreign
 from ingest.hudi.table import HudiTable
-from ingest.hudi.timeline.commit_reader import CommitRecord, read_commits
-from ingest.hudi.timeline.damage import live_files
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.kafka.watermarks import Watermarks
 from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
 from ingest.run.task import work_on_tables
@@ -70,9 +68,9 @@ class AdoptTask:
             return _idle(table, last)
         is_in_place = not self.request.path
         if not is_in_place:
-            refuse_foreign(table.name, run.lake.table(table))
+            run.lake.table(table).refuse_foreign(table.name)
         foreign = HudiTable(run.spark, self.request.path or run.settings.lake.table_path(table.name))
-        commits = _commits(run, table, foreign)
+        commits = _commits(table, foreign)
         if is_in_place:
             exchanged_folders(run, table)
         subject = open_subject(run, table, marks)
@@ -90,12 +88,12 @@ class AdoptTask:
         entry = first_entry(run, subject, start, "adopt", note)
         first, position = FirstCommit(run, subject, lock), lowest_position(run.spark, subject.compiled)
         if is_in_place:
-            committed = first.replace(rows, position, entry, _unchanged(run, table, foreign, commits))
+            committed = first.replace(rows, position, entry, _unchanged(table, foreign, commits))
         else:
             committed = first.write(rows, position, entry)
         return Takeover(table.name, "adopted", plan, committed.instant)
 
-    def _start(self, run: Run, subject: Subject, commits: list[CommitRecord]) -> StartOffsets:
+    def _start(self, run: Run, subject: Subject, commits: Sequence[StoredCommit]) -> StartOffsets:
         if self.request.offsets:
             return start_by_option(run.settings.kafka, subject.table, self.request.offsets, subject.marks)
         return start_by_checkpoint(subject.table, (commit.values for commit in commits), subject.marks)
@@ -113,27 +111,21 @@ def _idle(table: TableConfig, last: LedgerEntry) -> Takeover:
     return Takeover(table.name, "idle", instant=last.instant, note=note)
 
 
-def _commits(run: Run, table: TableConfig, foreign: HudiTable) -> list[CommitRecord]:
+def _commits(table: TableConfig, foreign: HudiTable) -> Sequence[StoredCommit]:
     """Return the commits of another writer's table, newest first.  Raises TakeoverError without any."""
-    client = foreign.client
-    if client is not None:
-        with lake_errors(foreign.path):
-            commits = list(read_commits(run.spark, foreign.path, client, archived=True))
-        if commits:
-            return commits
-    raise TakeoverError(
-        table.name, f"{foreign.path} does not hold a Hudi table with a commit", "Name its folder: --path"
-    )
+    commits = foreign.commits(archived=True)
+    if not commits:
+        problem = f"{foreign.path} does not hold a Hudi table with a commit"
+        raise TakeoverError(table.name, problem, "Name its folder: --path")
+    return commits
 
 
-def _unchanged(
-    run: Run, table: TableConfig, foreign: HudiTable, commits: list[CommitRecord]
-) -> Callable[[], None]:
+def _unchanged(table: TableConfig, foreign: HudiTable, commits: Sequence[StoredCommit]) -> Callable[[], None]:
     """Return a check that the other writer has not committed since its rows were read."""
 
     def check() -> None:
         foreign.reopen()
-        newest = _commits(run, table, foreign)[0].instant
+        newest = _commits(table, foreign)[0].instant
         if newest != commits[0].instant:
             problem = f"its writer committed {newest} meanwhile"
             raise TakeoverError(table.name, problem, "Stop that job permanently first")
@@ -143,7 +135,7 @@ def _unchanged(
 
 def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) -> TakeoverPlan:
     table = rows.compiled.table
-    size = sum(file.size for file in live_files(foreign.committed(), None))
+    size = foreign.data_size()
     free = free_by_hadoop(run)(foreign.path)
     count = rows.check_values()
     return TakeoverPlan(

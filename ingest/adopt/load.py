@@ -23,7 +23,6 @@ from ingest.adopt.task import finished, locked_unless
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
 from ingest.hudi.locks.lock import LockHandle
-from ingest.hudi.metaclient import refuse_foreign
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.task import work_on_tables
@@ -43,7 +42,7 @@ class LoadTask:
     def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
         """Return the result for a table that was already loaded from this export."""
         last = run.files.table(table).checkpoint()
-        return self._idle(table, run.files.table(table).accounts()) if last else None
+        return self._idle(table, run.files.table(table).history()) if last else None
 
     def work(self, run: Run, table: TableConfig) -> Takeover:
         """Load one table as its only writer, or plan it as a reader."""
@@ -70,7 +69,7 @@ class LoadTask:
 
     def _load(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
         stored, request = run.lake.table(table), self.request
-        refuse_foreign(table.name, stored)
+        stored.refuse_foreign(table.name)
         if stored.checkpoint() is not None:
             return self._idle(table, stored.history())
         subject = open_subject(run, table, marks)

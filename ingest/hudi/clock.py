@@ -14,7 +14,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import ClockError, JvmZoneError
-from ingest.hudi.timeline.commit_reader import active_instants
+from ingest.hudi.timeline.hudi_timeline import active_instants
 from ingest.spark.java import jvm_of
 
 PATIENCE_S: Final = 5.0

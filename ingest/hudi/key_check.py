@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import LakeUnreachableError
+from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.table import HudiTable
-from ingest.hudi.timeline.damage import RESTORE
 from ingest.hudi.timeline.findings import Finding
 from ingest.spark.java_errors import is_unreachable, root_cause
 from ingest.sql.template import ident

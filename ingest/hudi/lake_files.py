@@ -3,9 +3,9 @@
 import attrs
 
 from ingest.hudi.locks.lock_holder import LOCK_FILE, read_holder
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.reject_files import count_open_rows
 from ingest.hudi.storage.local_files import LocalFolder, local_folder
-from ingest.hudi.table_files import TableFiles
 from ingest.settings import LakeSettings
 from ingest.spark.hadoop_settings import HadoopSettings
 from ingest.tables import TableConfig
@@ -18,14 +18,13 @@ class LakeFiles:
     settings: LakeSettings
     hadoop: HadoopSettings
 
-    def table(self, table: TableConfig) -> TableFiles:
+    def table(self, table: TableConfig) -> OfflineTable:
         """Return the Hudi table of a table file."""
-        return TableFiles(self.settings.table_path(table.name), self.hadoop)
+        return self.at(self.settings.table_path(table.name))
 
-    def find(self, path: str) -> TableFiles | None:
-        """Return the table at a path; None where no folder exists."""
-        files = TableFiles(path, self.hadoop)
-        return files if files.exists() else None
+    def at(self, path: str) -> OfflineTable:
+        """Return the table at a path."""
+        return OfflineTable(path, self.hadoop)
 
     def lock_holder(self, table: TableConfig) -> str | None:
         """Return the note of another writer of a table; None where no local file shows one."""
@@ -41,9 +40,9 @@ class LakeFiles:
     def _lock_folder(self, table: TableConfig) -> LocalFolder | None:
         return local_folder(self.settings.lock_path(table.name), self.hadoop.default_fs)
 
-    def rejects(self, table: TableConfig) -> TableFiles:
+    def rejects(self, table: TableConfig) -> OfflineTable:
         """Return the table of its rejects."""
-        return TableFiles(self.settings.rejects_path(table.name), self.hadoop)
+        return self.at(self.settings.rejects_path(table.name))
 
     def count_open(self, table: TableConfig) -> int:
         """Count the open rejects of a table; reads those of a table that has some by pyarrow."""

@@ -1,21 +1,18 @@
 """Hudi's own view of a table, opened on the driver: no Spark job, no catalog."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from collections.abc import Mapping
+from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
+from ingest.errors import LakeError, LakeUnreachableError
 from ingest.hudi.options import MARKER, TIMELINE_ZONE
-from ingest.hudi.timeline.damage import RESTORE
-from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.hudi.timeline.properties import TYPES, TableProperties
-from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.hudi.storage.folder import RESTORE
+from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.spark.java import hadoop_of, jvm_of
-from ingest.spark.java_errors import class_names, is_damage, root_cause
+from ingest.spark.java_errors import class_names
 
 PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
 """The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
@@ -39,17 +36,6 @@ def open_client(spark: SparkSession, path: str) -> Any | None:
         client = builder.setConf(conf).setBasePath(path).build()
         _check_timeline(jvm.org.apache.hadoop.fs.Path(path), hadoop, client)
         return client
-
-
-def properties_of(client: Any) -> TableProperties:
-    """Return the properties of an open table that a table file must agree with."""
-    config = client.getTableConfig()
-    keys, partitions = config.getRecordKeyFields(), config.getPartitionFields()
-    return TableProperties(
-        TYPES[config.getTableType().name()],
-        tuple(keys.get()) if keys.isPresent() else (),
-        tuple(partitions.get()) if partitions.isPresent() else (),
-    )
 
 
 def remove_incomplete_table(spark: SparkSession, path: str) -> None:
@@ -80,15 +66,6 @@ def complete_rewrite(spark: SparkSession, path: str) -> None:
             home = jvm.org.apache.hudi.storage.StoragePath(f"{path}/.hoodie")
             storage = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, conf)
             jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(storage, home)
-
-
-@contextmanager
-def lake_errors(path: str) -> Iterator[None]:
-    """Raise Java's exceptions as errors of the lake at a path."""
-    try:
-        yield
-    except Py4JJavaError as error:
-        raise _lake_error(path, error) from error
 
 
 def _is_table(folder: Any, hadoop: Any) -> bool:
@@ -150,40 +127,6 @@ def _check_timeline(folder: Any, hadoop: Any, client: Any) -> None:
 
 def _has_data(storage: Any, folder: Any) -> bool:
     return any(status.getPath().getName() != ".hoodie" for status in storage.listStatus(folder))
-
-
-def _lake_error(path: str, error: Py4JJavaError) -> IngestError:
-    """Tell a damaged table and a path without a file system from a storage that does not answer."""
-    problem = root_cause(error)
-    if "No FileSystem for scheme" in problem:
-        return SettingsError("settings", "lake.path", f"'{path}': {problem}", "Add its jar")
-    if is_damage(error) or problem.endswith("/.hoodie/timeline does not exist"):
-        return LakeError(path, f"the table is damaged: {problem}", RESTORE)
-    return LakeUnreachableError(path, problem)
-
-
-class CommittedTable(Protocol):
-    """A table and its commits."""
-
-    path: str
-
-    def checkpoint(self) -> LedgerEntry | None:
-        """Return the newest commit's account of itself; None before the first commit."""
-
-    def commits(self) -> Sequence[StoredCommit]:
-        """Return the commits, newest first, those of other writers included."""
-
-
-def refuse_foreign(name: str, stored: CommittedTable) -> None:
-    """Raise LakeError for a table that has commits, but not one with an account.
-
-    A run must not mix its rows with those of another writer.
-    """
-    commits = () if stored.checkpoint() else stored.commits()
-    if commits:
-        problem = f"holds a table of another writer: its {len(commits)} commits have no offsets of ingest"
-        todo = f"Take over its rows: `ingest adopt {name} --dry-run`. Or move the folder away"
-        raise LakeError(stored.path, problem, todo)
 
 
 def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, str]) -> None:

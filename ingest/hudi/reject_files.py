@@ -7,8 +7,8 @@ offset, and is resolved while the commit of the run that resolved it is in the d
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.folder import UnclearFilesError
-from ingest.hudi.table_files import TableFiles
 from ingest.lazy import LazyModule
 from ingest.names import Topic
 
@@ -22,7 +22,7 @@ MOST_ROWS: Final = 1_000_000
 _COLUMNS: Final = ["topic", "partition", "offset", "resolved", "resolved_by"]
 
 
-def count_open_rows(rejects: TableFiles, data: TableFiles, source: Topic | None = None) -> int:
+def count_open_rows(rejects: OfflineTable, data: OfflineTable, source: Topic | None = None) -> int:
     """Count the open rejects of a table, or of one of its topics.
 
     Raises UnclearFilesError where the files do not answer.
@@ -39,12 +39,11 @@ def count_open_rows(rejects: TableFiles, data: TableFiles, source: Topic | None 
     }
     rows = [row for row in _rows(rejects) if row["offset"] < ends.get((row["topic"], row["partition"]), 0)]
     resolved_by = {row["resolved_by"] for row in rows if row["resolved_by"]}
-    runs = {entry.run_id for entry in data.accounts()} if resolved_by else set()
-    lost = resolved_by - runs
+    lost = resolved_by - data.find_runs(resolved_by)
     return sum(row["resolved"] is None or row["resolved_by"] in lost for row in rows)
 
 
-def _rows(rejects: TableFiles) -> Iterator[dict[str, Any]]:
+def _rows(rejects: OfflineTable) -> Iterator[dict[str, Any]]:
     for content in rejects.open_row_files():
         try:
             rows = parquet.ParquetFile(content).read(columns=_COLUMNS)

@@ -23,6 +23,7 @@ from ingest.errors import (
     UnmappedTypeError,
 )
 from ingest.hudi.keys import check_key_types
+from ingest.hudi.stored_table import StoredTable
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
@@ -36,7 +37,7 @@ from ingest.run.batch.chosen import check_computed
 from ingest.run.batch.commit import fetch_known, prepared, rows_to_write
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, compile_written
-from ingest.run.batch.start import Start, StoredTable, find_start
+from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import TableState, known_ids, table_state
 from ingest.run.task import work_on_tables
 from ingest.run.work.context import Jvm, Run

@@ -4,14 +4,14 @@ Takes no lock.  A writer at work may remove files meanwhile, after a commit that
 counts if a second look, at the timeline of that moment, shows it again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ingest.errors import IngestError, LakeError, TableFileError
-from ingest.hudi.storage.folder import UnclearFilesError
-from ingest.hudi.timeline.damage import RESTORE, CommittedFiles
+from ingest.hudi.storage.folder import RESTORE, UnclearFilesError
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.lazy import LazyModule
@@ -25,25 +25,6 @@ if TYPE_CHECKING:
     from ingest.hudi import table as hudi_table
 else:  # files are checked without Spark where they answer
     key_check, hudi_table = LazyModule("ingest.hudi.key_check"), LazyModule("ingest.hudi.table")
-
-
-class TableRecord(Protocol):
-    """A table's commits and files: `HudiRecord`, or `TableFiles`, which reads them without a JVM."""
-
-    def instants(self) -> frozenset[str]:
-        """Return the requested times of the active timeline, pending ones included."""
-
-    def accounts(self) -> tuple[LedgerEntry, ...]:
-        """Return all accounts, newest first, archived ones included."""
-
-    def committed(self) -> Iterator[CommittedFiles]:
-        """Yield the files of all commits, newest first, archived ones included."""
-
-    def sizes(self) -> Mapping[str, int]:
-        """Return the bytes of all data files by their paths."""
-
-    def check_actions(self) -> None:
-        """Read the other actions of the timeline: cleans, rollbacks, savepoints."""
 
 
 @attrs.frozen
@@ -102,12 +83,12 @@ class VerifyFilesTask:
         """Check files and offsets without a JVM; None where the keys are read, too."""
         if self.reads_keys:
             return None
-        return _with_rejects(run, table, run.files.find)
+        return _with_rejects(run, table, run.files.at)
 
     def work(self, run: Run, table: TableConfig) -> FilesCheck:
         """Check files and offsets by Hudi's classes, then the keys."""
         run.enter(table, "checking its files")
-        result = _with_rejects(run, table, lambda path: hudi_table.open_record(run.spark, path))
+        result = _with_rejects(run, table, lambda path: hudi_table.HudiTable(run.spark, path))
         if not self.reads_keys or not result.commits:
             return result
         run.enter(table, "checking its keys")
@@ -126,8 +107,7 @@ def _count_old_footers(run: Run, result: FilesCheck) -> int | None:
     if result.outcome != "sound":
         return None
     try:
-        files = run.files.find(result.path)
-        return files.count_old_footers() if files else None
+        return run.files.at(result.path).count_old_footers()
     except (UnclearFilesError, OSError):
         return None
 
@@ -137,13 +117,11 @@ def of_broken_file(lake: LakeSettings, error: TableFileError) -> FilesCheck:
     return FilesCheck(error.table, lake.table_path(error.table), error=error)
 
 
-def _with_rejects(
-    run: Run, table: TableConfig, open_record: Callable[[str], TableRecord | None]
-) -> FilesCheck:
+def _with_rejects(run: Run, table: TableConfig, open_table: Callable[[str], StoredTable]) -> FilesCheck:
     """Check a table, and the files of its rejects table."""
     lake = run.settings.lake
-    result = check_twice(table, lake.table_path(table.name), open_record)
-    rejects = check_twice(table, lake.rejects_path(table.name), open_record)
+    result = check_twice(table, lake.table_path(table.name), open_table)
+    rejects = check_twice(table, lake.rejects_path(table.name), open_table)
     in_rejects = (
         attrs.evolve(finding, problem=f"rejects table: {finding.problem}")
         for finding in rejects.findings
@@ -152,27 +130,26 @@ def _with_rejects(
     return attrs.evolve(result, findings=(*result.findings, *in_rejects))
 
 
-def check_twice(
-    table: TableConfig, path: str, open_record: Callable[[str], TableRecord | None]
-) -> FilesCheck:
+def check_twice(table: TableConfig, path: str, open_table: Callable[[str], StoredTable]) -> FilesCheck:
     """Check the table at a path; a fault counts if it shows twice."""
-    first = _check(table, path, open_record)
+    first = _check(table, path, open_table)
     if not first.findings:
         return first
-    second = _check(table, path, open_record)
+    second = _check(table, path, open_table)
     return attrs.evolve(second, findings=tuple(item for item in second.findings if item in first.findings))
 
 
-def _check(table: TableConfig, path: str, open_record: Callable[[str], TableRecord | None]) -> FilesCheck:
+def _check(table: TableConfig, path: str, open_table: Callable[[str], StoredTable]) -> FilesCheck:
     """Check the table at a path once."""
     try:
-        record = open_record(path)
-        if record is None:
+        stored = open_table(path)
+        if stored.timeline is None:
             return FilesCheck(table.name, path)
-        record.check_actions()
-        history, commits = record.accounts(), tuple(record.committed())
-        instants = record.instants() | {commit.instant for commit in commits}
-        sizes = record.sizes()
+        stored.timeline.check_actions()
+        commits = stored.commits(archived=True)
+        instants = stored.timeline.instants | {commit.instant for commit in commits}
+        sizes = {file.path: file.size for file in stored.timeline.folder.data_files()}
+        history = [commit.entry for commit in commits if commit.entry]
         inventory, strays = take_inventory(commits, sizes), find_strays(instants, sizes)
     except LakeError as error:
         finding = Finding("timeline", error.problem, error.todo or RESTORE)

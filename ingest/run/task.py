@@ -53,7 +53,8 @@ class RunTask:
         try:
             start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
         except TableChangedError:
-            if run.note_holder(table) or not run.files.shows_locks(table) or stored.is_half_rebuilt(table):
+            may_be_held = run.note_holder(table) or not run.files.shows_locks(table)
+            if may_be_held or stored.fixed_changes(table).is_half_done:
                 return None  # the lock, or Hudi's classes, decide
             raise
         if not start.ranges.is_empty:

@@ -23,7 +23,7 @@ _GUARD: Final = threading.Lock()
 """Tables of one run would make their database at the same moment, which metastores answer with an error."""
 
 
-class StoredTable(Protocol):
+class CommittedTable(Protocol):
     """A table with a commit."""
 
     spark: SparkSession
@@ -41,7 +41,7 @@ def check_catalog(spark: SparkSession) -> None:
         raise SettingsError("settings", "lake.database", problem, "Set it where the session is started")
 
 
-def register(table: StoredTable, database: str, name: str) -> None:
+def register(table: CommittedTable, database: str, name: str) -> None:
     """Enter a table with a commit into the catalog, or bring the columns of its entry up to date.
 
     Names are entered in lower case, as Spark looks them up.  The rows are committed already, so a failure is
@@ -57,7 +57,7 @@ def register(table: StoredTable, database: str, name: str) -> None:
         logger(__name__).warning("committed, but not in the catalog", entry=entry, problem=problem)
 
 
-def _register(table: StoredTable, database: str, name: str) -> str:
+def _register(table: CommittedTable, database: str, name: str) -> str:
     """Create an entry, or update the present one.  Return the problem, if any."""
     spark = table.spark
     catalog = java_session(spark).sharedState().externalCatalog()

@@ -10,7 +10,7 @@ import pytest
 
 from ingest import Session
 from ingest.errors import LakeError, TableFileError, TopicNotFoundError
-from ingest.hudi.metaclient import RESTORE
+from ingest.hudi.storage.folder import RESTORE
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics

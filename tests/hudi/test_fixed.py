@@ -7,8 +7,8 @@ import attrs
 import pytest
 
 from ingest.errors import TableChangedError
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options
-from ingest.hudi.table_files import TableFiles
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.names import Partition, Topic
 from ingest.tables import Column, Key, TableConfig, Types
@@ -48,13 +48,13 @@ def test_each_fixed_part_of_the_target_is_named(lake: "Lake", table: TableConfig
     for key, (change, value, fixed) in CHANGES.items():
         changed = attrs.evolve(table, target=attrs.evolve(table.target, **change))
         with pytest.raises(TableChangedError) as refused:
-            lake.open(table).check_file(changed)
+            lake.open(table).check_config(changed)
         assert (refused.value.key, refused.value.value, refused.value.fixed) == (key, value, fixed)
     wider = attrs.evolve(table, target=attrs.evolve(table.target, buckets=8))
     with pytest.raises(TableChangedError, match=r"orders.toml: target.buckets: found 8, but .* with 2"):
         lake.commit(wider, lake.changes(DDL, ("u", "2", 1, 1, 1)))
     for change in FREE:
-        lake.open(table).check_file(attrs.evolve(table, target=attrs.evolve(table.target, **change)))
+        lake.open(table).check_config(attrs.evolve(table, target=attrs.evolve(table.target, **change)))
 
 
 def test_key_types_and_columns_are_compared(lake: "Lake", table: TableConfig) -> None:
@@ -66,16 +66,16 @@ def test_key_types_and_columns_are_compared(lake: "Lake", table: TableConfig) ->
     }
     for key, column in columns.items():
         with pytest.raises(TableChangedError) as refused:
-            stored.check_file(attrs.evolve(table, columns=column()))
+            stored.check_config(attrs.evolve(table, columns=column()))
         assert refused.value.key == key
     with pytest.raises(TableChangedError, match=r"types.time: found micros, but .* with string"):
-        stored.check_file(attrs.evolve(table, types=Types(time="micros")))
+        stored.check_config(attrs.evolve(table, types=Types(time="micros")))
     with pytest.raises(TableChangedError, match=r"types.timestamps: found utc, but .* with ntz"):
-        stored.check_file(attrs.evolve(table, types=Types(timestamps="utc")))
+        stored.check_config(attrs.evolve(table, types=Types(timestamps="utc")))
     with pytest.raises(TableChangedError, match=r"key.columns: found id,p, but .* with id"):
         stored.check_key(attrs.evolve(table, key=Key(("id", "p"))), ("id", "p"))
 
-    stored.check_file(attrs.evolve(table, columns={"new": Column(rename="w"), "v": Column(type="bigint")}))
+    stored.check_config(attrs.evolve(table, columns={"new": Column(rename="w"), "v": Column(type="bigint")}))
     stored.check_key(table, ("id",))
 
 
@@ -85,7 +85,7 @@ def test_both_readers_find_the_largest_file(lake: "Lake", table: TableConfig) ->
     newest = sorted(Path(lake.path(table)).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)[-2:]
     largest = max(file.stat().st_size for file in newest)
     assert lake.open(table).largest_file() == largest
-    assert TableFiles(lake.path(table), lake.hadoop).largest_file() == largest
+    assert OfflineTable(lake.path(table), lake.hadoop).largest_file() == largest
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
@@ -105,7 +105,7 @@ def test_the_rows_of_a_table_without_a_record_show_its_buckets(lake: "Lake", kin
         by_scan = attrs.evolve(table, target=attrs.evolve(table.target, index="global_simple"))
         stored = lake.open(table)
 
-        stored.check_file(wider)
+        stored.check_config(wider)
         stored.check_key(table, key_columns)
         with pytest.raises(TableChangedError, match=r"target.buckets: found 8, but .* with 2"):
             stored.check_key(wider, key_columns)

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from ingest import Session
 from ingest.api.session import silent
 from ingest.hudi.lake_files import LakeFiles
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.folder import UnclearFilesError
-from ingest.hudi.table_files import TableFiles
 from ingest.local.servers import Addresses
 from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask, work_on_tables
@@ -24,7 +24,7 @@ from ingest.testing import nullable
 from tests.e2e.events import Change, make_topics
 from tests.hudi.checks import check_files
 from tests.hudi.conftest import Lake
-from tests.hudi.test_table_files import History, answers, clear_answers
+from tests.hudi.test_offline_table import History, answers, clear_answers, data_sizes
 from tests.places.s3 import S3
 
 pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
@@ -100,7 +100,7 @@ def test_a_table_of_real_runs_is_read_without_a_jvm(
 def test_both_readers_agree_over_a_history_in_s3(s3_lake: Lake, kind: str) -> None:
     """Commits, moves, rewrites, with cleaning, archiving and compaction."""
     table = attrs.evolve(s3_lake.table(f"history_{kind}", type=kind, buckets=2), hudi=s3_lake.SHORT_MEMORY)
-    assert TableFiles(s3_lake.path(table), s3_lake.hadoop).checkpoint() is None
+    assert OfflineTable(s3_lake.path(table), s3_lake.hadoop).checkpoint() is None
     history = History(s3_lake, table)
     happenings = [*[history.commit] * 7, history.move, history.rewrite, history.commit_of_another_writer]
     random.Random(3).shuffle(happenings)  # noqa: S311  the order is the test's data
@@ -121,7 +121,7 @@ def test_a_file_missing_in_the_bucket_is_found(s3_lake: Lake, s3: S3, kind: str)
         history.commit()
     folder = s3_lake.path(table).removeprefix("s3a://")
     newest = max(
-        path for path in TableFiles(s3_lake.path(table), s3_lake.hadoop).sizes()
+        path for path in data_sizes(OfflineTable(s3_lake.path(table), s3_lake.hadoop))
         if (".log." in path) == (kind == "mor") and not path.startswith(".hoodie_")
     )  # fmt: skip
     s3.client().delete_file(f"{folder}/{newest}")
@@ -134,7 +134,7 @@ def test_a_file_missing_in_the_bucket_is_found(s3_lake: Lake, s3: S3, kind: str)
 def clear_answers_of_storage(lake: Lake, table: Any) -> Any:
     """Return the answer of the files about the storage, which must be Hudi's, too."""
     assert "storage" in clear_answers(lake, table)
-    return answers(TableFiles(lake.path(table), lake.hadoop), table, ["storage"])["storage"]
+    return answers(OfflineTable(lake.path(table), lake.hadoop), table, ["storage"])["storage"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_a_bucket_that_does_not_answer_is_left_to_spark(s3_lake: Lake, s3: S3, k
     conf = s3.spark_conf() | {f"spark.hadoop.fs.s3a.{key}": value}
     path = s3_lake.path(s3_lake.table("anything"))
     with pytest.raises((UnclearFilesError, OSError)):
-        TableFiles(path, hadoop_settings(conf)).checkpoint()
+        OfflineTable(path, hadoop_settings(conf)).checkpoint()
     with pytest.raises((UnclearFilesError, OSError)):
-        TableFiles("s3a://no-such-bucket/t", s3_lake.hadoop).checkpoint()
+        OfflineTable("s3a://no-such-bucket/t", s3_lake.hadoop).checkpoint()

@@ -1,9 +1,11 @@
 """The folder of one table in a lake, read without a JVM; paths are relative to it."""
 
-from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, Final, Protocol
 
 import attrs
+
+RESTORE: Final = "Restore the lake's files, or move the folder away to load the table again"
 
 
 class UnclearFilesError(Exception):
@@ -23,20 +25,24 @@ class StoredFile:
         return self.path.rpartition("/")[2]
 
 
-class TableFolder(Protocol):
-    """The folder of one table.  Raises OSError where the storage does."""
+class DataFolder(Protocol):
+    """The data files of one table, in any storage.  Raises OSError where the storage does."""
+
+    def data_files(self) -> Iterator[StoredFile]:
+        """Yield all files below, but for those in `.hoodie`."""
+
+    def sizes(self, paths: Iterable[str]) -> Mapping[str, int]:
+        """Return the bytes of files, without those that are missing."""
+
+
+class TableFolder(DataFolder, Protocol):
+    """The whole folder of one table, in a storage that is read without a JVM."""
 
     def exists(self) -> bool:
         """Tell whether the folder exists."""
 
     def files(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files directly in a folder.  Raises FileNotFoundError for a missing folder."""
-
-    def data_files(self) -> Iterator[StoredFile]:
-        """Yield all files below, but for those in `.hoodie`."""
-
-    def size_of(self, path: str) -> int | None:
-        """Return the bytes of a file; None where it is missing."""
 
     def read(self, path: str) -> bytes:
         """Read a file, and compare it with its checksums if the storage keeps some."""

@@ -4,7 +4,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -46,10 +46,9 @@ class LocalFolder:
                 file = Path(parent, name)
                 yield StoredFile(file.relative_to(self.root).as_posix(), file.stat().st_size)
 
-    def size_of(self, path: str) -> int | None:
-        """Return the bytes of a file; None where it is missing."""
-        file = self.root / path
-        return file.stat().st_size if file.exists() else None
+    def sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the bytes of files, without those that are missing."""
+        return {path: file.stat().st_size for path in paths if (file := self.root / path).exists()}
 
     def read(self, path: str) -> bytes:
         """Read a file, and compare it with its checksums if it has some."""

@@ -1,6 +1,7 @@
 """The folder of a table in S3, read by pyarrow's client: the extra `[files]`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
@@ -21,13 +22,12 @@ _ATTEMPTS: Final = 2
 """A server that hangs costs 20 s, also at the exit of the process: then Spark takes the table."""
 
 
-@attrs.define(eq=False)
+@attrs.frozen
 class S3Folder:
     """A table's folder in a bucket (a `TableFolder`)."""
 
     settings: S3Settings
     key: str
-    _sizes: dict[str, dict[str, int]] = attrs.field(factory=dict, init=False)
 
     def exists(self) -> bool:
         """Tell whether there are objects below the key.  Raises UnclearFilesError without a bucket."""
@@ -47,15 +47,14 @@ class S3Folder:
             if not file.path.startswith(".hoodie/"):
                 yield file
 
-    def size_of(self, path: str) -> int | None:
-        """Return the bytes of a file, from one listing of its folder; None where it is missing."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._sizes:
-            try:
-                self._sizes[folder] = {file.path: file.size for file in self.files(folder)}
-            except FileNotFoundError:
-                self._sizes[folder] = {}
-        return self._sizes[folder].get(path)
+    def sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the bytes of files, from one listing of each folder, without those that are missing."""
+        wanted = frozenset(paths)
+        sizes: dict[str, int] = {}
+        for folder in {path.rpartition("/")[0] for path in wanted}:
+            with suppress(FileNotFoundError):
+                sizes |= {file.path: file.size for file in self.files(folder) if file.path in wanted}
+        return sizes
 
     def read(self, path: str) -> bytes:
         """Read a file; S3 keeps its own checksums."""

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
-from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, TIMELINE, CommitFile
+from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, TIMELINE, ActionFile
 from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ HISTORY: Final = f"{TIMELINE}/history"
 _COLUMNS: Final = ["instantTime", "completionTime", "action", "metadata"]
 
 
-def archived_commits(folder: TableFolder) -> tuple[CommitFile, ...]:
+def archived_commits(folder: TableFolder) -> tuple[ActionFile, ...]:
     """Return the archived commits, newest first.
 
     Raises UnclearFilesError for files that are not as Hudi 1.2.0 writes them, and without pyarrow.
@@ -44,19 +44,21 @@ def has_archive(folder: TableFolder) -> bool:
 
 def _files(folder: TableFolder) -> Iterator[str]:
     """Yield the files of the newest manifest, in full size."""
-    if folder.size_of(f"{HISTORY}/_version_") is None:
+    if not folder.sizes([f"{HISTORY}/_version_"]):
         if has_archive(folder):
             raise UnclearFilesError("files without a version")
         return
     version = folder.read(f"{HISTORY}/_version_").decode("ascii").strip()
-    for entry in json.loads(folder.read(f"{HISTORY}/manifest_{version}"))["files"]:
-        path = f"{HISTORY}/{entry['fileName']}"
-        if folder.size_of(path) != entry["fileLen"]:
+    manifest = json.loads(folder.read(f"{HISTORY}/manifest_{version}"))["files"]
+    files = {f"{HISTORY}/{entry['fileName']}": entry["fileLen"] for entry in manifest}
+    sizes = folder.sizes(files)
+    for path, size in files.items():
+        if sizes.get(path) != size:
             raise UnclearFilesError(f"{path} is missing, or has another size")
         yield path
 
 
-def _commits(file: str, content: bytes) -> Iterator[CommitFile]:
+def _commits(file: str, content: bytes) -> Iterator[ActionFile]:
     for row in parquet.read_table(BytesIO(content), columns=_COLUMNS).to_pylist():
         if row["action"] not in COMMIT_ACTIONS:
             continue
@@ -64,4 +66,4 @@ def _commits(file: str, content: bytes) -> Iterator[CommitFile]:
         name = f"{file}#{requested}"
         if not requested or not completed or not metadata:
             raise UnclearFilesError(f"{name}: is not a commit")
-        yield CommitFile(requested, completed, row["action"], name, metadata.__bytes__)
+        yield ActionFile(requested, completed, row["action"], name, metadata.__bytes__)

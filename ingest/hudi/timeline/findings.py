@@ -10,9 +10,11 @@ from typing import Final, Literal
 import attrs
 
 from ingest.errors.base import sentences
-from ingest.hudi.timeline.damage import RESTORE, CommittedFiles, damaged_files, live_files
+from ingest.hudi.storage.folder import RESTORE
+from ingest.hudi.timeline.damage import damaged_files, live_files
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.row_count import BASE, LOG
+from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.names import Partition
 
 Check = Literal["timeline", "files", "offsets", "keys"]
@@ -45,10 +47,10 @@ class Inventory:
     findings: tuple[Finding, ...]
 
 
-def take_inventory(commits: Iterable[CommittedFiles], sizes: Mapping[str, int]) -> Inventory:
+def take_inventory(commits: Iterable[StoredCommit], sizes: Mapping[str, int]) -> Inventory:
     """Compare the files that a reader needs with storage; the commits are newest first."""
     files = tuple(live_files(commits, limit=None))
-    problems = damaged_files(files, sizes.get)
+    problems = damaged_files(files, sizes)
     return Inventory(
         len(files),
         sum(file.size for file in files),

@@ -38,7 +38,7 @@ def read_properties(folder: TableFolder) -> TableProperties:
 
     Raises UnclearFilesError for a layout or a file that is not exactly as Hudi 1.2.0 writes it.
     """
-    if folder.size_of(f"{PROPERTIES}.backup") is not None:
+    if folder.sizes([f"{PROPERTIES}.backup"]):
         raise UnclearFilesError("the properties are being rewritten")
     values = parse_properties(folder.read(PROPERTIES))
     qualified = f"{values.get('hoodie.database.name', '')}.{values.get('hoodie.table.name', '')}"

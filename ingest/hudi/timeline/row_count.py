@@ -12,7 +12,8 @@ from typing import Final
 import attrs
 
 from ingest.hudi.storage.folder import StoredFile, TableFolder, UnclearFilesError
-from ingest.hudi.timeline.timeline_files import ActiveTimeline, committed_files
+from ingest.hudi.timeline.file_timeline import FileTimeline
+from ingest.hudi.timeline.timeline_files import ActiveTimeline
 
 BASE: Final = re.compile(r"(.+)_[\d-]+_(\d{17})\.parquet")
 LOG: Final = re.compile(r"\.(.+)_(\d{17})\.log\.\d+_[\d-]+(\.cdc)?")
@@ -68,21 +69,21 @@ class FileGroups:
         return file_group in self.logs and (base is None or self.logs[file_group] > base.instant)
 
 
-def count_rows(folder: TableFolder, timeline: ActiveTimeline) -> int:
-    """Count the rows of the table in a folder.  Raises UnclearFilesError where only a merge shows them."""
-    return sum(read_row_count(folder, file) for file in row_files(folder, timeline))
+def count_rows(timeline: FileTimeline) -> int:
+    """Count the rows of a table.  Raises UnclearFilesError where only a merge shows them."""
+    return sum(read_row_count(timeline.folder, file) for file in row_files(timeline))
 
 
-def base_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
+def base_files(timeline: FileTimeline) -> list[str]:
     """Return the newest base file of each file group.  Raises UnclearFilesError."""
-    groups, replaced = _groups(folder, timeline)
+    groups, replaced = _groups(timeline)
     return [base.path for group, base in groups.bases.items() if group not in replaced]
 
 
-def row_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
+def row_files(timeline: FileTimeline) -> list[str]:
     """Return the files that hold the rows.  Raises UnclearFilesError where only a merge shows them."""
-    groups, replaced = _groups(folder, timeline)
-    is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.commits))
+    groups, replaced = _groups(timeline)
+    is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.active.commits))
     if groups.logs and is_parallel:
         raise UnclearFilesError("the log files may belong to either of two base files")
     if any(groups.has_newer_log(group) for group in groups.logs.keys() - replaced):
@@ -90,13 +91,13 @@ def row_files(folder: TableFolder, timeline: ActiveTimeline) -> list[str]:
     return [base.path for group, base in groups.bases.items() if group not in replaced]
 
 
-def _groups(folder: TableFolder, timeline: ActiveTimeline) -> tuple[FileGroups, set[str]]:
+def _groups(timeline: FileTimeline) -> tuple[FileGroups, set[str]]:
     """Return the file groups, and the names of those that a commit replaced."""
-    replacing = [commit for commit in timeline.commits if commit.action == "replacecommit"]
+    replacing = [file for file in timeline.active.commits if file.action == "replacecommit"]
     groups = FileGroups()
-    for file in folder.data_files():
-        groups.add(file, timeline)
-    return groups, {group for commit in committed_files(replacing) for group in commit.replaced}
+    for file in timeline.folder.data_files():
+        groups.add(file, timeline.active)
+    return groups, {group for file in replacing for group in file.commit(timeline.path).replaced}
 
 
 def is_completed(instant: str, timeline: ActiveTimeline) -> bool:

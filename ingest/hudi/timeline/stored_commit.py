@@ -1,11 +1,13 @@
 """A completed commit of a table's timeline, with its time, its account and the files that it wrote."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Final
 
 import attrs
 
-from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry, entry_of
 from ingest.moments import to_moment
 from ingest.names import Instant
 
@@ -13,22 +15,54 @@ _ZONE_STEP: Final = timedelta(minutes=15)
 """Every zone is a multiple of it away from UTC."""
 
 
+@attrs.frozen(order=True)
+class WrittenFile:
+    """A file that a commit wrote; `path` is relative to the table."""
+
+    instant: str
+    file_group: str
+    path: str
+    size: int
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it holds changes of a base file."""
+        return self.path.rpartition("/")[2].startswith(".")
+
+
+def _in_order(files: Iterable[WrittenFile]) -> tuple[WrittenFile, ...]:
+    return tuple(sorted(files))
+
+
 @attrs.frozen
 class StoredCommit:
-    """A completed commit; `entry` is None for table services and for other writers.
+    """A completed commit of the table at a path; `operation` is Hudi's name of it."""
 
-    `operation` is Hudi's name of it, `schema` the table's Avro schema, as JSON.
-    """
-
+    path: str
     instant: Instant
     completed: str
     """The time of completion, in the form and the zone of `instant`."""
     operation: str
-    entry: LedgerEntry | None
-    schema: str
-    files: int
-    """The number of data files written."""
-    bytes: int
+    values: Mapping[str, str]
+    """The texts that its writer added: the account, the table's schema, the checkpoints of other writers."""
+    files: tuple[WrittenFile, ...] = attrs.field(converter=_in_order)
+    replaced: tuple[str, ...] = ()
+    """The file groups that it replaced."""
+
+    @cached_property
+    def entry(self) -> LedgerEntry | None:
+        """The account; None for table services and other writers.  Raises LakeError for a newer format."""
+        return entry_of(self.path, self.instant, self.operation, self.values)
+
+    @property
+    def schema(self) -> str:
+        """The table's Avro schema, as JSON; empty if unknown."""
+        return self.values.get("schema") or ""
+
+    @property
+    def bytes(self) -> int:
+        """The size of the data files written."""
+        return sum(file.size for file in self.files)
 
     @property
     def seconds(self) -> float:

@@ -5,7 +5,7 @@ Whatever such files do not settle is left to Hudi: the archived timeline, damage
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from io import BytesIO
 from itertools import pairwise
@@ -15,7 +15,9 @@ import attrs
 import fastavro
 
 from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
-from ingest.hudi.timeline.damage import CommittedFiles, WrittenFile
+from ingest.hudi.timeline.ledger import TABLE_SERVICES
+from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
+from ingest.names import Instant
 
 TIMELINE: Final = ".hoodie/timeline"
 COMMIT_ACTIONS: Final = frozenset({"commit", "deltacommit", "replacecommit", "clustering"})
@@ -34,32 +36,34 @@ class ActionFile:
     file: str
     content: Callable[[], bytes] = attrs.field(repr=False, eq=False)
 
-    def read(self) -> Mapping[str, Any]:
-        """Return the action's metadata.  Raises UnclearFilesError for a damaged file."""
+    @cached_property
+    def metadata(self) -> Mapping[str, Any]:
+        """The action's metadata, read once.  Raises UnclearFilesError for a damaged file."""
         return read_action(self.file, self.content())
 
-
-@attrs.frozen
-class CommitFile(ActionFile):
-    """A completed commit in the timeline."""
-
-    @cached_property
-    def _metadata(self) -> Mapping[str, Any]:
-        metadata = read_action(self.file, self.content())
-        if not metadata.get("operationType"):
-            raise UnclearFilesError(f"{self.file}: is not a commit")
-        return metadata
-
-    def read(self) -> Mapping[str, Any]:
-        """Return the commit's metadata, read once.  Raises UnclearFilesError for a damaged file."""
-        return self._metadata
+    def commit(self, path: str) -> StoredCommit:
+        """Return the commit, of the table at a path, that the file is of.  Raises UnclearFilesError."""
+        metadata, instant = self.metadata, Instant(self.requested)
+        operation, values = metadata.get("operationType"), metadata.get("extraMetadata") or {}
+        by_partition = metadata.get("partitionToWriteStats") or {}
+        if not operation or not (values or by_partition or operation in TABLE_SERVICES):
+            raise UnclearFilesError(f"{self.file}: is not a commit, or an empty one")
+        files = (
+            WrittenFile(instant, stat["fileId"], stat["path"], stat["fileSizeInBytes"])
+            for stats in by_partition.values()
+            for stat in stats
+            if stat["path"] and (stat["fileSizeInBytes"] or 0) > 0
+        )
+        replaced = (metadata.get("partitionToReplaceFileIds") or {}).values()
+        groups = tuple(file_group for file_groups in replaced for file_group in file_groups)
+        return StoredCommit(path, instant, self.completed, operation, values, files, groups)
 
 
 @attrs.frozen
 class ActiveTimeline:
     """The completed commits, newest first, and the requested times of all instants."""
 
-    commits: tuple[CommitFile, ...]
+    commits: tuple[ActionFile, ...]
     instants: frozenset[str]
     services: tuple[ActionFile, ...] = ()
     """The other completed actions: cleans, rollbacks, savepoints."""
@@ -78,12 +82,12 @@ class ActiveTimeline:
         """
         cleans = (action for action in self.services if action.action == "clean")
         newest = max(cleans, key=lambda clean: clean.requested, default=None)
-        return "" if newest is None else str(newest.read().get("earliestCommitToRetain") or "")
+        return "" if newest is None else str(newest.metadata.get("earliestCommitToRetain") or "")
 
 
 def read_timeline(folder: TableFolder) -> ActiveTimeline:
     """List the active timeline of a table."""
-    commits, services, instants = [], [], set()
+    actions, instants = list[ActionFile](), set[str]()
     for file in folder.files(TIMELINE):
         if not file.name[0].isdigit():
             continue
@@ -92,18 +96,18 @@ def read_timeline(folder: TableFolder) -> ActiveTimeline:
         if match is None:
             raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
         instants.add(match[1])
-        if completed and completed[3] in COMMIT_ACTIONS:
+        if completed:
+            requested, ended, action = completed.groups()
             content = partial(folder.read, file.path)
-            commits.append(CommitFile(completed[1], completed[2], completed[3], file.path, content))
-        elif completed:
-            content = partial(folder.read, file.path)
-            services.append(ActionFile(completed[1], completed[2], completed[3], file.path, content))
-    commits.sort(key=lambda commit: commit.requested, reverse=True)
+            actions.append(ActionFile(requested, ended, action, file.path, content))
+    actions.sort(key=lambda action: action.requested, reverse=True)
+    commits = tuple(action for action in actions if action.action in COMMIT_ACTIONS)
     _check_order(commits)
-    return ActiveTimeline(tuple(commits), frozenset(instants), tuple(services))
+    services = tuple(action for action in actions if action.action not in COMMIT_ACTIONS)
+    return ActiveTimeline(commits, frozenset(instants), services)
 
 
-def _check_order(commits: Sequence[CommitFile]) -> None:
+def _check_order(commits: Sequence[ActionFile]) -> None:
     """Refuse commits that overlap in time: several writers were at work."""
     for newer, older in pairwise(commits):
         if newer.requested <= older.requested or newer.completed <= older.completed:
@@ -119,25 +123,3 @@ def read_action(file: str, content: bytes) -> Mapping[str, Any]:
     if not isinstance(metadata, dict):
         raise UnclearFilesError(f"{file}: is not an action")
     return metadata
-
-
-def committed_files(commits: Iterable[CommitFile]) -> Iterator[CommittedFiles]:
-    """Yield the files of commits, as their metadata names them."""
-    for commit in commits:
-        yield files_of(commit, commit.read())
-
-
-def files_of(commit: CommitFile, metadata: Mapping[str, Any]) -> CommittedFiles:
-    """Return the files of a commit, as its metadata names them."""
-    stats = [stat for stats in (metadata["partitionToWriteStats"] or {}).values() for stat in stats]
-    replaced = (metadata.get("partitionToReplaceFileIds") or {}).values()
-    return CommittedFiles(
-        commit.requested,
-        metadata["operationType"].lower(),
-        tuple(
-            WrittenFile(commit.requested, stat["fileId"], stat["path"], stat["fileSizeInBytes"])
-            for stat in stats
-            if stat["path"] and (stat["fileSizeInBytes"] or 0) > 0
-        ),
-        tuple(file_group for file_groups in replaced for file_group in file_groups),
-    )

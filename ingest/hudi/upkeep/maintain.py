@@ -9,8 +9,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ingest.hudi.clock import check_clock
-from ingest.hudi.metaclient import agree_on_properties, lake_errors
+from ingest.hudi.metaclient import agree_on_properties
 from ingest.hudi.options import hudi_options, merger_options
+from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.table import HudiTable, write_failure
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
 from ingest.hudi.upkeep.retention import count_recent, upkeep_options

@@ -18,9 +18,10 @@ from pyspark.sql import DataFrame
 
 from ingest.errors import RebuildError
 from ingest.hudi.fixed import recorded_parts
-from ingest.hudi.metaclient import lake_errors, set_properties
+from ingest.hudi.metaclient import set_properties
 from ingest.hudi.options import KEYGEN, hudi_options, merger_options
 from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remove_copy
+from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.storage.local_files import LocalFolder
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
@@ -114,7 +115,7 @@ def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> Led
     with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
         services.run({ARCHIVE: "false"})
     copied.reopen()
-    written = {file.path for commit in copied.committed()[:2] for file in commit.files}
+    written = {file.path for commit in copied.commits(archived=True)[:2] for file in commit.files}
     folders = {(folder / path).parent for path in written}
     for marker in folder.rglob(_PARTITION_FILE):
         if marker.parent not in folders:

@@ -14,7 +14,7 @@ import attrs
 from pyspark.sql import SparkSession
 
 from ingest.hudi.options import SERVICES_OFF
-from ingest.hudi.timeline.commit_reader import active_instants
+from ingest.hudi.timeline.hudi_timeline import active_instants
 from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS
 from ingest.hudi.upkeep.retention import (
     CLEAN_TRIGGER,

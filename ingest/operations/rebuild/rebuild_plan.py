@@ -1,15 +1,15 @@
 """What a rebuild of a table would do: its changes, rows, time and disk space, and what forbids it."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from ingest.errors import RebuildError, TableChangedError
-from ingest.hudi.fixed import FixedChange, FixedChanges
+from ingest.hudi.fixed import FixedChange
 from ingest.hudi.storage.local_files import local_folder
-from ingest.hudi.timeline.damage import CommittedFiles, live_files
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, is_created_again, topic_id_of
 from ingest.kafka.ranges import OffsetRange, TopicRanges
@@ -32,21 +32,6 @@ ROWS_PER_S: Final = 30_000
 ROOM: Final = 1.1
 """Bytes of free disk for each byte of the table: its old files stay until they are cleaned."""
 _MILLION: Final = 1_000_000
-
-
-class RebuildableTable(Protocol):
-    """A table in the lake: `HudiTable`, or `TableFiles`, which reads it without a JVM."""
-
-    path: str
-
-    def fixed_changes(self, table: TableConfig) -> FixedChanges:
-        """Compare the parts of a table file that are fixed with this table."""
-
-    def count_rows(self) -> int:
-        """Count the rows without the soft-deleted ones."""
-
-    def committed(self) -> Iterable[CommittedFiles]:
-        """Return the files of all commits, newest first, archived ones included."""
 
 
 @attrs.frozen
@@ -111,18 +96,18 @@ class RebuildPlan:
 
 def plan_rebuild(
     table: TableConfig,
-    stored: RebuildableTable,
+    stored: StoredTable,
     free_bytes: Callable[[str], int | None],
     changes: tuple[FixedChange, ...],
 ) -> RebuildPlan:
     """Return the plan of the changes of a table."""
-    size = sum(file.size for file in live_files(stored.committed(), None))
-    return RebuildPlan(table.name, changes, stored.count_rows(), size, free_bytes(stored.path))
+    rows, size = stored.count_rows(), stored.data_size()
+    return RebuildPlan(table.name, changes, rows, size, free_bytes(stored.path))
 
 
 def plan_refused(
     table: TableConfig,
-    stored: RebuildableTable,
+    stored: StoredTable,
     free_bytes: Callable[[str], int | None],
     error: TableChangedError,
 ) -> RebuildPlan:

@@ -100,7 +100,7 @@ def _replay_all(
     run: Run, table: TableConfig, held: LockHandle, partition: int | None, offset: int | None
 ) -> Replayed:
     stored = run.lake.table(table)
-    stored.check_file(table)
+    stored.check_config(table)
     rows, last = counting_rows(run.lake, table), last_of(stored, table)
     if rows is None or last is None:
         return Replayed(table.name)

@@ -2,37 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import attrs
 
 from ingest.errors import IngestError, UsageError
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import TABLE_SERVICES, CommitKind, LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.log import logger
 from ingest.moments import iso_or_none, moment_or_none, parse_moment, to_iso
-from ingest.names import Instant, Partition, SchemaId, Topic
+from ingest.names import Partition, SchemaId, Topic
 from ingest.report.outcome import by_text
 from ingest.run.work.context import Run
 from ingest.sql.template import Sql, ident, literal, sql
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
-
-
-class StoredHistory(Protocol):
-    """The history of a table in the lake: `HudiTable`, or `TableFiles`, which reads it without a JVM."""
-
-    path: str
-
-    def commits(self) -> tuple[StoredCommit, ...]:
-        """Return the commits of the active timeline, newest first."""
-
-    def has_archive(self) -> bool:
-        """Tell whether there are older commits in Hudi's archive."""
-
-    def count_rows(self, as_of: Instant | None = None) -> int:
-        """Count the rows as of an instant."""
 
 
 @attrs.frozen
@@ -91,7 +77,7 @@ class Commit:
             "max_source_ts": iso_or_none(moment_or_none(entry.max_source_ms)) if entry else None,
             "read_seconds": stored.read_seconds,
             "commit_seconds": stored.seconds,
-            "files": stored.files,
+            "files": len(stored.files),
             "bytes": stored.bytes,
         }
 
@@ -196,7 +182,7 @@ def read_state(run: Run, table: TableConfig, at: datetime) -> TableState:
     Raises UsageError for a time before the first commit, or one whose files are cleaned.
     """
 
-    def find(stored: StoredHistory) -> tuple[Commit, int]:
+    def find(stored: StoredTable) -> tuple[Commit, int]:
         commits = in_order(stored.commits())
         commit = next((commit for commit in commits if commit.stored.at <= at), None)
         if commit is None:
@@ -229,7 +215,7 @@ def parse_time(option: str, text: str) -> datetime:
     return moment
 
 
-def _ask(run: Run, table: TableConfig, ask: Callable[[StoredHistory], T]) -> T:
+def _ask(run: Run, table: TableConfig, ask: Callable[[StoredTable], T]) -> T:
     """Ask the files of a table, and Hudi's classes where they do not answer."""
     try:
         return ask(run.files.table(table))
@@ -240,7 +226,7 @@ def _ask(run: Run, table: TableConfig, ask: Callable[[StoredHistory], T]) -> T:
     return ask(run.lake.table(table))
 
 
-def _too_early(stored: StoredHistory, at: datetime, commits: Sequence[Commit]) -> UsageError:
+def _too_early(stored: StoredTable, at: datetime, commits: Sequence[Commit]) -> UsageError:
     """Return the error for a time before the oldest commit."""
     if not commits:
         return UsageError(f"lake {stored.path}: the table does not have a commit yet", "Run it once first")

@@ -1,13 +1,14 @@
 """All that is known of tables without a JVM, part by part: a part that cannot be read says why."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import attrs
 
 from ingest.compile.payload import WriterSchema
 from ingest.errors import IngestError, LakeUnreachableError, RetryableError, TableFileError
 from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.folder_size import FolderSize
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
@@ -16,7 +17,7 @@ from ingest.lazy import LazyModule
 from ingest.moments import moment_or_none
 from ingest.names import Partition, Subject, Topic
 from ingest.operations.rejects.rejects_view import StoredRejects, read_rejects, rejects_by_files
-from ingest.operations.status.history import Commit, StoredHistory, in_order
+from ingest.operations.status.history import Commit, in_order
 from ingest.operations.status.last_verification import LastVerification, read_last
 from ingest.operations.status.schema_history import (
     ColumnFacts,
@@ -30,7 +31,7 @@ from ingest.operations.status.schema_history import (
 from ingest.operations.status.status import TableStatus, combined
 from ingest.report.lag import source_lag_s
 from ingest.run.batch.schemas import fetch_versions
-from ingest.run.batch.start import StoredTable, last_of, pending
+from ingest.run.batch.start import last_of, pending
 from ingest.run.work.by_files import PATIENCE_S, work_by_files
 from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
@@ -48,10 +49,6 @@ _STATE_PARTS: Final = ("last commit", "commits", "table file", "files")
 """Parts without which the state of a table is not known."""
 COMMITS: Final = 200
 """Commits of a table to show at most."""
-
-
-class StoredFacts(StoredHistory, StoredTable, Protocol):
-    """A table in the lake, with its history."""
 
 
 @attrs.frozen
@@ -185,7 +182,7 @@ class OverviewTask:
         status = attrs.evolve(combined([overview.status for overview in results]), table=table.name)
         return attrs.evolve(results[0], table=table, status=status, topics=tuple(results), gaps=tuple(gaps))
 
-    def _read(self, run: Run, table: TableConfig, stored: StoredFacts, parts: "Parts") -> TableOverview:
+    def _read(self, run: Run, table: TableConfig, stored: StoredTable, parts: "Parts") -> TableOverview:
         last = parts.read("last commit", lambda: last_of(stored, table))
         commits: tuple[Commit, ...] = ()
         if last is not None:
@@ -208,7 +205,7 @@ class OverviewTask:
         parts.check(self.watermarks.errors.get(table.topic))
         lag = None
         if not parts.is_unknown("last commit"):
-            parts.read("table file", lambda: stored.check_file(table))
+            parts.read("table file", lambda: stored.check_config(table))
             if marks is not None:
                 lag = parts.read("lag", lambda: pending(table, last, marks, None).span)
         rows = None

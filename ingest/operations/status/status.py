@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from ingest.errors import IngestError, LakeError, OffsetError, TableFileError
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
@@ -16,7 +17,7 @@ from ingest.operations.status.source_ddl import SourceChange, read_changes
 from ingest.report.lag import max_or_none, present, source_lag_s, sum_or_none
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, worst_error
-from ingest.run.batch.start import StoredTable, last_of, pending
+from ingest.run.batch.start import last_of, pending
 from ingest.run.task import work_on_tables
 from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import TopicsTask
@@ -179,7 +180,7 @@ def table_status(
     count_open: Callable[[], int],
 ) -> TableStatus:
     """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
-    stored.check_file(table)
+    stored.check_config(table)
     last = last_of(stored, table)
     lag = None
     if marks is not None:

@@ -1,16 +1,16 @@
 """The start of a run of one table: its last commit against the ends of its topic.
 
-Reads a table with Hudi's classes or by its files, whichever is given: the checks are the same.
+The table may be read with Hudi's classes or by its files: the checks are the same.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import attrs
 
 from ingest.compile.row_model import row_model
 from ingest.errors import OffsetError
 from ingest.hudi.options import check_hudi
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
@@ -18,30 +18,6 @@ from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
-
-
-class StoredTable(Protocol):
-    """A table in the lake: `HudiTable`, or `TableFiles`, which reads it without a JVM."""
-
-    path: str
-
-    def checkpoint(self) -> LedgerEntry | None:
-        """Return the newest commit's account of itself; None before the first commit."""
-
-    def check_options(self, table: TableConfig) -> None:
-        """Check the values of the `[hudi]` options.  Raises TableFileError."""
-
-    def check_file(self, table: TableConfig) -> None:
-        """Compare the table file with this table.  Raises TableChangedError for a part that is fixed."""
-
-    def check_files(self) -> None:
-        """Check that storage has the newest commits' files, in full size.  Raises LakeError."""
-
-    def count_rows(self) -> int:
-        """Count the rows without the soft-deleted ones."""
-
-    def largest_file(self) -> int:
-        """Return the bytes of the largest base file of the newest commits."""
 
 
 @attrs.frozen
@@ -66,7 +42,7 @@ def find_start(
     """
     check_hudi(table)
     stored.check_options(table)
-    stored.check_file(table)
+    stored.check_config(table)
     last = last_of(stored, table)
     try:
         return Start(last, pending(table, last, watermarks, max_offsets), watermarks)

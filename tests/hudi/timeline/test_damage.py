@@ -55,7 +55,7 @@ def clear_timeline(home: Path) -> None:
 def start_of_a_run(lake: "Lake", table: "TableConfig") -> None:
     """Do the first steps of a run."""
     stored = lake.open(table)
-    stored.check_file(table)
+    stored.check_config(table)
     stored.check_storage(table.name)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import attrs
 import pytest
 
-from ingest.hudi.timeline.damage import CommittedFiles, WrittenFile
 from ingest.hudi.timeline.findings import find_holes, find_strays, take_inventory
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.names import Instant, Partition, Topic
 
 
@@ -17,6 +17,11 @@ def entry(instant: int, start: dict[int, int], end: dict[int, int], **changes: A
     ends = {Partition(partition): offset for partition, offset in end.items()}
     made = LedgerEntry("r", Topic("t"), ends, ends, start_offsets=starts, instant=Instant(str(instant)))
     return attrs.evolve(made, **changes)
+
+
+def commit(instant: str, *files: WrittenFile) -> StoredCommit:
+    """Make a commit with files."""
+    return StoredCommit("path", Instant(instant), instant, "UPSERT", {}, files)
 
 
 def problems(*history: LedgerEntry) -> list[str]:
@@ -77,14 +82,10 @@ def test_commits_of_older_versions_are_compared_by_their_ends() -> None:
 def test_the_files_of_the_newest_slices_must_be_in_storage(sizes: dict[str, int], wanted: int) -> None:
     """Older base files may be cleaned; a log may have grown; every commit counts, however old."""
     commits = [
-        CommittedFiles("3", "upsert", (WrittenFile("3", "a", ".a_3.log.1_0-1-1", 5),)),
-        CommittedFiles("2", "upsert", (WrittenFile("2", "a", "a_2.parquet", 20),)),
-        *(CommittedFiles(f"1{n:02}", "upsert", ()) for n in range(30)),
-        CommittedFiles(
-            "1",
-            "bulk_insert",
-            (WrittenFile("1", "a", "a_1.parquet", 10), WrittenFile("1", "b", "b_1.parquet", 7)),
-        ),
+        commit("3", WrittenFile("3", "a", ".a_3.log.1_0-1-1", 5)),
+        commit("2", WrittenFile("2", "a", "a_2.parquet", 20)),
+        *(commit(f"1{n:02}") for n in range(30)),
+        commit("1", WrittenFile("1", "a", "a_1.parquet", 10), WrittenFile("1", "b", "b_1.parquet", 7)),
     ]
 
     inventory = take_inventory(commits, sizes)

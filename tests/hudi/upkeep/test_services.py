@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options
-from ingest.hudi.table_files import TableFiles
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.upkeep.maintain import keep_up, maintain, plan_upkeep
 from ingest.hudi.upkeep.retention import (
@@ -51,7 +51,7 @@ def timeline(lake: "Lake", table: TableConfig) -> set[str]:
 
 def checkpoints(lake: "Lake", table: TableConfig) -> tuple[LedgerEntry | None, ...]:
     """Return the table's checkpoint, by Hudi's classes and by its files."""
-    return lake.open(table).checkpoint(), TableFiles(lake.path(table), lake.hadoop).checkpoint()
+    return lake.open(table).checkpoint(), OfflineTable(lake.path(table), lake.hadoop).checkpoint()
 
 
 def total_bytes(files: list[Path]) -> int:

@@ -17,8 +17,8 @@ from ingest import Session
 from ingest.cli.app import COMMANDS, call
 from ingest.compile.diff import SchemaChange
 from ingest.errors import LakeError, UsageError
-from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.hudi.timeline.ledger import LedgerEntry, commit_metadata
+from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.kafka.breaks import Watermark
 from ingest.names import Instant, Partition, SchemaId, Subject, Topic, page_name
 from ingest.operations.pages.render import Renderer, Site
@@ -245,7 +245,10 @@ def overview(text: str) -> TableOverview:
         text, Topic(text), {Partition(0): 5}, {Partition(0): 5}, (SchemaId(1),), {"read": 1, "upserted": 1},
         note=text, instant=Instant("20261122080000000"), committed_ms=1_795_334_400_000,
     )  # fmt: skip
-    stored = StoredCommit(Instant("20261122080000000"), "20261122080001000", "UPSERT", entry, "", 1, 9)
+    stored = StoredCommit(
+        text, Instant("20261122080000000"), "20261122080001000", "UPSERT", commit_metadata(entry),
+        (WrittenFile("20261122080000000", text, text, 9),),
+    )  # fmt: skip
     commit = Commit(stored, {Partition(0): 1})
     reject = Reject(
         text, 0, 3, NOW, None, text, text, text, NOW, None, None, key=text.encode("utf-8", "replace")
@@ -259,7 +262,7 @@ def overview(text: str) -> TableOverview:
     return TableOverview(
         TableStatus("t", Topic(text), text, entry, 4, 7, error=error),
         table,
-        (commit, Commit(attrs.evolve(stored, entry=None, operation=text))),
+        (commit, Commit(attrs.evolve(stored, values={}, operation=text))),
         has_archive=True,
         ends={Partition(0): Watermark(0, 9)},
         rejects=StoredRejects(3, 2, {text: 2}, {text: (reject,)}),

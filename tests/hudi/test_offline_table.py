@@ -12,10 +12,10 @@ import pytest
 
 from ingest.errors import IngestError, UsageError
 from ingest.hudi import options
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options, options_digest
 from ingest.hudi.storage.folder import UnclearFilesError
-from ingest.hudi.table import HudiRecord, HudiTable, open_record
-from ingest.hudi.table_files import TableFiles
+from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.properties import parse_properties
 from ingest.names import Partition
 from ingest.spark.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 DDL = "id int not null, v int"
 
-StoredTable = HudiTable | TableFiles
-
 
 def answers(stored: StoredTable, table: TableConfig, names: Collection[str] | None = None) -> dict[str, Any]:
     """Return a reader's answers about a table, or some of them; errors are answers, unclear files are not."""
@@ -41,7 +39,7 @@ def answers(stored: StoredTable, table: TableConfig, names: Collection[str] | No
     questions: dict[str, Callable[[], Any]] = {
         "checkpoint": stored.checkpoint,
         "committed_ms": last_ms,
-        "file": lambda: stored.check_file(table),
+        "file": lambda: stored.check_config(table),
         "options": lambda: stored.check_options(table),
         "storage": stored.check_files,
         "rows": stored.count_rows,
@@ -63,7 +61,7 @@ def answers(stored: StoredTable, table: TableConfig, names: Collection[str] | No
 
 def clear_answers(lake: "Lake", table: TableConfig) -> set[str]:
     """Hold both readers to the same answers; return those that the files give."""
-    from_files = answers(TableFiles(lake.path(table), lake.hadoop), table)
+    from_files = answers(OfflineTable(lake.path(table), lake.hadoop), table)
     assert from_files == answers(lake.open(table), table, from_files)
     compare_states(lake, table)
     return set(from_files)
@@ -71,7 +69,7 @@ def clear_answers(lake: "Lake", table: TableConfig) -> set[str]:
 
 def compare_states(lake: "Lake", table: TableConfig) -> None:
     """Hold the row counts of the last states to each other; a state that is cleaned has none."""
-    files, stored = TableFiles(lake.path(table), lake.hadoop), lake.open(table)
+    files, stored = OfflineTable(lake.path(table), lake.hadoop), lake.open(table)
     try:
         instants = [commit.instant for commit in files.commits()[1:3]]
     except (UnclearFilesError, IngestError, OSError):
@@ -88,18 +86,18 @@ def compare_states(lake: "Lake", table: TableConfig) -> None:
                 stored.count_rows(instant)
 
 
-def records(record: TableFiles | HudiRecord) -> dict[str, Any]:
+def records(stored: StoredTable) -> dict[str, Any]:
     """Return all accounts, all commits with their files, the sizes in storage."""
-    record.check_actions()
-    commits = [
-        attrs.evolve(commit, files=tuple(sorted(commit.files, key=str))) for commit in record.committed()
-    ]
-    return {"accounts": record.accounts(), "commits": commits, "sizes": data_sizes(record)}
+    assert stored.timeline is not None
+    stored.timeline.check_actions()
+    commits = stored.commits(archived=True)
+    return {"accounts": stored.history(), "commits": commits, "sizes": data_sizes(stored)}
 
 
-def data_sizes(record: TableFiles | HudiRecord) -> dict[str, int]:
+def data_sizes(stored: StoredTable) -> dict[str, int]:
     """Return the sizes of the files that hold rows; Hadoop hides checksums."""
-    return {path: size for path, size in record.sizes().items() if not path.endswith(".crc")}
+    files = stored.timeline.folder.data_files() if stored.timeline else ()
+    return {file.path: file.size for file in files if not file.path.endswith(".crc")}
 
 
 @attrs.define
@@ -187,9 +185,9 @@ class History:
 def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> None:
     """Cleaned, archived, compacted, rolled back, restored, moved, rewritten, with other writers' commits."""
     table = attrs.evolve(lake.table(f"history_{kind}", type=kind, buckets=2), hudi=lake.SHORT_MEMORY)
-    files = TableFiles(lake.path(table), LOCAL)
+    files = OfflineTable(lake.path(table), LOCAL)
     assert (files.checkpoint(), lake.open(table).checkpoint()) == (None, None)
-    files.check_file(table)
+    files.check_config(table)
     files.check_files()
     history = History(lake, table)
     happenings = [
@@ -208,9 +206,7 @@ def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> N
         clear.append(clear_answers(lake, table))
         assert not check_files(lake, table).findings
 
-    from_hudi = open_record(lake.spark, lake.path(table))
-    assert from_hudi is not None
-    assert records(TableFiles(lake.path(table), LOCAL)) == records(from_hudi)
+    assert records(OfflineTable(lake.path(table), LOCAL)) == records(lake.open(table))
     assert sum("checkpoint" in names for names in clear) > len(clear) * 0.8
     assert sum("storage" in names for names in clear) > len(clear) * 0.8
     assert sum("rows" in names for names in clear) > len(clear) * (0.8 if kind == "cow" else 0.1)
@@ -327,7 +323,7 @@ def test_properties_are_parsed_as_java_writes_them(lake: "Lake") -> None:
 def test_storage_that_is_not_a_local_disk_is_left_to_hudi(path: str) -> None:
     """Other file systems, and paths whose reading depends on Hadoop."""
     with pytest.raises(UnclearFilesError):
-        TableFiles(path, LOCAL).checkpoint()
+        OfflineTable(path, LOCAL).checkpoint()
 
 
 def test_a_path_without_a_scheme_may_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,12 +337,12 @@ def test_a_path_without_a_scheme_may_be_elsewhere(tmp_path: Path, monkeypatch: p
     (tmp_path / "core-site.xml").touch()
     assert hadoop_settings({}).default_fs != LOCAL_FS
     with pytest.raises(UnclearFilesError):
-        TableFiles(str(tmp_path / "t"), hadoop_settings({})).checkpoint()
+        OfflineTable(str(tmp_path / "t"), hadoop_settings({})).checkpoint()
 
 
 def test_reading_a_table_imports_no_pyspark() -> None:
     """The reader starts in a moment."""
-    check = "import ingest.hudi.table_files, sys; sys.exit('pyspark' in sys.modules)"
+    check = "import ingest.hudi.offline_table, sys; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
@@ -360,6 +356,6 @@ def test_files_of_earlier_versions_are_counted_until_they_are_rewritten(
         patch.setattr(options, "OWNED", earlier)
         for number in (1, 2):
             lake.commit(table, lake.changes(DDL, ("c", f"{number}", number, 0)))
-    assert TableFiles(lake.path(table), LOCAL).count_old_footers() == 1
+    assert OfflineTable(lake.path(table), LOCAL).count_old_footers() == 1
     lake.commit(table, lake.changes(DDL, ("c", "3", 3, 0)))
-    assert TableFiles(lake.path(table), LOCAL).count_old_footers() == 0
+    assert OfflineTable(lake.path(table), LOCAL).count_old_footers() == 0

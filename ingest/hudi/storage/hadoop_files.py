@@ -1,0 +1,73 @@
+"""The folder of a table in any storage, by Hadoop's classes; their exceptions are errors of the lake."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from ingest.errors import IngestError, LakeError, LakeUnreachableError, SettingsError
+from ingest.hudi.storage.folder import RESTORE, StoredFile
+from ingest.spark.java import hadoop_of, jvm_of
+from ingest.spark.java_errors import is_damage, root_cause
+
+
+@attrs.frozen
+class HadoopFolder:
+    """A table's folder (a `DataFolder`).  Raises the errors of the lake."""
+
+    spark: SparkSession
+    path: str
+
+    def data_files(self) -> Iterator[StoredFile]:
+        """Yield all files below, but for those in `.hoodie`."""
+        with lake_errors(self.path):
+            root = jvm_of(self.spark).org.apache.hadoop.fs.Path(self.path)
+            storage = root.getFileSystem(hadoop_of(self.spark))
+            prefix = f"{storage.getFileStatus(root).getPath().toUri().getPath()}/"
+            for child in storage.listStatus(root):
+                if child.getPath().getName() != ".hoodie":
+                    for file in _files_below(storage, child):
+                        path = file.getPath().toUri().getPath().removeprefix(prefix)
+                        yield StoredFile(path, file.getLen())
+
+    def sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the bytes of files, asked for in one call, without those that are missing."""
+        names = list(paths)
+        if not names:
+            return {}
+        stored = jvm_of(self.spark).io.hudicdc.ingest.StoredTable
+        with lake_errors(self.path):
+            sizes = json.loads(stored.sizes(hadoop_of(self.spark), self.path, "\n".join(names)))
+        return {name: size for name, size in zip(names, sizes, strict=True) if size is not None}
+
+
+def _files_below(storage: Any, status: Any) -> Iterator[Any]:
+    if status.isFile():
+        yield status
+        return
+    files = storage.listFiles(status.getPath(), True)  # noqa: FBT003  Java's: with its folders
+    while files.hasNext():
+        yield files.next()
+
+
+@contextmanager
+def lake_errors(path: str) -> Iterator[None]:
+    """Raise Java's exceptions as errors of the lake at a path."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise _lake_error(path, error) from error
+
+
+def _lake_error(path: str, error: Py4JJavaError) -> IngestError:
+    """Tell a damaged table and a path without a file system from a storage that does not answer."""
+    problem = root_cause(error)
+    if "No FileSystem for scheme" in problem:
+        return SettingsError("settings", "lake.path", f"'{path}': {problem}", "Add its jar")
+    if is_damage(error) or problem.endswith("/.hoodie/timeline does not exist"):
+        return LakeError(path, f"the table is damaged: {problem}", RESTORE)
+    return LakeUnreachableError(path, problem)
