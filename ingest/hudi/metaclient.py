@@ -4,17 +4,16 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError
 from ingest.hudi.options import MARKER, TIMELINE_ZONE
 from ingest.hudi.storage.folder import RESTORE
-from ingest.hudi.storage.hadoop_files import lake_errors
+from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
+from ingest.hudi.timeline.timeline_files import TIMELINE
 from ingest.spark.java import hadoop_of, jvm_of
-from ingest.spark.java_errors import class_names
 
-PROPERTIES: Final = ("hoodie.properties", "hoodie.properties.backup")
+_PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 """The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
 
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
@@ -27,14 +26,14 @@ def open_client(spark: SparkSession, path: str) -> Any | None:
     Raises LakeError for a folder with something else or a damaged table, LakeUnreachableError for a storage
     that does not answer.
     """
-    jvm, hadoop = jvm_of(spark), hadoop_of(spark)
+    jvm, folder = jvm_of(spark), HadoopFolder(spark, path)
     with lake_errors(path):
-        if not _is_table(jvm.org.apache.hadoop.fs.Path(path), hadoop):
+        if not _is_table(folder):
             return None
-        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
+        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         client = builder.setConf(conf).setBasePath(path).build()
-        _check_timeline(jvm.org.apache.hadoop.fs.Path(path), hadoop, client)
+        _check_timeline(folder, client)
         return client
 
 
@@ -43,18 +42,16 @@ def remove_incomplete_table(spark: SparkSession, path: str) -> None:
 
     Call only as the writer: for a reader the table may be in the middle of creation.
     """
+    folder = HadoopFolder(spark, path)
     with lake_errors(path):
-        home = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie")
-        storage = home.getFileSystem(hadoop_of(spark))
-        if storage.exists(home) and _is_incomplete(storage, home):
+        storage, home = folder.locate(".hoodie")
+        if storage.exists(home) and _is_incomplete(folder):
             storage.delete(home, True)  # noqa: FBT003  Java's: with its content
 
 
 def is_rewritten(spark: SparkSession, path: str) -> bool:
     """Tell whether a writer is rewriting a table's properties, or was killed meanwhile."""
-    with lake_errors(path):
-        backup = jvm_of(spark).org.apache.hadoop.fs.Path(f"{path}/.hoodie/{PROPERTIES[1]}")
-        return bool(backup.getFileSystem(hadoop_of(spark)).exists(backup))
+    return bool(HadoopFolder(spark, path).sizes([_BACKUP]))
 
 
 def complete_rewrite(spark: SparkSession, path: str) -> None:
@@ -68,65 +65,43 @@ def complete_rewrite(spark: SparkSession, path: str) -> None:
             jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(storage, home)
 
 
-def _is_table(folder: Any, hadoop: Any) -> bool:
+def _is_table(folder: HadoopFolder) -> bool:
     """Look for the table's properties: Hudi itself tries five times, a second apart (HUDI-6154).
 
     A folder with only an empty `.hoodie`, or one with empty properties, is the rest of a killed creation:
     there is no table yet.
     """
-    storage = folder.getFileSystem(hadoop)
-    if not storage.exists(folder):
-        return False
-    home = folder.suffix("/.hoodie")
-    properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
-    size = _size(storage, properties)
-    if size:
+    sizes = folder.sizes([_PROPERTIES, _BACKUP])
+    size = sizes.get(_PROPERTIES)
+    if size or (size is None and _BACKUP in sizes):  # Hudi reads the backup
         return True
-    if storage.exists(backup):
-        if size is None:
-            return True  # Hudi reads the backup
+    if _BACKUP in sizes:
         problem = "its hoodie.properties is being rewritten; after a kill, `ingest run` completes that"
-        raise LakeUnreachableError(folder.toString(), problem)
+        raise LakeUnreachableError(folder.path, problem)
     if size is not None:
-        return not _is_incomplete(storage, home)
-    if _has_data(storage, folder):
-        raise LakeError(folder.toString(), "the folder holds files, but not a Hudi table", "Move them away")
+        return not _is_incomplete(folder)
+    if folder.has_data():
+        raise LakeError(folder.path, "the folder holds files, but not a Hudi table", "Move them away")
     return False
 
 
-def _size(storage: Any, file: Any) -> int | None:
-    """Return the bytes of a file; None where it is missing."""
-    try:
-        return int(storage.getFileStatus(file).getLen())
-    except Py4JJavaError as error:
-        if "FileNotFoundException" in class_names(error):
-            return None
-        raise
-
-
-def _is_incomplete(storage: Any, home: Any) -> bool:
+def _is_incomplete(folder: HadoopFolder) -> bool:
     """Tell whether properties were never written, though maybe created: that comes before any commit."""
-    properties, backup = (home.suffix(f"/{name}") for name in PROPERTIES)
-    if storage.exists(backup) or _size(storage, properties):
+    if any(folder.sizes([_PROPERTIES]).values()) or folder.sizes([_BACKUP]):
         return False
-    if _has_data(storage, home.getParent()):
+    if folder.has_data():
         return False  # damaged: opening it says how
-    timeline = home.suffix("/timeline")
-    return not storage.exists(timeline) or not any(file.isFile() for file in storage.listStatus(timeline))
+    return not any(child.isFile() for child in folder.children(TIMELINE))
 
 
-def _check_timeline(folder: Any, hadoop: Any, client: Any) -> None:
+def _check_timeline(folder: HadoopFolder, client: Any) -> None:
     """Refuse a table with data and an empty timeline: it would be loaded again, next to its old files.
 
     Any write begins with an instant, and archiving leaves the newest ones.
     """
-    if client.getActiveTimeline().empty() and _has_data(folder.getFileSystem(hadoop), folder):
+    if client.getActiveTimeline().empty() and folder.has_data():
         problem = "the folder holds data files, but its timeline (.hoodie/timeline) is empty"
-        raise LakeError(folder.toString(), problem, RESTORE)
-
-
-def _has_data(storage: Any, folder: Any) -> bool:
-    return any(status.getPath().getName() != ".hoodie" for status in storage.listStatus(folder))
+        raise LakeError(folder.path, problem, RESTORE)
 
 
 def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 """The folder of a table in any storage, by Hadoop's classes; their exceptions are errors of the lake."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,17 +22,30 @@ class HadoopFolder:
     spark: SparkSession
     path: str
 
+    def locate(self, path: str = "") -> tuple[Any, Any]:
+        """Return Hadoop's file system, and a path below the folder.  Java's exceptions pass through."""
+        full = jvm_of(self.spark).org.apache.hadoop.fs.Path(f"{self.path}/{path}" if path else self.path)
+        return full.getFileSystem(hadoop_of(self.spark)), full
+
+    def children(self, folder: str = "") -> Sequence[Any]:
+        """List the files and folders in a folder; nothing where it is missing."""
+        with lake_errors(self.path):
+            storage, path = self.locate(folder)
+            return storage.listStatus(path) if storage.exists(path) else ()
+
+    def has_data(self) -> bool:
+        """Tell whether the folder has anything but `.hoodie`."""
+        return any(map(_is_data, self.children()))
+
     def data_files(self) -> Iterator[StoredFile]:
         """Yield all files below, but for those in `.hoodie`."""
         with lake_errors(self.path):
-            root = jvm_of(self.spark).org.apache.hadoop.fs.Path(self.path)
-            storage = root.getFileSystem(hadoop_of(self.spark))
+            storage, root = self.locate()
             prefix = f"{storage.getFileStatus(root).getPath().toUri().getPath()}/"
-            for child in storage.listStatus(root):
-                if child.getPath().getName() != ".hoodie":
-                    for file in _files_below(storage, child):
-                        path = file.getPath().toUri().getPath().removeprefix(prefix)
-                        yield StoredFile(path, file.getLen())
+            for child in filter(_is_data, storage.listStatus(root)):
+                for file in _files_below(storage, child):
+                    path = file.getPath().toUri().getPath().removeprefix(prefix)
+                    yield StoredFile(path, file.getLen())
 
     def sizes(self, paths: Iterable[str]) -> dict[str, int]:
         """Return the bytes of files, asked for in one call, without those that are missing."""
@@ -43,6 +56,10 @@ class HadoopFolder:
         with lake_errors(self.path):
             sizes = json.loads(stored.sizes(hadoop_of(self.spark), self.path, "\n".join(names)))
         return {name: size for name, size in zip(names, sizes, strict=True) if size is not None}
+
+
+def _is_data(status: Any) -> bool:
+    return bool(status.getPath().getName() != ".hoodie")
 
 
 def _files_below(storage: Any, status: Any) -> Iterator[Any]:
