@@ -34,7 +34,7 @@ def doctor(
     """Examine the deployment: settings, secrets, Java, jars, memory, disk, lake, clock, registry, broker.
 
     One line for each, with the remedy. Nothing is changed. The lake gets a scratch file, which is deleted
-    again.  Exit code 0: a run can start, perhaps with warnings. 1: something needs a remedy.
+    again. Exit code 0: a run can start, perhaps with warnings. 1: something needs a remedy.
 
     Example: `ingest doctor --spark`
     """

@@ -40,7 +40,7 @@ def rebuild(
 
     These are buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of
     times and documents. Readers see the old table until the commit. The offsets stay, so the next run
-    continues.  Takes the table's lock. If it is killed, the table is the old or the new one, and the next run
+    continues. Takes the table's lock. If it is killed, the table is the old or the new one, and the next run
     or the same command finishes its work. Several tables are rebuilt one after the other.
 
     Exit code 0: done or nothing to do. 1: a table cannot be rebuilt so. 75: try again. `--json` prints the
