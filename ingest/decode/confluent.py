@@ -24,7 +24,7 @@ def decode_payload(
     """
     writers = {writer.schema_id: writer.wire for writer in payload.writers if writer.wire}
     octets = java_column(F.col(column))
-    decode = jvm_of(messages.sparkSession).io.hudicdc.ingest.DecodeAvro.column
+    decode = jvm_of(messages.sparkSession).io.hudicdc.ingest.avro.DecodeAvro.column
     decoded = decode(octets, payload.reader, list(writers), list(writers.values()), most_bytes)
     return messages.withColumn(name, Column(decoded))
 

@@ -46,7 +46,7 @@ def _unframed(messages: DataFrame, compiled: CompiledTable, side: Side, payload:
             for schema, _ in compiled.unmapped
             for frame_id in schema.frame_ids
         }
-    unframe_column = jvm_of(messages.sparkSession).io.hudicdc.ingest.Unframe.column
+    unframe_column = jvm_of(messages.sparkSession).io.hudicdc.ingest.framing.Unframe.column
     columns = (java_column(F.col(side)), java_column(F.col("headers")))
     return Column(
         unframe_column(*columns, side, list(compiled.table.framings), list(ids), list(ids.values()))

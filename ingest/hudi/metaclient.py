@@ -121,6 +121,6 @@ def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, st
     current = client.getTableConfig().getProps()
     changed = {key: value for key, value in properties.items() if current.getProperty(key) != value}
     if changed:
-        jvm_of(spark).io.hudicdc.ingest.PropertiesFile.update(client, json.dumps(changed))
+        jvm_of(spark).io.hudicdc.ingest.hudi.PropertiesFile.update(client, json.dumps(changed))
         client.reload()
     return bool(changed)

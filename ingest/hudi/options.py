@@ -33,7 +33,7 @@ SMALL_BUCKETS: Final = 4
 
 SPARK_FOOTER: Final[Mapping[str, str]] = {
     # With Hudi's own, a default Spark session refuses a file's dates before 1582 and timestamps before 1900.
-    "hoodie.avro.write.support.class": "io.hudicdc.ingest.SparkFooter",
+    "hoodie.avro.write.support.class": "io.hudicdc.ingest.hudi.SparkFooter",
 }
 
 OWNED: Final[Mapping[str, str]] = {

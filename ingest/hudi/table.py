@@ -209,7 +209,7 @@ class HudiTable(StoredTable):
         before = timeline_files(self.path)
         try:
             written = json.dumps({**options, **commit_metadata(checkpoint)})
-            jvm_of(self.spark).io.hudicdc.ingest.StoredTable.append(java_rows(rows), written, self.path)
+            jvm_of(self.spark).io.hudicdc.ingest.hudi.StoredTable.append(java_rows(rows), written, self.path)
         except (Py4JJavaError, PySparkException) as error:
             remove_corrupt_instants(self.spark, self.path, before)
             # Cleaning, archiving and compaction follow the commit, and can fail after it.

@@ -82,7 +82,7 @@ def read(
         "kafka.isolation.level": "read_committed",
     }
     of_client = json.dumps({name.removeprefix("kafka."): properties[name] for name in sorted(properties)})
-    rows = java.jvm_of(spark).io.hudicdc.ingest.KafkaRows.of(
+    rows = java.jvm_of(spark).io.hudicdc.ingest.spark.KafkaRows.of(
         java.java_session(spark),
         ranges.topic,
         json.dumps([[part.partition, part.start, part.end] for part in ranges.ranges]),

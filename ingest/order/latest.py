@@ -56,7 +56,7 @@ def _grouped(events: DataFrame, compiled: CompiledTable) -> DataFrame:
 
 def sorted_events(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Sort few events by their groups, in one partition, as `reduce_few` takes them."""
-    latest = jvm_of(events.sparkSession).io.hudicdc.ingest.LatestByKey
+    latest = jvm_of(events.sparkSession).io.hudicdc.ingest.latest.LatestByKey
     rows, columns = _grouped(events, compiled), len(_groups(compiled)) + _ORDERED
     return DataFrame(latest.sorted(java_rows(rows), columns), rows.sparkSession)
 
@@ -73,7 +73,7 @@ def reduce_few(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
 def _reduce(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool) -> DataFrame:
     groups = _groups(compiled)
     combine = {name: how for name, (_, how) in _counters(compiled).items()}
-    latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.LatestByKey
+    latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.latest.LatestByKey
     of, with_partial = latest.of, latest.withPartial
     if in_one_task:
         of, with_partial = latest.ofFew, latest.withPartialOfFew

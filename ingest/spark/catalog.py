@@ -87,14 +87,14 @@ def _entry(spark: SparkSession, database: str, name: str, path: Any) -> Any:
     Hudi's own CREATE TABLE (1.2.0) writes an entry that Hive could read too, and fails for timestamps without
     a zone, a type that Hive's metastore does not have (SPARK-36180).
     """
-    entries = jvm_of(spark).io.hudicdc.ingest.CatalogEntries
+    entries = jvm_of(spark).io.hudicdc.ingest.hudi.CatalogEntries
     return entries.of(database, name, path.toUri(), _schema(spark, path.toString()))
 
 
 def _schema(spark: SparkSession, path: str) -> Any:
     """Return the columns of the table, Hudi's own among them, as an entry has them."""
     stored = java_rows(spark.read.format("hudi").load(path)).schema()
-    return jvm_of(spark).io.hudicdc.ingest.CatalogEntries.columns(stored)
+    return jvm_of(spark).io.hudicdc.ingest.hudi.CatalogEntries.columns(stored)
 
 
 def _qualified(spark: SparkSession, text: str) -> Any:

@@ -74,7 +74,7 @@ class ClassArchive:
             return
         try:
             self._prune()
-            jvm_of(spark).io.hudicdc.ingest.ClassArchive.writeAtExit(str(self.path), str(self.failure))
+            jvm_of(spark).io.hudicdc.ingest.spark.ClassArchive.writeAtExit(str(self.path), str(self.failure))
         except (OSError, Py4JError) as error:
             logger(__name__).debug("class-archive.not-written", problem=str(error))
 

@@ -12,19 +12,19 @@ from ingest.masking import salt_id_of
 from ingest.spark.java import java_session, jvm_of
 
 FUNCTIONS: Final[Mapping[str, str]] = {
-    "ingest_plain_decimal": "io.hudicdc.ingest.PlainDecimal",
-    "ingest_document_key": "io.hudicdc.ingest.DocumentKey",
-    "ingest_document_update": "io.hudicdc.ingest.DocumentUpdate",
-    "ingest_document_value": "io.hudicdc.ingest.DocumentValue",
-    "ingest_json_member": "io.hudicdc.ingest.JsonMember",
-    "ingest_numeric_decimals": "io.hudicdc.ingest.NumericDecimals",
+    "ingest_plain_decimal": "io.hudicdc.ingest.avro.PlainDecimal",
+    "ingest_document_key": "io.hudicdc.ingest.json.DocumentKey",
+    "ingest_document_update": "io.hudicdc.ingest.json.DocumentUpdate",
+    "ingest_document_value": "io.hudicdc.ingest.json.DocumentValue",
+    "ingest_json_member": "io.hudicdc.ingest.json.JsonMember",
+    "ingest_numeric_decimals": "io.hudicdc.ingest.json.NumericDecimals",
 }
 """Name in SQL -> Java class.  All return text, and the classes document their arguments."""
 
 
 def keep_salt(spark: SparkSession, salt: str) -> None:
     """Make the key of `ingest_hash` known to the driver's JVM, under its id."""
-    jvm_of(spark).io.hudicdc.ingest.SaltedHash.keep(salt_id_of(salt), salt.encode())
+    jvm_of(spark).io.hudicdc.ingest.checksum.SaltedHash.keep(salt_id_of(salt), salt.encode())
 
 
 def register_functions(spark: SparkSession) -> None:

@@ -51,7 +51,7 @@ class Plans:
         return planned if is_same else None
 
     def _plan(self, name: str, inputs: object, query: Query, rows: DataFrame) -> _Planned:
-        planning = jvm_of(rows.sparkSession).io.hudicdc.ingest.PlannedQuery
+        planning = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.PlannedQuery
         nothing = planning.input(java_rows(rows))
         result = query(DataFrame(nothing, rows.sparkSession))
         planned = _Planned(inputs, planning.of(nothing, java_rows(result)))

@@ -39,7 +39,7 @@ SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
 LIST_STRUCTURE: Final = "parquet.avro.write-old-list-structure"
 EXTENSIONS: Final = "spark.sql.extensions"
 EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
-LIGHT_EXTENSION: Final = "io.hudicdc.ingest.HudiExtension"
+LIGHT_EXTENSION: Final = "io.hudicdc.ingest.hudi.HudiExtension"
 """Hudi's, without its searches of plans that do not concern it: for a local JVM with ingest's functions."""
 
 MUST_HOLD_SQL: Final[Mapping[str, str]] = {
@@ -116,8 +116,10 @@ LOCAL_DEFAULTS: Final[Mapping[str, str]] = {
 }
 
 OWN_CLASSES: Final[Mapping[str, str]] = {
-    "spark.plugins": "io.hudicdc.ingest.RunningTasks",  # the progress of running tasks
-    "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.LocalFiles",  # without a `chmod` process for each file
+    # Shows the progress of running tasks.
+    "spark.plugins": "io.hudicdc.ingest.spark.RunningTasks",
+    # Starts no `chmod` process for each file.
+    "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.spark.LocalFiles",
 }
 """For a local JVM with ingest's functions.  A context that lacks the classes does not start."""
 
@@ -242,7 +244,7 @@ def prepare_context(spark: SparkSession) -> None:
     # Spark takes the size of its cache of code from the session of the thread that first loads this class.  A
     # thread of a run has none, and Spark would take the default.
     jvm.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator.resetCompileTime()
-    jvm.io.hudicdc.ingest.HadoopOrigins.forget(hadoop_of(spark))
+    jvm.io.hudicdc.ingest.spark.HadoopOrigins.forget(hadoop_of(spark))
 
 
 def session_of(spark: SparkSession) -> SparkSession:

@@ -37,7 +37,7 @@ def read_stages(spark: SparkSession) -> Mapping[str, tuple[Stage, ...]]:
 
 
 def _active(spark: SparkSession) -> Iterator[tuple[str, Stage]]:
-    stages, running = status_store(spark).activeStages(), jvm_of(spark).io.hudicdc.ingest.RunningTasks
+    stages, running = status_store(spark).activeStages(), jvm_of(spark).io.hudicdc.ingest.spark.RunningTasks
     for index in range(stages.size()):
         data = stages.apply(index)
         stage_id, tasks, done = data.stageId(), data.numTasks(), data.numCompleteTasks()

@@ -83,7 +83,7 @@ def test_a_job_gets_the_jar_of_our_functions() -> None:
     """Spark jobs get the pinned jars and exactly one jar of our own."""
     jars = [jar for jar in spark_jars() if jar.name.startswith("ingest-functions")]
     assert len(jars) == 1
-    assert "io/hudicdc/ingest/PlainDecimal.class" in zipfile.ZipFile(jars[0]).namelist()
+    assert "io/hudicdc/ingest/avro/PlainDecimal.class" in zipfile.ZipFile(jars[0]).namelist()
 
 
 def test_a_jar_that_was_not_built_is_named(tmp_path: Path) -> None:

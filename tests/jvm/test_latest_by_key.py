@@ -41,7 +41,7 @@ def _rows(spark: SparkSession, key: str, text: str) -> DataFrame:
 
 
 def _combiner(spark: SparkSession) -> Any:
-    return jvm_of(spark).io.hudicdc.ingest.LatestByKey
+    return jvm_of(spark).io.hudicdc.ingest.latest.LatestByKey
 
 
 def _newest(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:

@@ -36,7 +36,7 @@ def test_hadoops_configuration_has_its_entries_without_their_origins(outer_spark
     jvm.org.apache.hadoop.util.ReflectionUtils.cloneWritableInto(sent, ours)
 
     entries = {key: ours.getRaw(key) for key in ("fs.file.impl", "io.file.buffer.size", "yarn.acl.enable")}
-    assert entries["fs.file.impl"] == "io.hudicdc.ingest.LocalFiles"
+    assert entries["fs.file.impl"] == "io.hudicdc.ingest.spark.LocalFiles"
     assert entries == {key: sent.getRaw(key) for key in entries}
     assert sent.size() == ours.size() >= whole.size()
     assert list(whole.getPropertySources("io.file.buffer.size")) == ["core-default.xml"]

@@ -210,7 +210,7 @@ finally:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert (
-        "refused: Spark session: spark.jars: the class io.hudicdc.ingest.PlainDecimal is not among"
+        "refused: Spark session: spark.jars: the class io.hudicdc.ingest.avro.PlainDecimal is not among"
         in done.stdout
     )
     assert "Start the session with all of `ingest.artifacts.spark_jars()`" in done.stdout

@@ -52,7 +52,7 @@ class HadoopFolder:
         names = list(paths)
         if not names:
             return {}
-        stored = jvm_of(self.spark).io.hudicdc.ingest.StoredTable
+        stored = jvm_of(self.spark).io.hudicdc.ingest.hudi.StoredTable
         with lake_errors(self.path):
             sizes = json.loads(stored.sizes(hadoop_of(self.spark), self.path, "\n".join(names)))
         return {name: size for name, size in zip(names, sizes, strict=True) if size is not None}

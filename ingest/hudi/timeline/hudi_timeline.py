@@ -58,7 +58,7 @@ class HudiTimeline:
     def fields(self) -> tuple[Field, ...]:
         """The columns in their order, without Hudi's own; empty before the first commit."""
         with lake_errors(self.path):
-            answer = jvm_of(self.spark).io.hudicdc.ingest.StoredTable.fields(self.client)
+            answer = jvm_of(self.spark).io.hudicdc.ingest.hudi.StoredTable.fields(self.client)
         return tuple((name, ddl, nullable) for name, ddl, nullable in json.loads(answer or "[]"))
 
     @property
@@ -104,7 +104,7 @@ class HudiTimeline:
             raise LakeError(str(self.client.getBasePath()), str(error), RESTORE) from error
 
     def _read(self, timeline: Any) -> Iterator[StoredCommit]:
-        reader = jvm_of(self.spark).io.hudicdc.ingest.CommitReader(timeline.getCommitsTimeline())
+        reader = jvm_of(self.spark).io.hudicdc.ingest.hudi.CommitReader(timeline.getCommitsTimeline())
         for limit in chain(_PAGES, repeat(_PAGES[-1])):
             page = json.loads(reader.read(limit))
             yield from map(self._commit, page)
@@ -140,5 +140,5 @@ class InstantState:
 
 def active_instants(spark: SparkSession, client: Any) -> tuple[InstantState, ...]:
     """Return the instants of the active timeline, oldest first.  Java's exceptions pass through."""
-    answer = jvm_of(spark).io.hudicdc.ingest.StoredTable.timeline(client)
+    answer = jvm_of(spark).io.hudicdc.ingest.hudi.StoredTable.timeline(client)
     return tuple(InstantState(*instant) for instant in json.loads(answer))

@@ -120,7 +120,7 @@ def _examine(
     ddl = join(", ", (sql("{name} {type}", name=ident(n), type=type_sql(t)) for n, t in columns.items()))
     jvm = jvm_of(spark)
     struct = jvm.org.apache.spark.sql.types.StructType.fromDDL(str(ddl))
-    problem, *answer = jvm.io.hudicdc.ingest.RowSql.examine(java_session(spark), struct, text)
+    problem, *answer = jvm.io.hudicdc.ingest.spark.RowSql.examine(java_session(spark), struct, text)
     if problem:
         raise _error(batch, key, str(problem))
     spark_type, *reads = map(str, answer)

@@ -1,9 +1,19 @@
 package io.hudicdc.ingest;
 
+import io.hudicdc.ingest.checksum.CanonicalText;
+import io.hudicdc.ingest.checksum.Checksums;
+import io.hudicdc.ingest.checksum.Ranges;
+import io.hudicdc.ingest.checksum.RowChecksum;
+import io.hudicdc.ingest.checksum.SaltedHash;
+import io.hudicdc.ingest.json.DocumentKey;
+import io.hudicdc.ingest.json.DocumentText;
+import io.hudicdc.ingest.json.JsonText;
+import io.hudicdc.ingest.time.Clock;
+import io.hudicdc.ingest.time.Instants;
+import io.hudicdc.ingest.time.Ticks;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataType;
@@ -59,11 +69,7 @@ public final class Expressions {
     }
 
     private static void registerRow(SparkSession session, String name, RowChecksum.Result result) {
-        register(session, name, children -> {
-            List<Expression> arguments = JavaConverters.seqAsJavaList(children);
-            String letters = ((Literal) arguments.get(0)).value().toString();
-            return new RowChecksum(result, letters, List.copyOf(arguments.subList(1, arguments.size())));
-        });
+        register(session, name, children -> RowChecksum.of(result, JavaConverters.seqAsJavaList(children)));
     }
 
     /** Register a static method that may return null and is not called with null arguments. */

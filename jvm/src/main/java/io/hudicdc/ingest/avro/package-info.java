@@ -1,0 +1,2 @@
+/** Decodes Avro records into Spark's rows. */
+package io.hudicdc.ingest.avro;

@@ -1,0 +1,86 @@
+package io.hudicdc.ingest.hudi;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hudi.HoodieSchemaConversionUtils;
+import org.apache.hudi.common.schema.HoodieSchema;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.TableSchemaResolver;
+import org.apache.hudi.common.table.timeline.HoodieInstant;
+import org.apache.hudi.common.util.Option;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.types.StructField;
+
+/** A Hudi table: its facts, and writes to it, each in one call: see {@link CommitReader}. */
+public final class StoredTable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final boolean WITH_HUDI_COLUMNS = false;
+
+    private StoredTable() {}
+
+    /** Return name, type as DDL and nullability of each column; null before the first commit. */
+    public static String fields(HoodieTableMetaClient client) {
+        Option<HoodieSchema> schema = new TableSchemaResolver(client).getTableSchemaIfPresent(WITH_HUDI_COLUMNS);
+        if (!schema.isPresent()) {
+            return null;
+        }
+        ArrayNode fields = JsonNodeFactory.instance.arrayNode();
+        for (StructField field : HoodieSchemaConversionUtils.convertHoodieSchemaToStructType(schema.get())
+                .fields()) {
+            fields.addArray()
+                    .add(field.name())
+                    .add(field.dataType().catalogString())
+                    .add(field.nullable());
+        }
+        return fields.toString();
+    }
+
+    /** Return requested time, time of completion, action and state of each instant of the active timeline. */
+    public static String timeline(HoodieTableMetaClient client) {
+        ArrayNode instants = JsonNodeFactory.instance.arrayNode();
+        for (HoodieInstant instant : client.getActiveTimeline().getInstants()) {
+            instants.addArray()
+                    .add(instant.requestedTime())
+                    .add(instant.getCompletionTime())
+                    .add(instant.getAction())
+                    .add(instant.getState().name());
+        }
+        return instants.toString();
+    }
+
+    /** Write rows by Hudi's data source; the options are JSON. */
+    public static void append(Dataset<Row> rows, String options, String path) throws JsonProcessingException {
+        Map<String, String> parsed = JSON.readValue(options, new TypeReference<Map<String, String>>() {});
+        // Always append: in Spark's mode overwrite, Hudi deletes the table and its timeline (HUDI-6286).
+        rows.write().format("hudi").options(parsed).mode(SaveMode.Append).save(path);
+    }
+
+    /** Return the bytes of files below a folder, null for a missing one; the names are separated by line feeds. */
+    public static String sizes(Configuration conf, String folder, String names) throws IOException {
+        FileSystem storage = new Path(folder).getFileSystem(conf);
+        ArrayNode sizes = JsonNodeFactory.instance.arrayNode();
+        for (String name : names.split("\n")) {
+            sizes.add(size(storage, new Path(folder + "/" + name)));
+        }
+        return sizes.toString();
+    }
+
+    private static Long size(FileSystem storage, Path path) throws IOException {
+        try {
+            return storage.getFileStatus(path).getLen();
+        } catch (FileNotFoundException missing) {
+            return null;
+        }
+    }
+}

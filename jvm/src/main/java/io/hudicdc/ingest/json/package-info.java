@@ -1,0 +1,2 @@
+/** JSON whose numbers keep their text, and MongoDB's Extended JSON. */
+package io.hudicdc.ingest.json;

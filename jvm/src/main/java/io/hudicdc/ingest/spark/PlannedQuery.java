@@ -1,0 +1,170 @@
+package io.hudicdc.ingest.spark;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
+import org.apache.spark.sql.execution.InputAdapter;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.RDDScanExec;
+import org.apache.spark.sql.execution.SQLExecutionRDD;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenEvaluatorFactory;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.JavaConverters;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * A query over few rows that Spark analyses, optimises and plans once, for batch after batch.
+ *
+ * <p>In a small commit these steps cost more than the rows. The plan of the first batch stays; another batch's rows take
+ * the place of its input.
+ */
+public final class PlannedQuery {
+    private static final ClassTag<InternalRow> ROWS = ClassTag$.MODULE$.apply(InternalRow.class);
+    private static final ClassTag<Object> OBJECTS = ClassTag$.MODULE$.apply(Object.class);
+
+    private final StructType inputSchema;
+    private final StructType schema;
+    private final SparkPlan plan;
+    private final WholeStageCodegenEvaluatorFactory generated;
+
+    private PlannedQuery(StructType inputSchema, StructType schema, SparkPlan plan) {
+        this.inputSchema = inputSchema;
+        this.schema = schema;
+        this.plan = plan;
+        generated = generate(plan);
+    }
+
+    /** Return the input of a query to plan: no rows, in one partition, with the columns of {@code rows}. */
+    public static Dataset<Row> input(Dataset<Row> rows) {
+        SparkSession session = rows.sparkSession();
+        return inOnePartition(session, session.sparkContext().emptyRDD(ROWS), rows.schema());
+    }
+
+    /** Return a dataset of rows in one partition, which Spark knows about: an aggregate needs no shuffle. */
+    public static Dataset<Row> inOnePartition(SparkSession session, RDD<InternalRow> rows, StructType schema) {
+        Dataset<Row> anyhow = session.internalCreateDataFrame(rows, schema, false);
+        LogicalRDD plan = (LogicalRDD) anyhow.queryExecution().logical();
+        return Dataset.ofRows(
+                session,
+                new LogicalRDD(
+                        plan.output(),
+                        plan.rdd(),
+                        SinglePartition$.MODULE$,
+                        plan.outputOrdering(),
+                        plan.isStreaming(),
+                        session,
+                        Option.empty(),
+                        Option.empty()));
+    }
+
+    /** Plan a query over {@code input}; null if its plan does not read this input once, without a shuffle. */
+    public static PlannedQuery of(Dataset<Row> input, Dataset<Row> query) {
+        SparkPlan plan = plan(query);
+        List<SparkPlan> leaves =
+                JavaConverters.seqAsJavaList(plan.collectLeaves().toSeq());
+        LogicalRDD nothing =
+                (LogicalRDD) input.queryExecution().logical().collectLeaves().head();
+        boolean isOver = leaves.size() == 1
+                && leaves.get(0) instanceof RDDScanExec
+                && ((RDDScanExec) leaves.get(0)).rdd() == nothing.rdd();
+        return isOver ? new PlannedQuery(input.schema(), query.schema(), plan) : null;
+    }
+
+    /** Plan a query, but not adaptively: Spark would plan an aggregate again each time. */
+    private static SparkPlan plan(Dataset<Row> query) {
+        SparkSession session = query.sparkSession();
+        SparkPlan plan = query.queryExecution().sparkPlan();
+        return session.withActive(() -> QueryExecution.prepareExecutedPlan(session, plan));
+    }
+
+    /** Return whether rows have the columns that the query was planned for. */
+    public boolean isOver(Dataset<Row> rows) {
+        return inputSchema.equals(rows.schema());
+    }
+
+    /** Return the result of the query over rows; nothing runs before it is evaluated. */
+    public Dataset<Row> over(Dataset<Row> rows) {
+        SparkSession session = rows.sparkSession();
+        RDD<InternalRow> input = coalesce(input(rows.queryExecution()));
+        RDD<InternalRow> result = generated == null
+                ? session.withActive(() -> withInput(plan, input).execute())
+                : input.mapPartitionsWithEvaluator(generated, ROWS);
+        // The tasks see the session's settings, as those of any query do.
+        RDD<InternalRow> configured =
+                new SQLExecutionRDD(result, session.sessionState().conf());
+        return inOnePartition(session, configured, schema);
+    }
+
+    /** Return the rows behind a plan; those that have no plan yet are not planned. */
+    private static RDD<InternalRow> input(QueryExecution execution) {
+        LogicalPlan logical = execution.logical();
+        return logical instanceof LogicalRDD ? ((LogicalRDD) logical).rdd() : execution.toRdd();
+    }
+
+    private static RDD<InternalRow> coalesce(RDD<InternalRow> rows) {
+        return rows.getNumPartitions() == 1
+                ? rows
+                : rows.toJavaRDD().coalesce(1).rdd();
+    }
+
+    /**
+     * Return the generated code of a plan that is one stage; null for any other plan.
+     *
+     * <p>Spark generates the text of a stage each time that it runs, to find the compiled class by it.
+     */
+    private static WholeStageCodegenEvaluatorFactory generate(SparkPlan plan) {
+        if (!(plan instanceof WholeStageCodegenExec) || !isOneStage(((WholeStageCodegenExec) plan).child())) {
+            return null;
+        }
+        WholeStageCodegenExec stage = (WholeStageCodegenExec) plan;
+        Tuple2<CodegenContext, CodeAndComment> code = stage.doCodeGen();
+        if (largestMethod(code._2()) > plan.conf().hugeMethodLimit()) {
+            return null; // Spark runs such a stage without its generated code
+        }
+        Object[] references = (Object[]) code._1().references().toArray(OBJECTS);
+        return new WholeStageCodegenEvaluatorFactory(code._2(), stage.longMetric("pipelineTime"), references);
+    }
+
+    /** Return the bytes of the largest method; the most possible for code that cannot be compiled. */
+    private static int largestMethod(CodeAndComment code) {
+        try {
+            return CodeGenerator.compile(code)._2().maxMethodCodeSize();
+        } catch (Exception tooLarge) { // "grows beyond 64 KB": Scala declares no exceptions
+            return Integer.MAX_VALUE;
+        }
+    }
+
+    /** Whether the operators of a stage are a chain over its input. */
+    private static boolean isOneStage(SparkPlan operator) {
+        return operator instanceof RDDScanExec
+                || (operator.children().size() == 1
+                        && !(operator instanceof InputAdapter)
+                        && isOneStage(operator.children().head()));
+    }
+
+    private static SparkPlan withInput(SparkPlan plan, RDD<InternalRow> rows) {
+        if (plan instanceof RDDScanExec) {
+            RDDScanExec scan = (RDDScanExec) plan;
+            return new RDDScanExec(scan.output(), rows, scan.name(), scan.outputPartitioning(), scan.outputOrdering());
+        }
+        List<SparkPlan> children = JavaConverters.seqAsJavaList(plan.children()).stream()
+                .map(child -> withInput(child, rows))
+                .collect(Collectors.toList());
+        return plan.withNewChildren(JavaConverters.asScalaBuffer(children).toSeq());
+    }
+}

@@ -1,0 +1,2 @@
+/** Converts timestamps and times of day. */
+package io.hudicdc.ingest.time;
