@@ -1,10 +1,5 @@
 """The functions of canonical texts and checksums, against Spark's own, plain Python and PostgreSQL."""
 
-import hashlib
-import random
-import struct
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -39,9 +34,6 @@ POSTGRES_HASHES: tuple[tuple[tuple[object, ...], int], ...] = (
     ((9, 0, None, None, None, None, None), -5062302964120110598),
 )
 """Rows, and what PostgreSQL 15 makes of them by the checksum of `ingest.sources.postgres`."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-YEAR_1 = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
-YEAR_9999 = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 
 
 def test_a_row_has_the_checksum_that_postgresql_gives_it(spark: SparkSession) -> None:
@@ -59,26 +51,6 @@ def test_a_row_has_the_checksum_that_postgresql_gives_it(spark: SparkSession) ->
     finally:
         spark.conf.unset("spark.sql.codegen.wholeStage")
         spark.conf.unset("spark.sql.codegen.factoryMode")
-
-
-def test_numbers_that_postgresql_folds_alike_have_other_checksums(spark: SparkSession) -> None:
-    """Its hash of 0 is that of 4294967297, of -1 that of -4294967298; wider columns of equal values agree."""
-    rows = spark.sql(
-        "select ingest_row_postgres_hash('h', b) as checksum, "
-        "ingest_row_postgres_hash('h', cast(b as int)) as narrow "
-        "from values (0L), (4294967297L), (-1L), (-4294967298L), (12884901891L) as t(b)"
-    ).collect()
-    assert len({row.checksum for row in rows}) == 5
-    assert rows[0].checksum == rows[0].narrow
-    assert rows[2].checksum == rows[2].narrow
-
-
-def test_a_text_that_is_not_a_uuid_is_hashed_as_text(spark: SparkSession) -> None:
-    """Its octets count, and differ from those of any UUID."""
-    texts = ("", "6f5a1a0e-2b2f-4bd5-8b1a-0123456789aX", "6f5a1a0e+2b2f-4bd5-8b1a-0123456789ab", *UUIDS[2:4])
-    df = spark.createDataFrame([(text,) for text in texts], "k string")
-    rows = df.selectExpr("ingest_row_postgres_hash('h', k) as c").collect()
-    assert len({row.c for row in rows}) == len(texts)
 
 
 def test_a_number_is_found_among_bounds(spark: SparkSession) -> None:
@@ -100,16 +72,6 @@ def test_ranges_have_about_equal_shares(spark: SparkSession) -> None:
     assert all(abs(bound - 10_000 * n) < 2_000 for n, bound in enumerate(ranges.bounds, start=1))
     assert key_ranges(spark.range(1_000).selectExpr("0 as id"), layout, 1_000, 10).count <= 2
     assert key_ranges(spark.range(0), layout, 0, 10) == key_ranges(spark.range(9), layout, 9, 1) == Ranges(())
-
-
-def test_the_first_digits_of_md5_are_a_number(spark: SparkSession) -> None:
-    """As MySQL, SQL Server and Oracle cut them."""
-    df = spark.createDataFrame([(text,) for text in TEXTS], "c string")
-    rows = df.selectExpr("c", "ingest_row_md5_number('p', c) as row", "ingest_md5_number(c) as md5").collect()
-    md5 = {
-        text: int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:14], 16) for text in TEXTS
-    }
-    assert {row.c: row.md5 for row in rows} == {row.c: row.row for row in rows} == md5
 
 
 VALUES = {
@@ -157,42 +119,3 @@ def test_a_row_is_its_parts_between_commas(spark: SparkSession) -> None:
     assert [tuple(row) for row in texts.collect()] == [
         ("4:a,é,x00ff,0,1:x", "4:a,é,4:a,é"), (",,,", ","),
     ]  # fmt: skip
-
-
-def test_a_row_longer_than_its_buffer_is_whole(spark: SparkSession) -> None:
-    """The buffer grows, and keeps its content."""
-    rows = spark.sql("select ingest_row_text('fpp', repeat('é', 5000), 7, repeat('x', 3)) as row")
-    assert [row.row for row in rows.collect()] == [f"10000:{'é' * 5000},7,xxx"]
-
-
-def test_timestamps_read_as_spark_writes_them(spark: SparkSession) -> None:
-    """Every kind of day and fraction of the years 1 to 9999; a count beyond them."""
-    choose = random.Random(3)  # noqa: S311  no secret
-    counts = [YEAR_1, YEAR_1 + 1, YEAR_9999, YEAR_9999 - 1, 0, -1, 1, 10, 1_000_000]
-    counts += [choose.randint(YEAR_1, YEAR_9999) for _ in range(2_000)]
-    counts += [choose.randint(-(10**6), 10**6) * 86_400_000_000 // 10 for _ in range(2_000)]
-    counts = [count for count in counts if YEAR_1 <= count <= YEAR_9999]
-    df = spark.createDataFrame([(count,) for count in counts], "c bigint").selectExpr(
-        "timestamp_micros(c) as utc", "cast(timestamp_micros(c) as timestamp_ntz) as wall"
-    )
-    differing = df.where(
-        "ingest_utc(utc) is distinct from cast(utc as string) "
-        "or ingest_timestamp(wall) is distinct from cast(wall as string)"
-    )
-    assert differing.collect() == []
-    beyond = spark.sql(f"select ingest_utc(timestamp_micros({YEAR_9999 + 1}L)) as text").first()
-    assert beyond is not None
-    assert beyond.text == str(YEAR_9999 + 1)
-
-
-def test_floating_point_reads_as_its_bits(spark: SparkSession) -> None:
-    """Negative zero is zero; the last bit counts; null stays null."""
-    numbers = [0.1, 0.10000000000000002, -2.5, 1e300, float("inf"), float("-inf"), 5e-324]
-    df = spark.createDataFrame([(number,) for number in [*numbers, -0.0, None]], "c double")
-    rows = df.selectExpr("ingest_double_bits(c) as bits").collect()
-    expected = [str(struct.unpack(">q", struct.pack(">d", number))[0]) for number in numbers]
-    assert [row.bits for row in rows] == [*expected, "0", None]
-    narrow = spark.sql(
-        "select ingest_float_bits(cast(1.5 as float)) as a, ingest_float_bits(-cast(0 as float)) as b"
-    )
-    assert [tuple(row) for row in narrow.collect()] == [("1069547520", "0")]
