@@ -1,24 +1,24 @@
 """Records that are too large, and are rejected without their values.
 
 `ingest.kafka.read` replaces the value of a record beyond `[rejects] max_record_mb` by a mark, which no schema
-reads (the JVM's class LargeRecord).  Avro's decoder stops at a record if its values take too much memory.
+reads.  Avro's decoder stops at a record if its values take too much memory.
 """
 
 from typing import Final
 
 from ingest.compile.table import CompiledTable
 from ingest.decode.rejects import Check
+from ingest.kafka.read import LARGE_MARK
 from ingest.sql.template import Sql, binary, ident, literal, sql
 
 DECODED: Final = 4
 """The limit of a record's decoded values, as a multiple of the largest record's bytes."""
-_MARK: Final = b"\xffingest: too large: "
 _NO_MEMORY: Final = "memory"
 
 
 def unread_value() -> Sql:
     """Return the mark that replaces a record for which the JVM runs out of memory."""
-    return binary(_MARK + _NO_MEMORY.encode())
+    return binary(LARGE_MARK + _NO_MEMORY.encode())
 
 
 def most_decoded(compiled: CompiledTable) -> int:
@@ -34,7 +34,7 @@ def large_checks(compiled: CompiledTable) -> list[Check]:
 
 def _marked(compiled: CompiledTable) -> Check:
     """Return the check of a value that was replaced by its size, or by the mark for too little memory."""
-    text = sql("decode(substring(value, {start}), 'UTF-8')", start=len(_MARK) + 1)
+    text = sql("decode(substring(value, {start}), 'UTF-8')", start=len(LARGE_MARK) + 1)
     error = sql(
         "if({text} = {no_memory}, {died}, concat('record: ', format_number({bytes}, 0), {limit}))",
         bytes=sql("cast({text} as bigint)", text=text),
@@ -46,7 +46,7 @@ def _marked(compiled: CompiledTable) -> Check:
         ),
         limit=literal(f" bytes; {_limit(compiled)}"),
     )
-    is_marked = sql("startswith(value, {mark})", mark=binary(_MARK))
+    is_marked = sql("startswith(value, {mark})", mark=binary(LARGE_MARK))
     return Check(is_marked, "too-large", error, implied=True)
 
 

@@ -1,6 +1,7 @@
 """Read exactly the offsets of a plan: as a DataFrame, or one record to look at."""
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -9,6 +10,7 @@ from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
 from ingest.lazy import LazyModule
 from ingest.settings import KafkaSettings
+from ingest.sql.template import binary, sql
 
 if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
@@ -44,6 +46,13 @@ Measured with a broker on loopback: 200,000 records of 470 bytes take 0.3 s in p
 client's defaults.
 """
 
+LARGE_MARK: Final = b"\xffingest: too large: "
+"""The value of a record that is too large, with its size behind.
+
+0xFF is neither Confluent's magic byte nor UTF-8.  The JVM's class LargeRecord has the same bytes.
+"""
+MOST_KEY_BYTES: Final = 1 << 16
+"""The largest key that is kept of such a record."""
 MOST_BYTES: Final = 64 << 20
 """The largest record that is read if no table file allows a larger one."""
 
@@ -69,7 +78,7 @@ def read(
 
     `headers` adds a column of that name: an array of `key, value`, null for records without headers.
 
-    A record of more than `most_bytes` keeps its key at most.  Its value is the mark of `ingest.decode.large`.
+    A record of more than `most_bytes` keeps its key at most.  Its value is `LARGE_MARK` and its size.
 
     Spark cuts the ranges into at least `min_partitions` tasks.  A record that is deleted before its task
     starts fails the query: it must not pass for an empty range.
@@ -81,19 +90,67 @@ def read(
         # Kafka's default, read_uncommitted, returns the records of aborted transactions.
         "kafka.isolation.level": "read_committed",
     }
+    timeout_ms = round(kafka.read_timeout_s * 1000)
+    if not java.uses_internals(spark):
+        rows = _read_by_source(spark, ranges, properties, min_partitions, timeout_ms)
+        bounded = _bounded(rows, most_bytes)
+        return bounded if headers else bounded.drop("headers")
     of_client = json.dumps({name.removeprefix("kafka."): properties[name] for name in sorted(properties)})
-    rows = java.jvm_of(spark).io.hudicdc.ingest.spark.KafkaRows.of(
+    java_rows = java.jvm_of(spark).io.hudicdc.ingest.spark.KafkaRows.of(
         java.java_session(spark),
         ranges.topic,
         json.dumps([[part.partition, part.start, part.end] for part in ranges.ranges]),
         of_client,
         _group(ranges, of_client),
         min_partitions,
-        round(kafka.read_timeout_s * 1000),
+        timeout_ms,
         headers,
         most_bytes,
     )
-    return pyspark_sql.DataFrame(rows, spark)
+    return pyspark_sql.DataFrame(java_rows, spark)
+
+
+def _read_by_source(
+    spark: "SparkSession",
+    ranges: TopicRanges,
+    properties: Mapping[str, str],
+    min_partitions: int,
+    timeout_ms: int,
+) -> "DataFrame":
+    """Return the records with their headers, by Spark's own source."""
+    options = {
+        **properties,
+        # By partition: `subscribe` also takes one that was added meanwhile, which has no start offset.
+        "assign": json.dumps({ranges.topic: [part.partition for part in ranges.ranges]}),
+        "startingOffsets": json.dumps({ranges.topic: ranges.start_offsets()}),
+        "endingOffsets": json.dumps({ranges.topic: ranges.end_offsets()}),
+        # false skips expired offsets without an error, and the rows with them (SPARK-18373).
+        "failOnDataLoss": "true",
+        "minPartitions": str(min_partitions),
+        "includeHeaders": "true",
+        "groupIdPrefix": "ingest",
+        "kafkaConsumer.pollTimeoutMs": str(timeout_ms),
+    }
+    return spark.read.format("kafka").options(**options).load()
+
+
+def _bounded(rows: "DataFrame", most_bytes: int) -> "DataFrame":
+    """Replace the value of each record that is too large, as the JVM's class KafkaRows does."""
+    size = sql(
+        "ifnull(octet_length(key), 0) + ifnull(octet_length(value), 0) + ifnull(aggregate(headers, 0L, "
+        "(total, header) -> total + ifnull(octet_length(header.value), 0)), 0L)"
+    )
+    is_large = sql("{size} > {most}", size=size, most=most_bytes)
+    mark = sql("{mark} || cast(cast({size} as string) as binary)", mark=binary(LARGE_MARK), size=size)
+    bounded = {
+        "key": sql(
+            "if({large} and octet_length(key) > {most}, null, key)", large=is_large, most=MOST_KEY_BYTES
+        ),
+        "value": sql("if({large}, {mark}, value)", large=is_large, mark=mark),
+        "headers": sql("if({large}, null, headers)", large=is_large),
+    }
+    whole = ("partition", "offset", "timestamp")
+    return rows.selectExpr(*whole, *(str(value.alias(name)) for name, value in bounded.items()))
 
 
 def _group(ranges: TopicRanges, properties: str) -> str:

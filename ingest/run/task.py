@@ -161,7 +161,7 @@ def work_on_lake(
 ) -> tuple[T, ...]:
     """Work on every table as `work_on_tables` does, by a task that needs no ends of topics."""
     with run.steps.during("", "plan"), listening(run.stop):
-        results = work_by_files(run, task, tables)
+        results = work_by_files(run, task, tables) if run.settings.spark.internals else {}
         results |= await_writers(run, task, [table for table in tables if table.name not in results])
     remaining = [table for table in tables if table.name not in results]
     if run.stop.signal:

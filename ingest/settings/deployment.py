@@ -202,6 +202,13 @@ class SparkSettings:
             "start faster. Written once, after the first run that commits. Ignored under spark-submit."
         },
     )
+    internals: bool = attrs.field(
+        default=True,
+        metadata={
+            "help": "Use internals of Spark, Hudi, Hadoop and the JVM that make runs faster. `false` turns "
+            "off all that are optional, for a bug report: see [Internals](../internals.md)."
+        },
+    )
 
 
 @attrs.frozen

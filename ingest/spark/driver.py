@@ -113,6 +113,7 @@ class Driver:
     @cached_property
     def _session(self) -> "SparkSession":
         spark = self._open_session()
+        spark.conf.set(java.INTERNALS, str(self.settings.spark.internals).lower())
         salt = self.settings.masking.salt
         if salt is not None:
             spark_functions.keep_salt(spark, salt.reveal())
@@ -123,7 +124,11 @@ class Driver:
             return spark_session.session_of(self.given)
         spark = self.settings.spark
         self.was_started = pyspark_sql.SparkSession.getActiveSession() is None
-        conf = {**spark_session.LASTING_CATALOG, **spark.conf} if self.settings.lake.database else spark.conf
+        conf = {
+            **(spark_session.LASTING_CATALOG if self.settings.lake.database else {}),
+            **spark.conf,
+            java.INTERNALS: str(spark.internals).lower(),
+        }
         archive = self._class_archive if self.was_started else None
         return spark_session.start_session(
             "ingest", spark.master, conf, self._jars, archive, is_short=self.is_short
@@ -139,7 +144,7 @@ class Driver:
     @cached_property
     def _class_archive(self) -> "class_archive.ClassArchive | None":
         spark = self.settings.spark
-        if not spark.class_archive or spark_session.submitted():
+        if not (spark.class_archive and spark.internals) or spark_session.submitted():
             return None
         java = find_java()
         return class_archive.class_archive(java, spark.master, spark.conf, self._jars, cache_folder())

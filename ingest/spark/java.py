@@ -40,6 +40,9 @@ class JvmNames:
         return self._names[name]
 
 
+INTERNALS: Final = "spark.ingest.internals"
+"""Spark setting of a session: whether it may use the internals that docs/internals.md lists as optional."""
+
 _JVMS: Final = WeakKeyDictionary[Any, JvmNames]()
 _OFTEN_NAMED: Final = ("functions", "PythonUtils")
 """The classes that pyspark names for each column.  A miss in each of its imports searches all jars."""
@@ -53,6 +56,11 @@ def jvm_of(spark: SparkSession) -> Any:
         for name in _OFTEN_NAMED:
             setattr(jvm, name, getattr(jvm, name))
     return _JVMS[jvm]
+
+
+def uses_internals(spark: SparkSession) -> bool:
+    """Whether a session may use internals that can be turned off, see `[spark] internals`."""
+    return spark.conf.get(INTERNALS, "true") != "false"
 
 
 def hadoop_of(spark: SparkSession) -> Any:

@@ -44,20 +44,25 @@ FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-
 SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
 """Without the threads of a parallel collector, for the same reason."""
 
-EXECUTOR: Final = (TIME_ZONE, COMPILE_HUGE, NO_PROBES)
-DRIVER: Final = (*EXECUTOR, END_WITHOUT_MEMORY, LOGGING)
+TUNED: Final = (COMPILE_HUGE, NO_PROBES)
+"""Faster code and starts.  Results are the same without them."""
+EXECUTOR: Final = (TIME_ZONE,)
+DRIVER: Final = (TIME_ZONE, END_WITHOUT_MEMORY, LOGGING)
 SHORT: Final = (FIRST_TIER, SERIAL)
 
 
-def driver_options(options: str, archive: ClassArchive | None, *, is_short: bool) -> str:
+def driver_options(
+    options: str, archive: ClassArchive | None, *, is_short: bool, is_tuned: bool = True
+) -> str:
     """Add ingest's options to the user's for a driver.  `is_short` if it ends after little work."""
-    added = _add(options, (*DRIVER, *(SHORT if is_short else ())))
+    tuned = (*TUNED, *(SHORT if is_short else ())) if is_tuned else ()
+    added = _add(options, (*tuned, *DRIVER))
     return " ".join(filter(None, (archive.options() if archive else "", added)))
 
 
-def executor_options(options: str) -> str:
+def executor_options(options: str, *, is_tuned: bool = True) -> str:
     """Add ingest's options to the user's for the executors of a cluster."""
-    return _add(options, EXECUTOR)
+    return _add(options, (*EXECUTOR, *(TUNED if is_tuned else ())))
 
 
 def _add(options: str, own: Iterable[JavaOption]) -> str:

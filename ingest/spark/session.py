@@ -24,7 +24,7 @@ from ingest.settings.secret import MASKED_NAMES
 from ingest.spark.catalog import IMPLEMENTATION, LASTING
 from ingest.spark.class_archive import ClassArchive
 from ingest.spark.functions import register_functions
-from ingest.spark.java import hadoop_of, jvm_of
+from ingest.spark.java import INTERNALS, hadoop_of, jvm_of, uses_internals
 from ingest.spark.java_options import (
     DRIVER_OPTIONS,
     EXECUTOR_OPTIONS,
@@ -239,7 +239,9 @@ def _without_interruption() -> Iterator[None]:
 
 
 def prepare_context(spark: SparkSession) -> None:
-    """Make the jobs of a context cheaper that no other program shares."""
+    """Make the jobs of a context cheaper that no other program shares, if it may use internals."""
+    if not uses_internals(spark):
+        return
     jvm = jvm_of(spark)
     # Spark takes the size of its cache of code from the session of the thread that first loads this class.  A
     # thread of a run has none, and Spark would take the default.
@@ -298,7 +300,8 @@ def launch_conf(
     Executors of a cluster fetch the jars.  A local master's executors are the driver (see `class_path`).
     """
     local = master.startswith("local")
-    has_functions = local and any(jar.name.startswith("ingest-functions") for jar in jars)
+    is_tuned = conf.get(INTERNALS) != "false"
+    has_functions = local and is_tuned and any(jar.name.startswith("ingest-functions") for jar in jars)
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
         **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
@@ -311,8 +314,10 @@ def launch_conf(
     fixed = {
         "spark.master": master,
         **({"spark.jars": own_jars} if own_jars else {}),
-        DRIVER_OPTIONS: driver_options(conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short and local),
-        EXECUTOR_OPTIONS: executor_options(conf.get(EXECUTOR_OPTIONS, "")),
+        DRIVER_OPTIONS: driver_options(
+            conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short and local, is_tuned=is_tuned
+        ),
+        EXECUTOR_OPTIONS: executor_options(conf.get(EXECUTOR_OPTIONS, ""), is_tuned=is_tuned),
         EXTENSIONS: extensions.replace(EXTENSION, LIGHT_EXTENSION) if has_functions else extensions,
     }
     return {**defaults, **settings, **fixed}

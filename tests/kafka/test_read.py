@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from ingest.errors import OffsetError
 from ingest.kafka.breaks import Consumed
 from ingest.kafka.ranges import OffsetRange, TopicRanges, plan_ranges
-from ingest.kafka.read import COLUMNS, OFFSETS_PER_TASK, count_slices, read
+from ingest.kafka.read import COLUMNS, LARGE_MARK, MOST_KEY_BYTES, OFFSETS_PER_TASK, count_slices, read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
+from ingest.spark.java import INTERNALS
 
 
 def plan(broker: Any, topic: Any, committed: Any = None, bound: int | None = None) -> Any:
@@ -90,6 +92,36 @@ def test_bounded_runs_in_turn_read_every_record_once(spark: Any, broker: Any) ->
         committed = ranges.end_offsets()
 
     assert sorted(result) == sorted(referee(broker, topic, 3).items())
+
+
+@pytest.mark.spark
+@pytest.mark.servers
+def test_sparks_own_source_gives_the_same_rows(spark: Any, broker: Any) -> None:
+    """With headers and without, nulls, and records that are too large by key, value or headers."""
+    topic = broker.create_topic()
+    records: list[tuple[str | None, str | None, list[tuple[str, bytes | None]]]] = [
+        ("k", "v", []), (None, "v", [("h", None), ("h", b"1")]), ("k", None, []), ("k", "v" * 100, []),
+        ("k" * (MOST_KEY_BYTES + 1), "v", []), ("k", "v", [("h", b"1" * 99)]), ("k", "v" * 99, []),
+    ]  # fmt: skip
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key, value, headers in records:
+        producer.produce(topic, value, key, headers=headers)
+    assert producer.flush(10) == 0
+    plain = spark.newSession()
+    plain.conf.set(INTERNALS, "false")
+    for with_headers in (False, True):
+        options: dict[str, Any] = {"min_partitions": 1, "headers": with_headers, "most_bytes": 100}
+        ours, theirs = (
+            read(session, plan(broker, topic), broker.settings, **options) for session in (spark, plain)
+        )
+        assert [(field.name, field.dataType) for field in theirs.schema] == [
+            (field.name, field.dataType) for field in ours.schema
+        ]
+        assert theirs.orderBy("offset").collect() == ours.orderBy("offset").collect()
+    marks = [row.value for row in theirs.orderBy("offset").collect()]
+    assert [bytes(value or b"").startswith(LARGE_MARK) for value in marks] == [False] * 3 + [True] * 3 + [
+        False
+    ]
 
 
 @pytest.mark.spark

@@ -12,6 +12,8 @@ from pyspark.sql import Row, SparkSession
 from ingest.errors import SettingsError
 from ingest.jars.artifacts import spark_jars
 from ingest.spark.functions import FUNCTIONS
+from ingest.spark.java import INTERNALS
+from ingest.spark.java_options import DRIVER_OPTIONS, EXECUTOR_OPTIONS
 from ingest.spark.session import (
     EXTENSION,
     EXTENSIONS,
@@ -44,6 +46,18 @@ def test_a_setting_that_must_hold_is_not_overruled_in_silence(key: str, value: s
         session_conf({key: value})
 
     assert refused.value.key == f'spark.conf."{key}"'
+
+
+def test_a_jvm_without_internals_has_only_the_options_that_it_needs() -> None:
+    """No classes of ours, no archive, no compiler's options; the zone and the end without memory stay."""
+    conf = launch_conf("local", {INTERNALS: "false"}, spark_jars(), is_short=True)
+    assert (conf[EXTENSIONS], conf[INTERNALS]) == (EXTENSION, "false")
+    assert not any("hudicdc" in value for value in conf.values())
+    options = conf[DRIVER_OPTIONS].split()
+    assert [option.partition("=")[0] for option in options] == [
+        "-Duser.timezone", "-XX:+ExitOnOutOfMemoryError", "-Dlog4j2.configurationFile",
+    ]  # fmt: skip
+    assert conf[EXECUTOR_OPTIONS] == "-Duser.timezone=UTC"
 
 
 def test_the_users_settings_win_and_lists_are_joined() -> None:

@@ -36,6 +36,7 @@ from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_by_f
 from ingest.run.batch.table_state import TableState
 from ingest.run.work.memory import ReadLimit
 from ingest.settings import KafkaSettings
+from ingest.spark.java import uses_internals
 from ingest.spark.planned_queries import Plans, plans_of
 from ingest.sql.template import sql
 from ingest.tables import TableConfig
@@ -134,13 +135,13 @@ def read_batch(
 
     slices, framings = count_slices(ranges, spark.sparkContext.defaultParallelism), has_framings(table)
     messages = read(spark, ranges, kafka, min_partitions=slices, headers=framings, most_bytes=most_bytes)
-    plans = plans_of(spark) if ranges.span <= OFFSETS_PER_TASK and not table.source_table else None
+    is_planned = ranges.span <= OFFSETS_PER_TASK and not table.source_table and uses_internals(spark)
     return Batch(
         table,
         state,
         messages,
         again,
-        plans=plans,
+        plans=plans_of(spark) if is_planned else None,
         whole_topic=lambda: read_topic(spark, kafka, table.topic),
         starts=ranges.start_offsets(),
     )

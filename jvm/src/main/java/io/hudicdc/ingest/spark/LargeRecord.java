@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /** The bytes that stand for a record's value where the record is too large to be kept: a mark that no schema reads. */
 public final class LargeRecord {
-    /** 0xFF is neither Confluent's magic byte nor UTF-8; {@code ingest.decode.large} has the same bytes. */
+    /** 0xFF is neither Confluent's magic byte nor UTF-8; {@code ingest.kafka.read} has the same bytes. */
     private static final byte[] MARK = mark();
 
     private LargeRecord() {}

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** {@link LargeRecord}: the bytes that {@code ingest.decode.large} reads. */
+/** {@link LargeRecord}: the bytes that {@code ingest.decode.large} looks for. */
 class LargeRecordTest {
     @Test
     void theMarkHoldsTheSizeBehindAByteThatIsNotUtf8() {
