@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from events import TOPIC
-from whole import deployment, produce
+from whole import produce, settings_folder
 
 from ingest import Session
 
@@ -55,7 +55,7 @@ def history_against_plain() -> float:
 @contextmanager
 def _tables(*, keys: int) -> Iterator[Path]:
     """Give a deployment with a topic, and a table file for each of the tables and for a history."""
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, [TOPIC], events=EVENTS, keys=keys, columns=COLUMNS)
         settings = root / "ingest.toml"
         lines = [line for line in settings.read_text().splitlines() if "extraJavaOptions" not in line]

@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 from events import KEY_SCHEMA, TOPIC, large_messages, messages, value_schema
-from side_by_side import Deployment, Line, Load, check, deployed, onboard
+from side_by_side import Contest, Line, Load, check, deployed, onboard
 from whole import create_topic, send
 
 HEAP: Final = "2g"
@@ -38,60 +38,58 @@ class Shape:
 SHAPES: Final = {"wide": Shape(20_000, 200), "large": Shape(300, 4, 1_000_000)}
 
 
-def measure(deployment: Deployment, name: str, topic: str, events: int) -> float:
+def measure(contest: Contest, name: str, topic: str, events: int) -> float:
     """Run `ingest` over a topic, and print the CPU time; return that of an event in µs."""
-    onboard(deployment, topic)
+    onboard(contest, topic)
     line = Line(name, Load(topic, 0, events, 0), "cow", 0)
-    run = deployment.measure(f"flat-{name}", deployment.ours(f"flat-{name}", line))
+    run = contest.measure(f"flat-{name}", contest.ours(f"flat-{name}", line))
     if run["rc"]:
-        sys.exit((deployment.root / f"flat-{name}.log").read_text())
+        sys.exit((contest.root / f"flat-{name}.log").read_text())
     micros = run["cpu_s"] / events * 1e6
     print(f"| {name} | {events:,} | {run['cpu_s']:.1f} / {run['wall_s']:.1f} | {micros:,.0f} |", flush=True)
     return micros
 
 
-def measure_plain(deployment: Deployment, name: str) -> float:
+def measure_plain(contest: Contest, name: str) -> float:
     """Measure events of 12 columns, and compare the table with the generator's count and sum."""
     load = PLAIN[name]
-    deployment.generate(load, 0, load.waiting)
-    micros = measure(deployment, name, load.topic, load.waiting)
-    check(deployment, f"flat-{name}", load.topic)
+    contest.generate(load, 0, load.waiting)
+    micros = measure(contest, name, load.topic, load.waiting)
+    check(contest, f"flat-{name}", load.topic)
     return micros
 
 
-def measure_shape(deployment: Deployment, name: str) -> None:
+def measure_shape(contest: Contest, name: str) -> None:
     """Measure rows of another shape, each inserted once."""
     shape, topic = SHAPES[name], f"{TOPIC}.{name}"
-    servers = deployment.servers
-    (deployment.root / "addresses.json").write_text(
-        f'["{servers.bootstrap_servers}", "{servers.registry_url}"]'
-    )
-    key_id, value_id = create_topic(deployment.root, topic, KEY_SCHEMA, value_schema(shape.columns))
+    servers = contest.servers
+    (contest.root / "addresses.json").write_text(f'["{servers.bootstrap_servers}", "{servers.registry_url}"]')
+    key_id, value_id = create_topic(contest.root, topic, KEY_SCHEMA, value_schema(shape.columns))
     if shape.text_bytes:
         events = large_messages(shape.events, shape.text_bytes, shape.columns, key_id, value_id)
     else:
         events = messages(shape.events, shape.events, shape.columns, key_id, (value_id,))
-    send(deployment.root, [topic], events)
-    measure(deployment, name, topic, shape.events)
+    send(contest.root, [topic], events)
+    measure(contest, name, topic, shape.events)
 
 
 def main(names: Sequence[str]) -> int:
     """Measure lines, all by default; return 1 where 5,000,000 events cost over 1.2 times as much each."""
     chosen = [name for name in (*PLAIN, *SHAPES) if not names or name in names]
     micros: dict[str, float] = {}
-    with deployed(HEAP) as deployment:
+    with deployed(HEAP) as contest:
         warm = Load("pg.shop.warm", 0, 1_000, 1_000)
-        deployment.generate(warm, 0, warm.waiting)
-        onboard(deployment, warm.topic)
+        contest.generate(warm, 0, warm.waiting)
+        onboard(contest, warm.topic)
         # The first run leaves the class archive.
-        deployment.measure("warm", deployment.ours("flat-warm", Line("warm", warm, "cow", 0)))
+        contest.measure("warm", contest.ours("flat-warm", Line("warm", warm, "cow", 0)))
         print(f"CPU / wall seconds, {time.strftime('%Y-%m-%d')}, heap {HEAP}\n", flush=True)
         print("| line | events | CPU / wall | CPU µs per event |\n| --- | --- | --- | --- |", flush=True)
         for name in chosen:
             if name in PLAIN:
-                micros[name] = measure_plain(deployment, name)
+                micros[name] = measure_plain(contest, name)
             else:
-                measure_shape(deployment, name)
+                measure_shape(contest, name)
     if not {"1m", "5m"} <= micros.keys():
         return 0
     ratio = micros["5m"] / micros["1m"]

@@ -8,7 +8,7 @@ from events import TOPIC
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from small import cpu_seconds
-from whole import deployment, produce
+from whole import produce, settings_folder
 
 from ingest import Session
 from ingest.compile.table import compile_table
@@ -29,7 +29,7 @@ WARMING = 2
 
 def saved_by_one_read() -> float:
     """Return the CPU that events kept between two tables would save, as a share of a run of both."""
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, [TOPIC], events=200_000, keys=60_000, columns=12)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"], name="t")

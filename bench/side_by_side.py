@@ -69,7 +69,7 @@ LINES: Final = {
 
 
 @attrs.define
-class Deployment:
+class Contest:
     """Servers, topics, and a folder for the tables of each job."""
 
     root: Path
@@ -133,26 +133,26 @@ def peer_jars() -> str:
 
 
 @contextmanager
-def deployed(heap: str = HEAP) -> Iterator[Deployment]:
+def deployed(heap: str = HEAP) -> Iterator[Contest]:
     """Start servers, generate the topics, write settings and table files, and leave a class archive."""
     with tempfile.TemporaryDirectory(prefix="bench-peers-") as folder:
         root = Path(folder)
         os.environ["XDG_CACHE_HOME"] = str(root / "cache")
         try:
-            deployment = Deployment(root, up(root / "servers"))
+            contest = Contest(root, up(root / "servers"))
             (root / "ingest.toml").write_text(
-                f'[registry]\nurl = "{deployment.servers.registry_url}"\n'
-                f'[kafka]\nbootstrap_servers = "{deployment.servers.bootstrap_servers}"\n'
+                f'[registry]\nurl = "{contest.servers.registry_url}"\n'
+                f'[kafka]\nbootstrap_servers = "{contest.servers.bootstrap_servers}"\n'
                 f'[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.driver.memory" = "{heap}"\n'
             )
-            yield deployment
+            yield contest
         finally:
             down(root / "servers")
 
 
-def onboard(deployment: Deployment, topic: str) -> None:
+def onboard(contest: Contest, topic: str) -> None:
     """Write the table file of a topic, once for COW and once for MOR."""
-    root = deployment.root
+    root = contest.root
     for kind in KINDS:
         folder = root / f"tables-{kind}"
         run(["-m", "ingest", "onboard", topic, "--settings", root / "ingest.toml", "--tables", folder])
@@ -160,44 +160,44 @@ def onboard(deployment: Deployment, topic: str) -> None:
         file.write_text(file.read_text().replace('\ntype = "cow"', f'\ntype = "{kind}"'))
 
 
-def measure_line(deployment: Deployment, name: str) -> dict[str, list[dict[str, float]]]:
+def measure_line(contest: Contest, name: str) -> dict[str, list[dict[str, float]]]:
     """Run each job in turn, each over a copy of the tables that it left before; compare every table."""
     line = LINES[name]
     jobs: dict[str, Callable[[str, Line], list[object]]] = {
-        "ingest": deployment.ours,
-        "hand-written": deployment.handwritten,
+        "ingest": contest.ours,
+        "hand-written": contest.handwritten,
     }
     if not line.load.before:
-        jobs["floor"] = deployment.floor
+        jobs["floor"] = contest.floor
     figures: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
     for number in range(ROUNDS):
         for job, command in jobs.items():
             lake = f"{name}-{job}-{number}"
-            base = deployment.root / f"base-{line.load.topic}-{line.kind}-{job}"
+            base = contest.root / f"base-{line.load.topic}-{line.kind}-{job}"
             if base.exists():
-                shutil.copytree(base, deployment.root / lake)
-            figures[job].append(deployment.measure(lake, command(lake, line)))
+                shutil.copytree(base, contest.root / lake)
+            figures[job].append(contest.measure(lake, command(lake, line)))
             print(f"  {name} {job}: {figures[job][-1]}", flush=True)
-            check(deployment, lake, line.load.topic)
-            shutil.rmtree(deployment.root / lake)
+            check(contest, lake, line.load.topic)
+            shutil.rmtree(contest.root / lake)
     return figures
 
 
-def prepare(deployment: Deployment, names: Sequence[str]) -> None:
+def prepare(contest: Contest, names: Sequence[str]) -> None:
     """Fill the tables that the measured runs of some lines begin with, and checkpoints with them."""
     for line in (LINES[name] for name in names):
-        for job in (deployment.ours, deployment.handwritten):
-            label = "ingest" if job == deployment.ours else "hand-written"
+        for job in (contest.ours, contest.handwritten):
+            label = "ingest" if job == contest.ours else "hand-written"
             lake = f"base-{line.load.topic}-{line.kind}-{label}"
-            if not (deployment.root / lake).exists():
-                deployment.measure(lake, job(lake, line))
+            if not (contest.root / lake).exists():
+                contest.measure(lake, job(lake, line))
 
 
-def check(deployment: Deployment, lake: str, topic: str) -> None:
+def check(contest: Contest, lake: str, topic: str) -> None:
     """Compare a table with the generator's count and sum."""
-    done = run([__file__, "--check", deployment.root / lake / topic.replace(".", "_")])
+    done = run([__file__, "--check", contest.root / lake / topic.replace(".", "_")])
     rows, amount = done.splitlines()[-1].split()
-    oracle = deployment.oracles[topic]
+    oracle = contest.oracles[topic]
     if (int(rows), amount) != (oracle["alive"], oracle["sum_amount"]):
         sys.exit(f"{lake}: {rows} rows, {amount}; the source has {oracle['alive']}, {oracle['sum_amount']}")
 
@@ -221,16 +221,16 @@ def print_line(name: str, figures: dict[str, list[dict[str, float]]]) -> None:
     print(f"| {line.work} | {' | '.join(cells)} | {ratios} | {line.wanted:.2f} |", flush=True)
 
 
-def idle(deployment: Deployment) -> None:
+def idle(contest: Contest) -> None:
     """Print the cost of `status` and of a run that finds nothing new, over the last small table."""
     line, lake = LINES["small"], "idle"
-    base = deployment.root / "base-pg.shop.small-cow-ingest"
-    shutil.copytree(base, deployment.root / lake)
-    run([sys.executable, *deployment.ours(lake, line)], cwd=deployment.root)
-    status = [word if word != "run" else "status" for word in deployment.ours(lake, line)]
+    base = contest.root / "base-pg.shop.small-cow-ingest"
+    shutil.copytree(base, contest.root / lake)
+    run([sys.executable, *contest.ours(lake, line)], cwd=contest.root)
+    status = [word if word != "run" else "status" for word in contest.ours(lake, line)]
     for work, command in (("`ingest status`, one table", status), ("a run with nothing new", None)):
-        words = command or deployment.ours(lake, line)
-        runs = [deployment.measure(f"idle-{number}", words) for number in range(ROUNDS)]
+        words = command or contest.ours(lake, line)
+        runs = [contest.measure(f"idle-{number}", words) for number in range(ROUNDS)]
         cpu, wall = (median(run[unit] for run in runs) for unit in ("cpu_s", "wall_s"))
         print(f"| {work} | {cpu:.1f} / {wall:.1f} | | | | |", flush=True)
 
@@ -239,32 +239,32 @@ def main(names: Sequence[str]) -> None:
     """Measure lines, all by default, and print the table of CPU and wall seconds."""
     chosen = [name for name in LINES if not names or name in names]
     started = time.strftime("%Y-%m-%d")
-    with deployed() as deployment:
-        deployment.generate(SMALL, 0, SMALL.before)
-        onboard(deployment, SMALL.topic)
-        prepare(deployment, ["small"])  # the first run leaves the class archive
-        deployment.generate(SMALL, SMALL.before, SMALL.before + SMALL.waiting)
+    with deployed() as contest:
+        contest.generate(SMALL, 0, SMALL.before)
+        onboard(contest, SMALL.topic)
+        prepare(contest, ["small"])  # the first run leaves the class archive
+        contest.generate(SMALL, SMALL.before, SMALL.before + SMALL.waiting)
         results = {}
         if loads := [name for name in chosen if LINES[name].load.topic == BIG.topic]:
-            deployment.generate(BIG, 0, BIG.waiting)
-            onboard(deployment, BIG.topic)
-            flat = ["--topic", BIG.topic, "--parquet", deployment.root / "flat", "--jars", peer_jars()]
-            run([PEERS / "peer_floor.py", "prepare", *deployment.addresses(), *flat])
-            results |= {name: measure_line(deployment, name) for name in loads if name.startswith("load")}
+            contest.generate(BIG, 0, BIG.waiting)
+            onboard(contest, BIG.topic)
+            flat = ["--topic", BIG.topic, "--parquet", contest.root / "flat", "--jars", peer_jars()]
+            run([PEERS / "peer_floor.py", "prepare", *contest.addresses(), *flat])
+            results |= {name: measure_line(contest, name) for name in loads if name.startswith("load")}
             changes = [name for name in loads if name.startswith("changes")]
-            prepare(deployment, changes)
+            prepare(contest, changes)
             if changes:
-                deployment.generate(BIG, CHANGES.before, CHANGES.before + CHANGES.waiting)
-            results |= {name: measure_line(deployment, name) for name in changes}
+                contest.generate(BIG, CHANGES.before, CHANGES.before + CHANGES.waiting)
+            results |= {name: measure_line(contest, name) for name in changes}
         if "small" in chosen:
-            results["small"] = measure_line(deployment, "small")
+            results["small"] = measure_line(contest, "small")
         cores = os.cpu_count()
         print(f"\nCPU / wall seconds, medians of {ROUNDS}, {started}, {cores} cores, heap {HEAP}\n")
         print("| work | ingest | hand-written | floor | ingest / hand-written | wanted |")
         print("| --- | --- | --- | --- | --- | --- |")
         for name, figures in results.items():
             print_line(name, figures)
-        idle(deployment)
+        idle(contest)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from events import TOPIC
-from whole import deployment, produce
+from whole import produce, settings_folder
 
 from ingest import Session
 from ingest.spark.java import jvm_of
@@ -21,7 +21,7 @@ def warm_cpu_seconds() -> float:
 
     CPU seconds of the JVM and of Python, which a busy machine changes little.
     """
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, [TOPIC], events=ROWS + COMMITS * CHANGES, keys=ROWS, columns=12)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
@@ -39,7 +39,7 @@ def warm_cpu_seconds() -> float:
 def fifty_seconds() -> float:
     """Return the seconds of a run of 50 tables with 1,000 changes each, after their first commits."""
     topics = [f"{TOPIC}{number}" for number in range(TABLES)]
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, topics, events=2 * CHANGES, keys=CHANGES, columns=12)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])

@@ -63,7 +63,7 @@ def mongodb_against_upsert() -> float:
 
 def _run_against_upsert(produce: Callable[[Path], None]) -> float:
     """Compare the medians of both."""
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
@@ -77,7 +77,7 @@ def _run_against_upsert(produce: Callable[[Path], None]) -> float:
 def idle_seconds() -> float:
     """Return the seconds of a run that finds nothing new in 50 tables."""
     topics = [f"{TOPIC}{number}" for number in range(50)]
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, topics, events=5, keys=5, columns=4)
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
@@ -90,7 +90,7 @@ def idle_seconds() -> float:
 
 def million_events() -> float:
     """Return 1 if a run of 1,000,000 events of 11 columns commits in a JVM with a 2 GiB heap."""
-    with deployment() as root:
+    with settings_folder() as root:
         produce(root, [TOPIC], events=1_000_000, keys=400_000, columns=11)
         ingest = [sys.executable, "-m", "ingest"]
         subprocess.run([*ingest, "onboard", "bench.*"], cwd=root, check=True, stdout=subprocess.DEVNULL)
@@ -114,7 +114,7 @@ def help_seconds() -> float:
 
 
 @contextmanager
-def deployment() -> Iterator[Path]:
+def settings_folder() -> Iterator[Path]:
     """Give a folder with settings for servers that run as long as it is open."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         root = Path(folder)

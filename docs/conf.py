@@ -1,6 +1,11 @@
 """Sphinx configuration for `make docs`: without network, JVM or inventories of other projects."""
 
 from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "ingest"
 author = "the authors of ingest"
@@ -34,3 +39,12 @@ autodoc_typehints_format = "short"
 nitpick_ignore_regex = [
     ("py:class", r"(collections\.abc|datetime|pathlib|ingest\.\w+)\..+|[A-Z]\w+|datetime")
 ]
+
+
+def setup(app: "Sphinx") -> None:
+    """Let CONTRIBUTING.md link a file of the repository that is a page of the site."""
+    app.connect("include-read", _link_pages)
+
+
+def _link_pages(_app: "Sphinx", _path: Path, _page: str, content: list[str]) -> None:
+    content[0] = content[0].replace("](tests/README.md)", "](tests.md)")

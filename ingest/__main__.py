@@ -6,7 +6,7 @@ from ingest.errors import UsageError
 
 
 def main() -> None:
-    """Run the command line; if its packages are missing, say what to install, and exit with 2."""
+    """Run the command line.  If its packages are missing, say what to install, and exit with 2."""
     try:
         from ingest.cli import app  # noqa: PLC0415  the base package lacks cyclopts
     except ModuleNotFoundError as error:

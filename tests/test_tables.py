@@ -155,89 +155,89 @@ def test_a_merged_file_can_be_read(
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "says"),
+    ("added", "key", "says"),
     [
-        ('tabel = "x"\n' + SMALL, "tabel", "unknown key; allowed: table, topic"),
-        (SMALL + '[target]\nbuckets = "5"', "target.buckets", "found '5' (text); allowed: a whole number"),
-        (SMALL + "[target]\nbuckets = 5.9", "target.buckets", "found 5.9"),
-        (SMALL + "[target]\nbuckets = true", "target.buckets", "found true"),
-        (SMALL + "[target]\nbuckets = 4097", "target.buckets", "allowed: 1 to 4096"),
-        ("epoch = -1\n" + SMALL, "epoch", "allowed: 0 to 9999"),
-        (SMALL + '[target]\ntype = "Mor"', "target.type", "Did you mean 'mor'?"),
-        (SMALL + '[target]\ndelete = "sft"', "target.delete", "Did you mean 'soft'?"),
-        ('format = "cdl"\n' + SMALL, "format", "allowed: 'avro', 'debezium-json', 'cdl-json'"),
-        (SMALL.replace("sqlserver", "record"), "target.mode", 'Set it to "append"'),
-        (SMALL + '[target]\nmode = "history"\ndelete = "soft"', "target.delete", 'Set it to "hard"'),
-        (SMALL + '[document.columns]\na = {path = "x"}', "document.columns.a.path", "a path such as $.a.b"),
+        ('[target]\nbuckets = "5"', "target.buckets", "found '5' (text); allowed: a whole number"),
+        ("[target]\nbuckets = 5.9", "target.buckets", "found 5.9"),
+        ("[target]\nbuckets = true", "target.buckets", "found true"),
+        ("[target]\nbuckets = 4097", "target.buckets", "allowed: 1 to 4096"),
+        ('[target]\ntype = "Mor"', "target.type", "Did you mean 'mor'?"),
+        ('[target]\ndelete = "sft"', "target.delete", "Did you mean 'soft'?"),
+        ('[target]\nmode = "history"\ndelete = "soft"', "target.delete", 'Set it to "hard"'),
+        ('[document.columns]\na = {path = "x"}', "document.columns.a.path", "a path such as $.a.b"),
+        ('[document.columns]\n_cdc_a = {path = "$.x"}', "document.columns._cdc_a", "is not a column name"),
+        ('[types]\nplaceholder = " "', "types.placeholder", "is empty"),
+        ('[types]\nplaceholder = "hex:xyz"', "types.placeholder", "pairs of 0-9 and a-f"),
+        ('[types]\nout_of_range = "nul"', "types.out_of_range", "Did you mean 'null'?"),
+        ('[columns.c]\nout_of_range = "null"\nexclude = true', "columns.c.exclude", "excluded column"),
+        ('[key]\ncolumns = "id"', "key.columns", "a list of text"),
+        ('[key]\ncolumns = ["a", "a"]', "key.columns", "names the column 'a' twice"),
+        ("[evolving]\nadd = 1", "evolving", "unknown key"),
+        ('[evolution]\ncolumn_added = "fail"', "evolution.column_added", "Did you mean 'column-added'?"),
+        ('[evolution]\ncolumn-widened = "ignore"', "evolution.column-widened", "found 'ignore'"),
+        ('[rejects]\nmax_share = "1 %"', "rejects.max_share", "allowed: a number"),
+        ("[rejects]\nmax_share = 1.5", "rejects.max_share", "found 1.5; allowed: 0.0 to 1.0"),
+        ("[rejects]\nmax_share = nan", "rejects.max_share", "found nan"),
+        ("[rejects]\nmax_rows = -1", "rejects.max_rows", "found -1"),
+        ('[columns."a.b"]\ntyp = "int"', 'columns."a.b".typ', "Did you mean 'type'?"),
+        ('[columns.a]\ntype = "decimal(39,0)"', "columns.a.type", "p up to 38"),
+        ('[columns.a]\ntype = "smallint"', "columns.a.type", "allowed: string, binary"),
+        ('[columns.a]\nrename = "_cdc_op"', "columns.a.rename", "does not begin with _cdc_"),
         (
-            SMALL + '[document.columns]\n_cdc_a = {path = "$.x"}',
-            "document.columns._cdc_a",
-            "is not a column name",
-        ),
-        (SMALL.replace("sqlserver", "sqlsrver"), "dialect", "Did you mean 'sqlserver'?"),
-        (SMALL + '[types]\nplaceholder = " "', "types.placeholder", "is empty"),
-        (SMALL + '[types]\nplaceholder = "hex:xyz"', "types.placeholder", "pairs of 0-9 and a-f"),
-        (SMALL + '[types]\nout_of_range = "nul"', "types.out_of_range", "Did you mean 'null'?"),
-        (
-            SMALL + '[columns.c]\nout_of_range = "null"\nexclude = true',
-            "columns.c.exclude",
-            "excluded column",
-        ),
-        (SMALL + '[key]\ncolumns = "id"', "key.columns", "a list of text"),
-        (SMALL + '[key]\ncolumns = ["a", "a"]', "key.columns", "names the column 'a' twice"),
-        ('key = "id"\n' + SMALL, "key", "allowed: a section"),
-        (SMALL + "[evolving]\nadd = 1", "evolving", "unknown key"),
-        (
-            SMALL + '[evolution]\ncolumn_added = "fail"',
-            "evolution.column_added",
-            "Did you mean 'column-added'?",
-        ),
-        (SMALL + '[evolution]\ncolumn-widened = "ignore"', "evolution.column-widened", "found 'ignore'"),
-        (SMALL + '[rejects]\nmax_share = "1 %"', "rejects.max_share", "allowed: a number"),
-        (SMALL + "[rejects]\nmax_share = 1.5", "rejects.max_share", "found 1.5; allowed: 0.0 to 1.0"),
-        (SMALL + "[rejects]\nmax_share = nan", "rejects.max_share", "found nan"),
-        (SMALL + "[rejects]\nmax_rows = -1", "rejects.max_rows", "found -1"),
-        (SMALL + '[columns."a.b"]\ntyp = "int"', 'columns."a.b".typ', "Did you mean 'type'?"),
-        (SMALL + '[columns.a]\ntype = "decimal(39,0)"', "columns.a.type", "p up to 38"),
-        (SMALL + '[columns.a]\ntype = "smallint"', "columns.a.type", "allowed: string, binary"),
-        (SMALL + '[columns.a]\nrename = "_cdc_op"', "columns.a.rename", "does not begin with _cdc_"),
-        (
-            SMALL + '[columns.a]\nrename = "x"\n[columns.b]\nrename = "X"',
+            '[columns.a]\nrename = "x"\n[columns.b]\nrename = "X"',
             "columns.b.rename",
             "also the new name of column 'a'",
         ),
         (
-            SMALL + '[columns.a]\nexclude = true\nrename = "b"',
+            '[columns.a]\nexclude = true\nrename = "b"',
             "columns.a.exclude",
             "cannot have a type, a mask or another name",
         ),
-        (SMALL + '[columns.a]\nexclude = true\n[key]\ncolumns = ["a"]', "key.columns", "is excluded"),
-        (SMALL + '[columns.a]\nmask = "sha"', "columns.a.mask", "allowed: 'hash', 'redact', 'last4', 'null'"),
-        (SMALL + '[columns.a]\nexclude = true\nmask = "hash"', "columns.a.exclude", "a mask"),
+        ('[columns.a]\nexclude = true\n[key]\ncolumns = ["a"]', "key.columns", "is excluded"),
+        ('[columns.a]\nmask = "sha"', "columns.a.mask", "allowed: 'hash', 'redact', 'last4', 'null'"),
+        ('[columns.a]\nexclude = true\nmask = "hash"', "columns.a.exclude", "a mask"),
         (
-            SMALL + '[columns.a]\nmask = "last4"\n[key]\ncolumns = ["a"]',
+            '[columns.a]\nmask = "last4"\n[key]\ncolumns = ["a"]',
             "columns.a.mask",
             "would merge rows of different keys",
         ),
         (
-            SMALL + '[columns.a]\nrename = "b"\nmask = "hash"\n[target]\npartition_by = ["b"]',
+            '[columns.a]\nrename = "b"\nmask = "hash"\n[target]\npartition_by = ["b"]',
             "columns.a.mask",
             "splits the table into folders",
         ),
+        ('[columns.a]\nsql = "n"\nmask = "hash"', "columns.a.sql", "has no other keys"),
+        ('[columns."a b"]\nsql = "n"', "columns.a b", "is not a column name"),
+        ('[columns.a]\nsql = "n"\n[key]\ncolumns = ["a"]', "key.columns", "which is computed"),
+        ('[rows]\nwhere = " "', "rows.where", "is empty"),
+        ('[rows]\nwher = "a"', "rows.wher", "Did you mean 'where'?"),
+        ("[masking]", "masking", "unknown key"),
+        ("[hudi]\nfoo = 1", "hudi.foo", "begin with 'hoodie.'"),
+        ("[hudi]\nhoodie.a = [1]", "hudi.hoodie.a", "found [1] (a list)"),
+        ('[hudi]\nhoodie.a.b = 1\n"hoodie.a.b" = 2', "hudi.hoodie.a.b", "is given twice"),
+    ],
+)
+def test_a_wrong_key_or_value_is_refused_with_file_key_and_allowed_values(
+    folder: Path, added: str, key: str, says: str
+) -> None:
+    """Nothing is guessed, nothing is converted, nothing is passed over."""
+    expect_refusal(folder, SMALL + added, key, says)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "says"),
+    [
+        ('tabel = "x"\n' + SMALL, "tabel", "unknown key; allowed: table, topic"),
+        ("epoch = -1\n" + SMALL, "epoch", "allowed: 0 to 9999"),
+        ('format = "cdl"\n' + SMALL, "format", "allowed: 'avro', 'debezium-json', 'cdl-json'"),
+        (SMALL.replace("sqlserver", "record"), "target.mode", 'Set it to "append"'),
+        (SMALL.replace("sqlserver", "sqlsrver"), "dialect", "Did you mean 'sqlserver'?"),
+        ('key = "id"\n' + SMALL, "key", "allowed: a section"),
         (
             SMALL.replace('"sqlserver"', '"mongodb"') + '[columns.a]\nmask = "null"',
             "columns.a.mask",
             "the document in the column `doc` would hold the value too",
         ),
-        (SMALL + '[columns.a]\nsql = "n"\nmask = "hash"', "columns.a.sql", "has no other keys"),
-        (SMALL + '[columns."a b"]\nsql = "n"', "columns.a b", "is not a column name"),
-        (SMALL + '[columns.a]\nsql = "n"\n[key]\ncolumns = ["a"]', "key.columns", "which is computed"),
-        (SMALL + '[rows]\nwhere = " "', "rows.where", "is empty"),
-        (SMALL + '[rows]\nwher = "a"', "rows.wher", "Did you mean 'where'?"),
-        (SMALL + "[masking]", "masking", "unknown key"),
-        (SMALL + "[hudi]\nfoo = 1", "hudi.foo", "begin with 'hoodie.'"),
-        (SMALL + "[hudi]\nhoodie.a = [1]", "hudi.hoodie.a", "found [1] (a list)"),
-        (SMALL + '[hudi]\nhoodie.a.b = 1\n"hoodie.a.b" = 2', "hudi.hoodie.a.b", "is given twice"),
         ('table = "t"', "topic", "is missing"),
         (SMALL.replace("value", "key"), "subjects.value", "is missing"),
         (SMALL.replace("server1.dbo.customers-value", " "), "subjects.value", "is empty"),
@@ -248,10 +248,15 @@ def test_a_merged_file_can_be_read(
         ("x = 1\n" + "a" + ".a" * 600 + " = 1", "", "line 2 has more than 500 dots"),
     ],
 )
-def test_a_wrong_file_is_refused_with_file_key_and_allowed_values(
+def test_another_file_is_refused_with_file_key_and_allowed_values(
     folder: Path, text: str, key: str, says: str
 ) -> None:
-    """Nothing is guessed, nothing is converted, nothing is passed over."""
+    """A key before the others, a value in their place, a missing key, and no TOML."""
+    expect_refusal(folder, text, key, says)
+
+
+def expect_refusal(folder: Path, text: str, key: str, says: str) -> None:
+    """Compare the error of a table file: its place, what is allowed, and the exit code."""
     with pytest.raises(TableFileError) as caught:
         read_text(folder, text)
 

@@ -24,3 +24,18 @@ def make_deployment(
         return Deployment(tmp_path, servers, outer_spark, f"e{next(_NUMBERS)}", recording)
 
     return make
+
+
+@pytest.fixture
+def deployment(make_deployment: Callable[..., Deployment]) -> Deployment:
+    """Create the deployment of a test that needs one, over SQL Server's recording."""
+    return make_deployment()
+
+
+@pytest.fixture(scope="module")
+def shared_deployment(
+    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
+) -> Deployment:
+    """Create the deployment that all tests of a module share."""
+    prefix = f"e{next(_NUMBERS)}"
+    return Deployment(tmp_path_factory.mktemp(prefix), servers, outer_spark, prefix)

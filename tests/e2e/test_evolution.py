@@ -5,9 +5,8 @@ from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from ingest.local.servers import Addresses
 from ingest.operations.table_plan import TablePlan
 from ingest.report.outcome import TableOutcome
 from ingest.testing import Columns, Row
@@ -17,14 +16,6 @@ from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.tablefiles import add_text, copy_table, set_policies
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
-
-
-@pytest.fixture(scope="module")
-def deployment(
-    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
-) -> Deployment:
-    """Create the deployment that all these tests share."""
-    return Deployment(tmp_path_factory.mktemp("evolution"), servers, outer_spark, prefix="evo")
 
 
 # --- changes in place ----------------------------------------------------------------------
@@ -96,23 +87,23 @@ def rows_of(frame: DataFrame) -> dict[int, Row]:
 
 
 @pytest.fixture(scope="module")
-def topics(deployment: Deployment) -> None:
+def topics(shared_deployment: Deployment) -> None:
     """Create a topic for each group of changes, with both versions."""
     names = {f"evo.db.dbo.{group}": columns_of(cases, new=False) for group, cases in GROUPS.items()}
-    built = make_topics(deployment.servers, names)
-    deployment.onboard(["evo.db.dbo.*"])
+    built = make_topics(shared_deployment.servers, names)
+    shared_deployment.onboard(["evo.db.dbo.*"])
     for group, cases in GROUPS.items():
         send_both_versions(built[group], cases)
-        set_policies(deployment, group, GOES_ON)
+        set_policies(shared_deployment, group, GOES_ON)
         for case in cases.values():
-            add_text(deployment, group, case.renamed_by)
+            add_text(shared_deployment, group, case.renamed_by)
         for storage in ("cow", "mor"):
             for slices in SLICES:
-                copy_table(deployment, group, f"{group}_{slices}_{storage}", type=f'"{storage}"')
+                copy_table(shared_deployment, group, f"{group}_{slices}_{storage}", type=f'"{storage}"')
 
 
 @pytest.fixture(scope="module", params=["cow", "mor"])
-def followed(request: pytest.FixtureRequest, deployment: Deployment, topics: None) -> Followed:
+def followed(request: pytest.FixtureRequest, shared_deployment: Deployment, topics: None) -> Followed:
     """Plan and run every table, slice by slice."""
     del topics
     planned: dict[str, list[TablePlan]] = {}
@@ -122,11 +113,11 @@ def followed(request: pytest.FixtureRequest, deployment: Deployment, topics: Non
             continue  # a first load is the same for both
         names = [f"{group}_{slices}_{request.param}" for group in GROUPS]
         for size in sizes:
-            for plan in deployment.plan(names, max_offsets=size):
+            for plan in shared_deployment.plan(names, max_offsets=size):
                 planned.setdefault(plan.table, []).append(plan)
-            for outcome in deployment.run(names, max_offsets=size).tables:
+            for outcome in shared_deployment.run(names, max_offsets=size).tables:
                 done.setdefault(outcome.table, []).append(outcome)
-    frames = {name: deployment.frame(name) for name in done}
+    frames = {name: shared_deployment.frame(name) for name in done}
     rows = {name: rows_of(frame) for name, frame in frames.items()}
     short = {name.rpartition("_")[0]: name for name in done}
     return Followed(

@@ -5,7 +5,6 @@ from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.operations.table_plan import TablePlan
@@ -60,9 +59,9 @@ class Done:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession) -> Done:
+def done(shared_deployment: Deployment, servers: Addresses) -> Done:
     """Plan and run every table, slice by slice."""
-    deployment = Deployment(tmp_path_factory.mktemp("drift"), servers, outer_spark, prefix="drift")
+    deployment = shared_deployment
     topics = make_topics(servers, {f"drift.db.dbo.{group}": COLUMNS for group in POLICIES})
     deployment.onboard(["drift.db.dbo.*"])
     send_drift(topics["drift"])

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.errors import EvolutionError
 from ingest.local.servers import Addresses
@@ -129,11 +128,9 @@ class Decided:
 
 
 @pytest.fixture(scope="module")
-def decided(
-    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
-) -> Decided:
+def decided(shared_deployment: Deployment, servers: Addresses) -> Decided:
     """Run the first versions, then plan and run the second ones."""
-    deployment = Deployment(tmp_path_factory.mktemp("policies"), servers, outer_spark, prefix="pol")
+    deployment = shared_deployment
     id_column = {"id": "int"}
     names = {f"pol.db.dbo.{name}": {**id_column, **case.old} for name, case in CASES.items()}
     topics = make_topics(servers, names)

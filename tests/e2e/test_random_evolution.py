@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.testing import Columns, Message, Row, decimal, nullable
@@ -111,11 +110,9 @@ class Life:
 
 
 @pytest.fixture(scope="module")
-def lives(
-    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
-) -> tuple[Deployment, dict[str, Life]]:
+def lives(shared_deployment: Deployment, servers: Addresses) -> tuple[Deployment, dict[str, Life]]:
     """Run every source's life and its table in slices, with a plan before each run."""
-    deployment = Deployment(tmp_path_factory.mktemp("random"), servers, outer_spark, prefix="rnd")
+    deployment = shared_deployment
     lives = {}
     for seed in SEEDS:
         choose = random.Random(seed)  # noqa: S311  no secret

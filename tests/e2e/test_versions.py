@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from pyspark.sql import SparkSession
 
 from ingest.errors import EvolutionError, SchemaError, SchemaNotFoundError, UsageError
-from ingest.local.servers import Addresses
 from ingest.testing import decimal, key_schema, nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
@@ -19,12 +17,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 FIRST = {"id": "int", "n": nullable("int")}
 SECOND = {**FIRST, "phone": nullable("string")}
 THIRD = {**SECOND, "n": nullable(decimal(12, 2))}
-
-
-@pytest.fixture
-def deployment(tmp_path: Path, servers: Addresses, outer_spark: SparkSession) -> Deployment:
-    """Create a deployment."""
-    return Deployment(tmp_path, servers, outer_spark, prefix="ver")
 
 
 def make(deployment: Deployment, name: str) -> Topic:

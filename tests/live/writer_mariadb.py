@@ -1,8 +1,11 @@
-"""The statements of somebody who writes to MariaDB all the time (see `tests.live.writer`)."""
+"""The statements of somebody who writes to MariaDB all the time (see `tests.live.writer`).
+
+The module defines those that MariaDB's SQL spells otherwise, or that its tables need.
+"""
 
 import random
 
-from tests.live.writer import NAMES, Statement
+from tests.live.writer import NAMES, Statement, drop_customer, drop_lines, drop_wide, pay, put_nopk
 
 
 def put_customer(chance: random.Random) -> str:
@@ -14,18 +17,6 @@ def put_customer(chance: random.Random) -> str:
         "now(3)) on duplicate key update first_name = values(first_name), nick = values(nick), "
         "balance = values(balance), version = version + 1"
     )
-
-
-def pay(chance: random.Random) -> str:
-    """Change a few rows in one statement."""
-    low = chance.randint(1, 80)
-    change = "balance = balance + 0.01, version = version + 1"
-    return f"update inv.customers set {change} where id in ({low}, {low + 7})"
-
-
-def drop_customer(chance: random.Random) -> str:
-    """Delete a row."""
-    return f"delete from inv.customers where id = {chance.randint(1, 90)}"
 
 
 def rename_customer(chance: random.Random) -> str:
@@ -64,25 +55,10 @@ def shift_lines(chance: random.Random) -> str:
     return f"update inv.order_lines set qty = qty + 1 where order_id < {chance.randint(1, 20)}"
 
 
-def drop_lines(chance: random.Random) -> str:
-    """Delete several rows in one statement."""
-    return f"delete from inv.order_lines where order_id = {chance.randint(0, 20)}"
-
-
 def put_text(chance: random.Random) -> str:
     """Change a table whose keys are texts."""
     key = chance.choice(("a", "b", "ü", "x y", "🙂", "long key"))
     return f"insert into inv.texts values ('{key}', 1) on duplicate key update v = v + 1"
-
-
-def put_nopk(chance: random.Random) -> str:
-    """Change a table that has no primary key."""
-    key = chance.randint(1, 12)
-    same = f"k1 = {key} and k2 = 'k{key % 3}'"
-    return (
-        f"delete from inv.nopk where {same}; insert into inv.nopk values ({key}, 'k{key % 3}', null, 0.125); "
-        f"update inv.nopk set v = 'v {chance.random()}' where {same}"
-    )
 
 
 def put_wide(chance: random.Random) -> str:
@@ -91,11 +67,6 @@ def put_wide(chance: random.Random) -> str:
         f"insert into inv.widepk (id, v) values ({chance.randint(1, 25)}, 'new') "
         "on duplicate key update n = n + 1"
     )
-
-
-def drop_wide(chance: random.Random) -> str:
-    """Delete a row of it."""
-    return f"delete from inv.widepk where id = {chance.randint(1, 25)}"
 
 
 def put_scratch(chance: random.Random) -> str:

@@ -34,33 +34,13 @@ def ask(*tables: str, **more: object) -> SignalRequest:
     ("dialect", "topic", "asked", "name"),
     [
         ("sqlserver", "server1.testDB.dbo.orders", EXECUTE, "testDB.dbo.orders"),
-        (
-            "sqlserver",
-            "server1.dbo.orders",
-            SignalRequest(kind="execute-snapshot", database="testDB"),
-            "testDB.dbo.orders",
-        ),
-        (
-            "oracle",
-            "o.INVENTORY.ORDERS",
-            SignalRequest(kind="execute-snapshot", database="ORCLPDB1"),
-            "ORCLPDB1.INVENTORY.ORDERS",
-        ),
+        ("sqlserver", "server1.dbo.orders", ask(database="testDB"), "testDB.dbo.orders"),
+        ("oracle", "o.INVENTORY.ORDERS", ask(database="ORCLPDB1"), "ORCLPDB1.INVENTORY.ORDERS"),
         ("postgres", "pg.public.orders", EXECUTE, "public.orders"),
         ("mysql", "m.shop.orders", EXECUTE, "shop.orders"),
         ("mongodb", "mg.shop.orders", EXECUTE, "shop.orders"),
-        (
-            "mongodb",
-            "mg.shop.orders.old",
-            SignalRequest(kind="execute-snapshot", prefix="mg"),
-            "shop.orders.old",
-        ),
-        (
-            "postgres",
-            "eu.pg.public.orders",
-            SignalRequest(kind="execute-snapshot", prefix="eu.pg"),
-            "public.orders",
-        ),
+        ("mongodb", "mg.shop.orders.old", ask(prefix="mg"), "shop.orders.old"),
+        ("postgres", "eu.pg.public.orders", ask(prefix="eu.pg"), "public.orders"),
     ],
 )
 def test_a_topic_tells_debeziums_name_of_its_table(
@@ -88,23 +68,13 @@ def test_a_name_from_a_topic_matches_no_other_name_as_regular_expression(name: s
         (
             "postgres",
             "pg.public.orders",
-            SignalRequest(kind="execute-snapshot", database="d"),
+            ask(database="d"),
             "--database d: topic pg.public.orders already contains the database",
         ),
         ("postgres", "eu.pg.public.orders", EXECUTE, "Give it with --prefix"),
         ("mongodb", "mg.shop.orders.old", EXECUTE, "Give it with --prefix"),
-        (
-            "postgres",
-            "pg.public.orders",
-            SignalRequest(kind="execute-snapshot", prefix="p"),
-            "does not begin with",
-        ),
-        (
-            "postgres",
-            "pg.public.my.orders",
-            SignalRequest(kind="execute-snapshot", prefix="pg"),
-            "Give Debezium's name with --collection",
-        ),
+        ("postgres", "pg.public.orders", ask(prefix="p"), "does not begin with"),
+        ("postgres", "pg.public.my.orders", ask(prefix="pg"), "Give Debezium's name with --collection"),
     ],
 )
 def test_parts_that_a_topic_does_not_name_are_asked_for(

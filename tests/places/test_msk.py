@@ -42,7 +42,7 @@ listener.name.iam.oauthbearer.sasl.jaas.config={module} required;
 
 
 @attrs.frozen
-class Deployment:
+class SignedCommands:
     """A folder with settings for the listener that requires a login."""
 
     root: Path
@@ -65,7 +65,7 @@ class Deployment:
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Iterator[Deployment]:
+def signed(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> Iterator[SignedCommands]:
     """Run a broker with the validator, and create a topic of two rows and its table file."""
     root, classes = tmp_path_factory.mktemp("msk"), tmp_path_factory.mktemp("classes")
     compiler = ["javac", "-d", str(classes), "-cp", f"{broker_classpath()}/*", str(VALIDATOR)]
@@ -88,23 +88,23 @@ def deployment(tmp_path_factory: pytest.TempPathFactory, servers: Addresses) -> 
                 '"sasl.mechanism" = "AWS_MSK_IAM"\n'
                 f'[spark]\nmaster = "local[2]"\n[spark.conf]\n"spark.jars" = "{jar}"\n'
             )
-            yield Deployment(root, root / "broker" / "logs" / "broker.log")
+            yield SignedCommands(root, root / "broker" / "logs" / "broker.log")
 
 
-def test_both_clients_log_in_by_signed_tokens(deployment: Deployment) -> None:
+def test_both_clients_log_in_by_signed_tokens(signed: SignedCommands) -> None:
     """Onboarding by librdkafka, the rows by Spark's source; the secret is shown nowhere."""
-    onboarded = deployment.call("onboard", TOPIC)
+    onboarded = signed.call("onboard", TOPIC)
     assert onboarded.returncode == 0, onboarded.stderr
-    run = deployment.call("run", "--json")
+    run = signed.call("run", "--json")
     assert run.returncode == 0, run.stderr
     (table,) = json.loads(run.stdout)["tables"]
     assert (table["outcome"], table["read"]) == ("committed", 2)
-    assert deployment.accepted() == {"aws-msk-iam-sasl-signer-python", "aws-msk-iam-auth"}
+    assert signed.accepted() == {"aws-msk-iam-sasl-signer-python", "aws-msk-iam-auth"}
     assert AWS["AWS_SECRET_ACCESS_KEY"] not in onboarded.stdout + onboarded.stderr + run.stdout + run.stderr
 
 
-def test_a_wrong_key_is_refused_by_the_broker(deployment: Deployment) -> None:
+def test_a_wrong_key_is_refused_by_the_broker(signed: SignedCommands) -> None:
     """A permanent error: another try would not help."""
-    done = deployment.call("onboard", TOPIC, aws=AWS | {"AWS_SECRET_ACCESS_KEY": "another"})
+    done = signed.call("onboard", TOPIC, aws=AWS | {"AWS_SECRET_ACCESS_KEY": "another"})
     assert done.returncode == 1, done.stderr
     assert "Check [kafka.properties]" in done.stderr

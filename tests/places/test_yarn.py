@@ -81,7 +81,7 @@ def put_jars(spark: SparkSession, folder: str) -> None:
 
 
 @attrs.frozen
-class Deployment:
+class Submitter:
     """A table, the files that its user hands over, and the reports in HDFS."""
 
     stage: Stage
@@ -152,26 +152,26 @@ class Deployment:
 
 
 @pytest.fixture
-def deployment(stage: Stage, tmp_path: Path, outer_spark: SparkSession) -> Deployment:
-    """Return a deployment whose lake lies in the cluster's HDFS."""
+def submitter(stage: Stage, tmp_path: Path, outer_spark: SparkSession) -> Submitter:
+    """Return the submitter of a table whose lake lies in the cluster's HDFS."""
     (tmp_path / "local").mkdir()
     servers = Addresses(stage.broker.open, stage.open_registry_url)
     lake = f"{stage.yarn.hdfs}/lake/{tmp_path.name}"
-    return Deployment(stage, Place(tmp_path / "local", servers, outer_spark, lake, {}, lock="auto"), tmp_path)
+    return Submitter(stage, Place(tmp_path / "local", servers, outer_spark, lake, {}, lock="auto"), tmp_path)
 
 
 def test_drivers_on_yarn_build_a_table_and_no_process_or_script_shows_a_secret(
-    deployment: Deployment,
+    submitter: Submitter,
 ) -> None:
     """Cluster mode with a packed environment: two runs, their reports and locks in HDFS."""
-    place, stage = deployment.place, deployment.stage
+    place, stage = submitter.place, submitter.stage
     place.create("cow")
     with command_lines() as lines:
         for _ in range(2):
             place.change()
-            done = deployment.in_cluster()
+            done = submitter.in_cluster()
             assert done.code == 0, done.output[-8000:]
-            assert deployment.outcome() == ("committed", None)
+            assert submitter.outcome() == ("committed", None)
             place.check()
     assert any("ApplicationMaster" in line for line in lines)
     assert any("./environment/bin/python" in line for line in lines)
@@ -186,30 +186,30 @@ def test_drivers_on_yarn_build_a_table_and_no_process_or_script_shows_a_secret(
 
 
 def test_a_run_on_yarn_that_finds_its_table_locked_fails_and_its_report_says_temporary(
-    deployment: Deployment,
+    submitter: Submitter,
 ) -> None:
     """In cluster mode spark-submit exits with 1 for each failure; YARN names the code of the job, 75."""
-    place = deployment.place
+    place = submitter.place
     place.create("mor")
     place.change()
     with locked(place.spark, LakeSettings(place.lake), "orders", "first", 0):
-        done = deployment.in_cluster()
+        done = submitter.in_cluster()
     assert done.code == 1
     assert "exited with" in done.diagnostics
     assert "75" in done.diagnostics
-    outcome, error = deployment.outcome()
-    assert (outcome, deployment.report()["outcome"]) == ("temporary", "temporary")
+    outcome, error = submitter.outcome()
+    assert (outcome, submitter.report()["outcome"]) == ("temporary", "temporary")
     assert "locked by another writer: run first" in str(error)
 
 
-def test_a_driver_outside_yarn_returns_the_exit_code_of_the_run(deployment: Deployment) -> None:
+def test_a_driver_outside_yarn_returns_the_exit_code_of_the_run(submitter: Submitter) -> None:
     """Client mode: 0, and 75 for a locked table; executors have jars in HDFS, and no Python."""
-    place, root = deployment.place, deployment.root
+    place, root = submitter.place, submitter.root
     place.create("cow")
     place.change()
-    deployment.archive()
-    (root / "deployment" / "ingest.toml").write_text(deployment.settings(str(root / "deployment" / "ca.pem")))
-    python = deployment.stage.environment.parent / "environment" / "bin" / "python"
+    submitter.archive()
+    (root / "deployment" / "ingest.toml").write_text(submitter.settings(str(root / "deployment" / "ca.pem")))
+    python = submitter.stage.environment.parent / "environment" / "bin" / "python"
 
     secret_files = {
         "KAFKA_PROPERTIES_SASL_PASSWORD": "kafka-password",
@@ -217,7 +217,7 @@ def test_a_driver_outside_yarn_returns_the_exit_code_of_the_run(deployment: Depl
     }
 
     def in_client() -> Submitted:
-        return deployment.submit(
+        return submitter.submit(
             "--deploy-mode", "client", "--driver-class-path", ":".join(map(str, spark_jars())),
             conf={"spark.pyspark.driver.python": str(python), "spark.pyspark.python": "/nowhere/python"},
             job=("run", "--settings", str(root / "deployment" / "ingest.toml")),

@@ -23,7 +23,7 @@ SUBJECT = "sqs.testDB.dbo.customers-value"
 BROKER_DOWN = '[kafka]\nbootstrap_servers = "127.0.0.1:1"\ntimeout_s = 5\n'
 
 
-def deployment(folder: Path, settings: str = "", subject: str = SUBJECT) -> Path:
+def write_deployment(folder: Path, settings: str = "", subject: str = SUBJECT) -> Path:
     """Write a deployment over a folder of schemas, by default without a broker."""
     path = folder / "ingest.toml"
     path.write_text(f'[registry]\nurl = "{FIXTURES}"\n{settings}')
@@ -48,7 +48,7 @@ def found(checkup: Checkup, check: str) -> list[tuple[str, str, str]]:
 def test_each_part_has_a_line_and_a_problem_its_remedy(tmp_path: Path) -> None:
     """The broker is down; all other parts are well, and nothing is left in the lake."""
     (tmp_path / "lake").mkdir()
-    checkup = examine(deployment(tmp_path, BROKER_DOWN))
+    checkup = examine(write_deployment(tmp_path, BROKER_DOWN))
 
     assert [finding.check for finding in checkup.findings if finding.level == "problem"] == ["broker"]
     ((_, text, todo),) = found(checkup, "broker")
@@ -68,7 +68,7 @@ def test_secrets_that_every_user_can_read_are_a_problem(tmp_path: Path) -> None:
         "sasl.password" = { file = "password" }
         "ssl.key.location" = "%s/key.pem"
     """
-    path = deployment(tmp_path, settings % tmp_path)
+    path = write_deployment(tmp_path, settings % tmp_path)
     for name in ("password", "key.pem"):
         (tmp_path / name).write_text("s3cret")
         (tmp_path / name).chmod(0o644)
@@ -82,7 +82,7 @@ def test_secrets_that_every_user_can_read_are_a_problem(tmp_path: Path) -> None:
 
 def test_a_commit_ahead_of_the_clock_is_a_problem(tmp_path: Path) -> None:
     """As one of a zone east of UTC is: no reader would see the next commit."""
-    path = deployment(tmp_path)
+    path = write_deployment(tmp_path)
     timeline = tmp_path / "lake" / "c" / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
     (timeline / "20240101000000000_20240101000001000.commit").touch()
@@ -94,7 +94,7 @@ def test_a_commit_ahead_of_the_clock_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_lake_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
     """Here a file is in its place."""
-    path = deployment(tmp_path)
+    path = write_deployment(tmp_path)
     (tmp_path / "lake").write_text("a file")
     ((level, text, _),) = found(examine(path), "lake")
     assert (level, text) == ("problem", f"{tmp_path}/lake: Not a directory")
@@ -104,7 +104,7 @@ def test_jars_subjects_and_memory_that_do_not_suffice_are_problems(tmp_path: Pat
     """Each names what is missing."""
     (tmp_path / "jars").mkdir()
     settings = '[spark]\njars = "jars"\n[spark.conf]\n"spark.driver.memory" = "900t"\n'
-    checkup = examine(deployment(tmp_path, settings, subject="sqs.testDB.dbo.custmers-value"))
+    checkup = examine(write_deployment(tmp_path, settings, subject="sqs.testDB.dbo.custmers-value"))
 
     ((_, jars, _),) = found(checkup, "jars")
     assert jars.startswith(f"{tmp_path}/jars lacks hudi-spark3.5-bundle, ")
@@ -150,7 +150,7 @@ def test_settings_with_errors_are_examined_too(
 
 def test_the_examination_loads_no_spark(tmp_path: Path) -> None:
     """It must say something where pyspark is broken, and it is quick."""
-    path = deployment(tmp_path)
+    path = write_deployment(tmp_path)
     code = (
         "import sys; from ingest.cli.app import call; "
         f"code = call(['doctor', '--settings', '{path}']); print('pyspark.sql' in sys.modules, code)"
@@ -163,7 +163,7 @@ def test_the_examination_loads_no_spark(tmp_path: Path) -> None:
 
 def test_packages_without_bytecode_are_a_warning(tmp_path: Path) -> None:
     """As uv installs them, where Python cannot write it or must not; where it can, there is none."""
-    path = deployment(tmp_path)
+    path = write_deployment(tmp_path)
     command = [sys.executable, "-m", "ingest", "doctor", "--json", "--settings", str(path)]
     own = {"PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode"), "PYTHONDONTWRITEBYTECODE": "1"}
 
