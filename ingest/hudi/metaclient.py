@@ -56,13 +56,12 @@ def is_rewritten(spark: SparkSession, path: str) -> bool:
 
 def complete_rewrite(spark: SparkSession, path: str) -> None:
     """Complete a rewrite of a table's properties that was killed, from the backup.  Call as the writer."""
-    if is_rewritten(spark, path):
-        jvm = jvm_of(spark)
-        with lake_errors(path):
-            conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
-            home = jvm.org.apache.hudi.storage.StoragePath(f"{path}/.hoodie")
-            storage = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, conf)
-            jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(storage, home)
+    jvm = jvm_of(spark)
+    with lake_errors(path):
+        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
+        home = jvm.org.apache.hudi.storage.StoragePath(f"{path}/.hoodie")
+        storage = jvm.org.apache.hudi.storage.HoodieStorageUtils.getStorage(home, conf)
+        jvm.org.apache.hudi.common.table.HoodieTableConfig.recover(storage, home)
 
 
 def _is_table(folder: HadoopFolder) -> bool:

@@ -114,6 +114,13 @@ class HudiTable(StoredTable):
         rows = (reader if as_of is None else reader.option(AS_OF, as_of)).load(self.path)
         return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
 
+    def no_rows(self) -> DataFrame:
+        """Return no rows with the table's columns, to commit an account by itself."""
+        columns = (
+            f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in self.fields() or ()
+        )
+        return empty_rows(self.spark, ", ".join(columns))
+
     def live_rows(self, as_of: Instant | None = None) -> DataFrame:
         """Read the table, or its state as of an instant: no soft-deleted rows, no versions of the past."""
         rows = self.rows(as_of)
@@ -189,23 +196,12 @@ class HudiTable(StoredTable):
         parts = fixed.recorded_parts(table, key_columns)
         return self.save(rows, options, table.name, attrs.evolve(checkpoint, table_file=parts))
 
-    def move(self, table: TableConfig, checkpoint: LedgerEntry) -> LedgerEntry:
-        """Commit an account without rows."""
-        fields = self.fields()
-        if fields is None:
-            raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
-        self.check_key(table, self.key_columns())  # a killed rebuild may have set another one
-        columns = ", ".join(
-            f"`{name}` {ddl}{'' if nullable else ' not null'}" for name, ddl, nullable in fields
-        )
-        return self.commit(empty_rows(self.spark, columns), table, self.key_columns(), "upsert", checkpoint)
-
     def save(
         self, rows: DataFrame, options: Mapping[str, str], name: str, checkpoint: LedgerEntry
     ) -> LedgerEntry:
         """Commit rows with an account, by the given options.  Raises as `commit` does."""
         checkpoint = attrs.evolve(checkpoint, committed_ms=time.time_ns() // 1_000_000, instant=None)
-        self._prepare(options, name)
+        self.prepare(options, name)
         before = timeline_files(self.path)
         try:
             written = json.dumps({**options, **commit_metadata(checkpoint)})
@@ -229,8 +225,8 @@ class HudiTable(StoredTable):
         self._newest = (committed,)
         return committed
 
-    def _prepare(self, options: Mapping[str, str], name: str) -> None:
-        """Make the table ready for a commit."""
+    def prepare(self, options: Mapping[str, str], name: str) -> None:
+        """Check the clock, and set the properties that a write needs."""
         client = self.client
         if client is None:
             remove_incomplete_table(self.spark, self.path)

@@ -18,6 +18,7 @@ from ingest.report.outcome import by_text
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.work.context import Run
 from ingest.run.work.views import one_view
+from ingest.run.work.writer import writing
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig
 
@@ -72,13 +73,12 @@ def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None
     """
     moment_of(to)  # before Spark starts
     table = one_view(run.settings.kafka, table, topic)
-    with run.locked(table):
+    with writing(run, table) as writer:
         marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
-        stored = run.lake.table(table)
-        last = _committed(table, last_of(stored, table))
+        last = _committed(table, last_of(writer.stored, table))
         target = _target(run.settings.kafka, table, last, to, marks)
-        stored.move(table, _moved(run, last, target, marks))
-        return table_status(stored, table, marks, None, lambda: count_open(run.lake, table))
+        writer.commit(writer.stored.no_rows(), _moved(run, last, target, marks))
+        return table_status(writer.stored, table, marks, None, lambda: count_open(run.lake, table))
 
 
 def _committed(table: TableConfig, last: LedgerEntry | None) -> LedgerEntry:

@@ -23,7 +23,6 @@ from ingest.errors import (
     UnmappedTypeError,
 )
 from ingest.hudi.keys import check_key_types
-from ingest.hudi.stored_table import StoredTable
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
@@ -57,7 +56,8 @@ def plan_table(
     """
     plan = TablePlan(table.name, table.topic, "idle")
     try:
-        start = _find_start(run, run.lake.table(table), table, watermarks)
+        stored = run.lake.table(table)
+        start = find_start(run, stored, table, watermarks)
         if start.ranges.is_empty:
             return _plan_idle(run, table, start)
         plan = _started(table, start)
@@ -66,6 +66,7 @@ def plan_table(
         if not table.source_table:  # the messages show which schemas are the table's
             compiled = compile_written(table, *schemas)
             plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
+        stored.check_storage(table.name)
         with prepared(run, table, state, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, state.met_ids)
             new = rows_to_write(run, batch)
@@ -87,7 +88,7 @@ def plan_by_files(
     """Plan a table without pending messages, without a JVM; None if messages are pending."""
     stored = run.files.table(table)
     try:
-        start = _find_start(run, stored, table, watermarks)
+        start = find_start(run, stored, table, watermarks)
     except TableChangedError as error:
         plan = stopped(TablePlan(table.name, table.topic, "fail"), error)
         return attrs.evolve(plan, rebuild=plan_refused(table, stored, free_by_files(run), error))
@@ -105,12 +106,6 @@ def _started(table: TableConfig, start: Start) -> TablePlan:
         ranges=start.ranges,
         is_new_topic=is_new_topic,
     )
-
-
-def _find_start(
-    run: Run, stored: StoredTable, table: TableConfig, watermarks: Mapping[Partition, Watermark]
-) -> Start:
-    return find_start(stored, table, watermarks, run.settings.kafka, run.max_offsets)
 
 
 def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[SchemaId, ...]) -> bool:

@@ -10,15 +10,11 @@ from collections.abc import Mapping
 
 import attrs
 
-from ingest.errors import IngestError, LakeUnreachableError, TableChangedError
-from ingest.hudi.locks.lock import LockHandle
-from ingest.hudi.metaclient import complete_rewrite, is_rewritten
+from ingest.errors import LakeUnreachableError, TableChangedError
+from ingest.hudi.metaclient import is_rewritten
 from ingest.hudi.options import options_digest
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.hudi.upkeep.maintain import keep_up
-from ingest.hudi.upkeep.rebuild import finish_rebuild
 from ingest.kafka.breaks import Watermark
-from ingest.log import logger
 from ingest.names import Partition
 from ingest.report.lag import Measures
 from ingest.report.outcome import TableOutcome
@@ -28,6 +24,7 @@ from ingest.run.batch.rejects import write_rejects
 from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import table_state
 from ingest.run.work.context import Run
+from ingest.run.work.writer import Writer, writing
 from ingest.tables import TableConfig
 
 
@@ -43,44 +40,36 @@ def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Water
 
 
 def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    """Run a table; again, if a rewrite of its properties was killed and had to be completed first."""
-    try:
-        return _run_once(run, table, watermarks)
-    except LakeUnreachableError:
-        paths = run.lake.table(table).path, run.lake.rejects(table).path
-        rewritten = [path for path in paths if is_rewritten(run.spark, path)]
-        if not rewritten:
-            raise
-        with run.locked(table):
-            for path in rewritten:
-                complete_rewrite(run.spark, path)
-    return _run_once(run, table, watermarks)
-
-
-def _run_once(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    try:
-        start = _find_start(run, table, watermarks)
-    except TableChangedError:
-        with run.locked(table):  # a rebuild may be at work
-            finish_rebuild(run.lake.table(table), table)
-        start = _find_start(run, table, watermarks)
-    if not start.ranges.is_empty:
-        with run.locked(table) as lock:
-            run.lake.table(table).refresh()  # another run may have committed
-            start = _find_start(run, table, watermarks)
+    start = _look(run, table, watermarks)
+    if start is None or not start.ranges.is_empty:
+        with writing(run, table) as writer:
+            start = _find_start(run, table, watermarks, is_checked=True)  # another run may have committed
             if not start.ranges.is_empty:
-                return _run_locked(run, table, start, lock)
+                return _write(writer, start)
     return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges)
 
 
-def _find_start(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start:
-    start = find_start(run.lake.table(table), table, watermarks, run.settings.kafka, run.max_offsets)
+def _look(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start | None:
+    """Find the start without the lock; None where a rebuild or a rewrite is at work, or was killed."""
+    try:
+        return _find_start(run, table, watermarks, is_checked=False)
+    except (TableChangedError, LakeUnreachableError) as error:
+        if isinstance(error, TableChangedError) or is_rewritten(run.spark, run.lake.table(table).path):
+            return None
+        raise
+
+
+def _find_start(
+    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark], *, is_checked: bool
+) -> Start:
+    start = find_start(run, run.lake.table(table), table, watermarks, is_checked=is_checked)
     high_offsets = start.last.high_offsets if start.last else {}
     return attrs.evolve(start, ranges=run.limits.cut(table, start.ranges, high_offsets))
 
 
-def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) -> TableOutcome:
+def _write(writer: Writer, start: Start) -> TableOutcome:
     """Read, decode, reject and commit."""
+    run, table = writer.run, writer.table
     started_ms = time.time_ns() // 1_000_000
     run.limits.begin(table, start.ranges)
     state = table_state(run, table, start.last)
@@ -91,18 +80,14 @@ def _run_locked(run: Run, table: TableConfig, start: Start, lock: LockHandle) ->
         chosen = new.batch
         run.steps.begin(table.name, "write")
         run.enter(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows")
-        with run.stop.committing(table.name):
-            committing = time.monotonic()
-            lock.check()
-            write_rejects(run, chosen, start.ranges, start.last)
-            lock.check()
-            entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
-            committed = commit_rows(run, chosen, new.rows, entry)
-            measures = Measures(commit_s=time.monotonic() - committing)
-            run.limits.end(table)
-            keep_up_inline(run, table)
+        committing = time.monotonic()
+        write_rejects(writer, chosen, start.ranges, start.last)
+        entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
+        committed = commit_rows(writer, chosen, new.rows, entry)
+        measures = Measures(commit_s=time.monotonic() - committing)
+        run.limits.end(table)
         if run.lineage is not None:
-            run.lineage.note_columns(table, batch.evolution, run.lake.table(table).columns() or {})
+            run.lineage.note_columns(table, batch.evolution, writer.stored.columns() or {})
         return TableOutcome(
             table.name, table.topic, "committed", committed.instant, start.ranges, chosen.counts,
             chosen.evolution.changes, lost=new.lost, measures=measures,
@@ -122,17 +107,3 @@ def _ledger_entry(run: Run, start: Start, batch: PreparedBatch) -> LedgerEntry:
         high_offsets=high,
         topic_id=start.ranges.topic_id,
     )
-
-
-def keep_up_inline(run: Run, table: TableConfig) -> None:
-    """Compact, clean and archive what is due, unless the settings leave that to `ingest maintain`.
-
-    A failure is a warning in the log: the next run tries again.
-    """
-    if run.settings.run.upkeep == "maintain":
-        return
-    run.steps.begin(table.name, "upkeep")
-    try:
-        keep_up(run.lake.table(table), table)
-    except IngestError as error:
-        logger(__name__).warning("commit succeeded; upkeep failed", table=table.name, problem=str(error))

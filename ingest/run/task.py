@@ -51,7 +51,7 @@ class RunTask:
         self.aftermaths[_key(table)] = Aftermath(last_of(stored, table), open_rejects)
         marks = self._marks(table)
         try:
-            start = find_start(stored, table, marks, run.settings.kafka, run.max_offsets)
+            start = find_start(run, stored, table, marks)
         except TableChangedError:
             may_be_held = run.note_holder(table) or not run.files.shows_locks(table)
             if may_be_held or stored.fixed_changes(table).is_half_done:

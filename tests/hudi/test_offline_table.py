@@ -125,7 +125,8 @@ class History:
         moved = attrs.evolve(
             entry_of(1), kind="set-offsets", note="back, ä", next_offsets={Partition(0): self.lake.runs}
         )
-        self.lake.open(self.table).move(self.table, moved)
+        stored = self.lake.open(self.table)
+        stored.commit(stored.no_rows(), self.table, ["id"], "upsert", moved)
 
     def rewrite(self) -> None:
         """Replace all files, as a rewrite does."""

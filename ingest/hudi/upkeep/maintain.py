@@ -8,8 +8,6 @@ import attrs
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from ingest.hudi.clock import check_clock
-from ingest.hudi.metaclient import agree_on_properties
 from ingest.hudi.options import hudi_options, merger_options
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.table import HudiTable, write_failure
@@ -65,9 +63,7 @@ def _options(stored: HudiTable, client: Any, table: TableConfig) -> dict[str, st
 @contextmanager
 def _writing(stored: HudiTable, table: TableConfig, options: Mapping[str, str]) -> Iterator[Services]:
     """Open Hudi's table services; afterwards the table is read anew."""
-    with lake_errors(stored.path):
-        check_clock(stored.spark, table.name, stored.client)
-        agree_on_properties(stored.spark, stored.client, options)
+    stored.prepare(options, table.name)
     before = timeline_files(stored.path)
     try:
         with open_services(stored.spark, stored.path, options) as services:

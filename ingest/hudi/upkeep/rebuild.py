@@ -104,7 +104,8 @@ def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> Led
 
     A commit has to follow the one that replaced them.  Raises RebuildError where a savepoint keeps them.
     """
-    committed = copied.move(new.table, attrs.evolve(new.checkpoint, note="removed the old partitions"))
+    entry = attrs.evolve(new.checkpoint, note="removed the old partitions")
+    committed = copied.commit(copied.no_rows(), new.table, new.key_columns, "upsert", entry)
     options = {
         **hudi_options(new.table, new.key_columns, "upsert"),
         **FORCED,
@@ -140,7 +141,6 @@ def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
     The newest commit is by the parts of the table file, or the file was set back to those.  Call only as the
     table's writer.
     """
-    stored.refresh()
     last = stored.checkpoint()
     if last is not None and stored.fixed_changes(table).is_half_done:
         complete(stored, table, last.table_file["key.columns"].split(","))

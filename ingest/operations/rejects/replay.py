@@ -10,8 +10,7 @@ from pyspark.sql import functions as F
 
 from ingest.compile.diff import SchemaChange
 from ingest.decode.framing import has_framings
-from ingest.hudi.locks.lock import LockHandle
-from ingest.hudi.rejects import COLUMNS, at, commit_rejects, counting_rows, next_entry
+from ingest.hudi.rejects import COLUMNS, at, counting_rows, next_entry
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import check_topic
 from ingest.kafka.read import COLUMNS as MESSAGE
@@ -27,9 +26,9 @@ from ingest.run.batch.rejects import BYTES, TOO_LARGE, without_bytes
 from ingest.run.batch.schemas import PayloadSchemas, fetch_written
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.batch.table_state import table_state
-from ingest.run.table import keep_up_inline
 from ingest.run.work.context import Run
 from ingest.run.work.views import chosen_views
+from ingest.run.work.writer import Writer, writing
 from ingest.tables import TableConfig
 
 
@@ -82,8 +81,9 @@ def replay(
     rejected.
     """
     views = chosen_views(run.settings.kafka, table, topic)
-    with run.locked(table) as lock:
-        return _total([_replay_all(run, view, lock, partition, offset) for view in views])
+    with writing(run, table) as writer:
+        writer.rejects.check_files()
+        return _total([_replay_all(writer, view, partition, offset) for view in views])
 
 
 def _total(results: Sequence[Replayed]) -> Replayed:
@@ -96,19 +96,16 @@ def _total(results: Sequence[Replayed]) -> Replayed:
     )
 
 
-def _replay_all(
-    run: Run, table: TableConfig, held: LockHandle, partition: int | None, offset: int | None
-) -> Replayed:
-    stored = run.lake.table(table)
-    stored.check_config(table)
-    rows, last = counting_rows(run.lake, table), last_of(stored, table)
+def _replay_all(writer: Writer, table: TableConfig, partition: int | None, offset: int | None) -> Replayed:
+    run = writer.run
+    rows, last = counting_rows(run.lake, table), last_of(writer.stored, table)
     if rows is None or last is None:
         return Replayed(table.name)
     check_topic(table.topic, consumed(table, last))
     chosen = _with_bytes(run, table, at(rows.where("resolved is null"), partition, offset))
     chosen = chosen.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return Replayed(table.name) if chosen.isEmpty() else _replay(run, table, held, chosen, last)
+        return Replayed(table.name) if chosen.isEmpty() else _replay(writer, table, chosen, last)
     finally:
         chosen.unpersist()
 
@@ -130,7 +127,8 @@ def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
     return rejects.where(~is_withheld).unionByName(found.select(*COLUMNS))
 
 
-def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+def _replay(writer: Writer, table: TableConfig, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+    run = writer.run
     run.enter(table, "replaying rejects")
     whole = chosen.select(*MESSAGE, "headers")
     batch = Batch(
@@ -143,15 +141,13 @@ def _replay(run: Run, table: TableConfig, held: LockHandle, chosen: DataFrame, l
     with decoded_batch(batch, run.registry, _schemas(run, table)) as decoded:
         result = completed(run, decoded)
         instant = None
-        held.check()
         if result.counts.rejected < result.counts.read:
             new = rows_to_write(run, result)
             result = new.batch
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
-            instant = commit_rows(run, result, new.rows, entry).instant
-            keep_up_inline(run, table)
-        _mark(run, table, chosen, result)
+            instant = commit_rows(writer, result, new.rows, entry).instant
+        _mark(writer, table, chosen, result)
         return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
 
 
@@ -165,24 +161,22 @@ def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
     return fetch_written(run.settings, run.registry, table, retained, retained)
 
 
-def _mark(run: Run, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
+def _mark(writer: Writer, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
     """Mark what was applied; what stays rejected gets the reason that it has now."""
     done = {
         "resolved": F.lit("replayed"),
         "resolved_at": F.current_timestamp(),
-        "resolved_by": F.lit(run.run_id),
+        "resolved_by": F.lit(writer.run.run_id),
     }
-    marked = chosen
-    if result.rejects is not None:
+    if result.rejects is None:
+        marked = chosen.withColumns(done)
+    else:
         now = ("schema_id", "reason", "error")
         explained = result.explained(result.rejects).select("partition", "offset", *now)
         still = chosen.drop(*now).join(explained, ["partition", "offset"]).select(*COLUMNS)
         marked = (
             chosen.join(explained, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
         )
-    else:
-        marked = chosen.withColumns(done)
     marked = marked.withColumns(without_bytes(table))
-    rejects = run.lake.rejects(table)
     note = f"{result.counts.read - result.counts.rejected} replayed"
-    commit_rejects(rejects, marked, table, next_entry(rejects, run.run_id, "replay", note))
+    writer.commit_rejects(marked, next_entry(writer.rejects, writer.run.run_id, "replay", note))

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from ingest.errors import SchemaNotFoundError
 from ingest.hudi import fixed
 from ingest.hudi.class_path import check_class_path
-from ingest.hudi.options import Operation
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
@@ -31,7 +30,7 @@ from ingest.run.batch.shards import check_topic_key, refuse_shared_keys
 from ingest.run.batch.start import last_of
 from ingest.run.batch.table_state import TableState, known_ids
 from ingest.run.work.context import Run
-from ingest.spark.catalog import register
+from ingest.run.work.writer import Writer
 from ingest.sql.template import ident
 from ingest.tables import SOURCE, TableConfig
 
@@ -62,7 +61,6 @@ def prepared(
     run: Run, table: TableConfig, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
-    run.lake.table(table).check_storage(table.name)
     run.enter(table, Reading(ranges.span))
     limit = run.limits.of(table)
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, state, limit=limit)
@@ -162,26 +160,12 @@ def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
     return rows.select(*(str(ident(name)) for name in names if name in rows.columns))
 
 
-def commit_rows(run: Run, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:
-    """Commit rows with their ledger entry; rewrite the table where a column cannot be widened in place.
-
-    Registers the table in the catalog, if there is one.
-    """
-    table = batch.compiled.table
-    stored = run.lake.table(table)
+def commit_rows(writer: Writer, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:
+    """Commit rows with their ledger entry; rewrite the table where a column cannot be widened in place."""
     if batch.rewrites:
-        run.enter(table, f"rewriting the table, for {', '.join(batch.rewrites)}")
-        rows = merge(stored.rows(), rows, batch.compiled)
-    committed = stored.commit(rows, table, batch.key_names, _operation(batch), entry)
-    if run.settings.lake.database:
-        register(stored, run.settings.lake.database, table.name)
-    return committed
-
-
-def _operation(batch: PreparedBatch) -> Operation:
-    if batch.rewrites:
-        return "overwrite"
-    return "load" if batch.state.columns is None else "upsert"
+        writer.run.enter(writer.table, f"rewriting the table, for {', '.join(batch.rewrites)}")
+        rows = merge(writer.stored.rows(), rows, batch.compiled)
+    return writer.commit(rows, entry, batch.key_names, overwrites=bool(batch.rewrites))
 
 
 def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:

@@ -11,37 +11,40 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.decode.rejects import Reason
-from ingest.hudi.rejects import COLUMNS, KEY, commit_rejects, outdated, read_rejects
+from ingest.hudi.rejects import COLUMNS, KEY, outdated, read_rejects
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.ranges import TopicRanges
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.start import last_of
-from ingest.run.work.context import Run
+from ingest.run.work.writer import Writer
 from ingest.spark.java import empty_rows
 from ingest.tables import TableConfig
 
 
-def write_rejects(run: Run, batch: PreparedBatch, ranges: TopicRanges, last: LedgerEntry | None) -> None:
+def write_rejects(
+    writer: Writer, batch: PreparedBatch, ranges: TopicRanges, last: LedgerEntry | None
+) -> None:
     """Replace the rows of a range in the rejects table by the rejects of this batch.
 
     Rows take effect with the data commit that holds their offsets (`last` is the commit before).  Rows left
     by a crashed run are deleted; rows of offsets that are read again become `reread`.  A table that never had
     rejects costs one look at storage.
     """
-    table, run_id = batch.compiled.table, run.run_id
-    stored = run.lake.rejects(table)
-    before = last_of(stored, table)
+    table, run_id = batch.compiled.table, writer.run.run_id
+    before = last_of(writer.rejects, table)
     high = before.high_offsets if before else {}
     is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
     if batch.rejects is None and not is_behind:
         return
-    rows = empty_rows(run.spark, _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
+    rows = (
+        empty_rows(writer.run.spark, _DDL) if batch.rejects is None else to_rows(batch.rejects, batch, run_id)
+    )
     if is_behind:
         applied = last.high_offsets if last else {}
-        rejects = read_rejects(stored, run.lake.table(table)).where(F.col("topic") == table.topic)
+        rejects = read_rejects(writer.rejects, writer.stored).where(F.col("topic") == table.topic)
         void = outdated(rejects, ranges.start_offsets(), applied, run_id)
         rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
-    commit_rejects(stored, rows, table, _entry(table, batch, ranges, before, run_id))
+    writer.commit_rejects(rows, _entry(table, batch, ranges, before, run_id))
 
 
 TOO_LARGE: Final[Reason] = "too-large"

@@ -16,7 +16,7 @@ from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
-from ingest.settings import KafkaSettings
+from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 
@@ -30,26 +30,28 @@ class Start:
 
 
 def find_start(
+    run: Run,
     stored: StoredTable,
     table: TableConfig,
     watermarks: Mapping[Partition, Watermark],
-    kafka: KafkaSettings,
-    max_offsets: int | None,
+    *,
+    is_checked: bool = False,
 ) -> Start:
-    """Compare the table's last commit with the topic, after the checks of the table file.
+    """Compare the table's last commit with the topic; check the table file, unless a writer has.
 
     Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
     """
-    check_hudi(table)
-    stored.check_options(table)
-    stored.check_config(table)
+    if not is_checked:
+        check_hudi(table)
+        stored.check_options(table)
+        stored.check_config(table)
     last = last_of(stored, table)
     try:
-        return Start(last, pending(table, last, watermarks, max_offsets), watermarks)
+        return Start(last, pending(table, last, watermarks, run.max_offsets), watermarks)
     except OffsetError:
         # Another run may have committed beyond the ends that this run fetched at its start.
-        marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
-        return Start(last, pending(table, last, marks, max_offsets), marks)
+        marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
+        return Start(last, pending(table, last, marks, run.max_offsets), marks)
 
 
 def last_of(stored: StoredTable, table: TableConfig) -> LedgerEntry | None:

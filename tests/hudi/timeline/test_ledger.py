@@ -116,7 +116,8 @@ def test_a_move_of_the_offsets_is_a_commit_without_rows(
     before = (lake.rows(table, "id", "v"), lake.open(table).fields())
     moved = attrs.evolve(entry(7), kind="set-offsets", note="back to 70", next_offsets={Partition(0): 3})
 
-    instant = lake.open(table).move(table, moved).instant
+    stored = lake.open(table)
+    instant = stored.commit(stored.no_rows(), table, ["id"], "upsert", moved).instant
 
     assert lake.open(table).checkpoint() == attrs.evolve(
         moved, instant=instant, table_file=recorded_parts(table, ["id"])
