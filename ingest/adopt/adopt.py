@@ -6,26 +6,26 @@ The other table stays unchanged.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import attrs
 
 from ingest.adopt.columns import fit_columns
 from ingest.adopt.first_commit import (
-    FirstCommit,
     Marks,
     Subject,
+    commit_first,
     exchanged_folders,
     first_entry,
     open_subject,
+    replace_foreign,
 )
-from ingest.adopt.plan import Takeover, TakeoverPlan, offsets_text
+from ingest.adopt.plan import Takeover, TakeoverPlan, finished, offsets_text
 from ingest.adopt.position import lowest_position
 from ingest.adopt.request import AdoptRequest
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_checkpoint, start_by_option
-from ingest.adopt.task import finished, locked_unless
 from ingest.errors import IngestError, TakeoverError
-from ingest.hudi.locks.lock import LockHandle
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
@@ -34,6 +34,7 @@ from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
 from ingest.run.task import work_on_tables
 from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import refuse_several
+from ingest.run.work.writer import Requirements, Writer, writing
 from ingest.tables import TableConfig
 
 
@@ -53,8 +54,9 @@ class AdoptTask:
         """Adopt one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest adopt")
         marks = self.watermarks.of(table.topic)
-        with locked_unless(run, table, dry_run=self.request.dry_run) as lock:
-            return self._adopt(run, table, marks, lock)
+        required = Requirements(table, fixed_parts=False, commits=bool(self.request.path))
+        with nullcontext() if self.request.dry_run else writing(run, table, required) as writer:
+            return self._adopt(run, table, marks, writer)
 
     def finish(
         self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
@@ -62,7 +64,7 @@ class AdoptTask:
         """Return the final result, also of an error."""
         return finished(run, table, result, seconds)
 
-    def _adopt(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
+    def _adopt(self, run: Run, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
         last = run.lake.table(table).checkpoint()
         if last is not None:
             return _idle(table, last)
@@ -71,6 +73,7 @@ class AdoptTask:
             run.lake.table(table).refuse_foreign(table.name)
         foreign = HudiTable(run.spark, self.request.path or run.settings.lake.table_path(table.name))
         commits = _commits(table, foreign)
+        foreign.check_files()
         if is_in_place:
             exchanged_folders(run, table)
         subject = open_subject(run, table, marks)
@@ -80,17 +83,18 @@ class AdoptTask:
         run.enter(table, "checking its rows")
         plan = _plan(run, rows, foreign, start)
         plan.check_disk()
-        if lock is None:
+        if writer is None:
             return Takeover(table.name, "planned", plan)
         note = (
             f"adopted {plan.rows:,} rows of {foreign.path} at its commit {commits[0].instant}; {start.origin}"
         )
         entry = first_entry(run, subject, start, "adopt", note)
-        first, position = FirstCommit(run, subject, lock), lowest_position(run.spark, subject.compiled)
+        position = lowest_position(run.spark, subject.compiled)
         if is_in_place:
-            committed = first.replace(rows, position, entry, _unchanged(table, foreign, commits))
+            unchanged = _unchanged(table, foreign, commits)
+            committed = replace_foreign(writer, rows, position, entry, unchanged)
         else:
-            committed = first.write(rows, position, entry)
+            committed = commit_first(writer, rows, position, entry)
         return Takeover(table.name, "adopted", plan, committed.instant)
 
     def _start(self, run: Run, subject: Subject, commits: Sequence[StoredCommit]) -> StartOffsets:

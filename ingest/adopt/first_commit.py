@@ -2,10 +2,8 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import attrs
-from pyspark.sql import DataFrame
 
 from ingest.adopt.columns import unmasked
 from ingest.adopt.rows import ForeignRows
@@ -20,14 +18,10 @@ from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.names import Partition
 from ingest.run.batch.keys import check_masked_names
-from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import compile_written, fetch_written
 from ingest.run.work.context import Run
-from ingest.spark.catalog import register
+from ingest.run.work.writer import Writer
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.hudi.locks.lock import LockHandle
 
 Marks = Mapping[Partition, Watermark]
 
@@ -79,59 +73,33 @@ def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKin
     )
 
 
-@attrs.frozen
-class FirstCommit:
-    """Writes the first commit of a table as its only writer."""
+def commit_first(writer: Writer, foreign: ForeignRows, position: str, entry: LedgerEntry) -> LedgerEntry:
+    """Commit the rows at the table's path: the table is there with all of them, or not at all."""
+    batch, rows = foreign.table_rows(position)
+    writer.run.enter(writer.table, "writing the rows")
+    return writer.commit(rows, entry, batch.key_names)
 
-    run: Run
-    subject: Subject
-    lock: "LockHandle"
 
-    def write(self, foreign: ForeignRows, position: str, entry: LedgerEntry) -> LedgerEntry:
-        """Commit all rows at the table's path in one commit."""
-        run, table = self.run, self.subject.table
-        stored = run.lake.table(table)
-        batch, rows = foreign.table_rows(position)
-        with run.stop.committing(table.name):
-            self.lock.check()
-            return self._commit(stored, batch, rows, entry)
+def replace_foreign(
+    writer: Writer, foreign: ForeignRows, position: str, entry: LedgerEntry, check: Callable[[], None]
+) -> LedgerEntry:
+    """Commit the rows into a separate folder, and exchange it for the other writer's table.
 
-    def replace(
-        self, foreign: ForeignRows, position: str, entry: LedgerEntry, check: Callable[[], None]
-    ) -> LedgerEntry:
-        """Commit the rows into a new folder, and exchange it for the other writer's table.
-
-        `check` raises if the exchange must not follow.
-        """
-        run, table = self.run, self.subject.table
-        folders = exchanged_folders(run, table)
-        _remove_copy(run, table, folders)
-        copied = HudiTable(run.spark, f"file://{folders.copy}")
-        batch, rows = foreign.table_rows(position)
-        with run.stop.committing(table.name):
-            committed = self._commit(copied, batch, rows, entry)
-            self.lock.check()
-            check()
-            exchange(folders.table, folders.copy)
-            stored = run.lake.table(table)
-            stored.reopen()
-            self._register(stored)
-        return committed
-
-    def _commit(
-        self, stored: HudiTable, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry
-    ) -> LedgerEntry:
-        run, table = self.run, self.subject.table
-        stored.check_options(table)
-        run.enter(table, "writing the rows")
-        committed = stored.commit(rows, table, batch.key_names, "load", entry)
-        if stored.path == run.lake.table(table).path:
-            self._register(stored)
-        return committed
-
-    def _register(self, stored: HudiTable) -> None:
-        if self.run.settings.lake.database:
-            register(stored, self.run.settings.lake.database, self.subject.table.name)
+    `check` raises if the exchange must not follow.
+    """
+    run, table = writer.run, writer.table
+    folders = exchanged_folders(run, table)
+    _remove_copy(run, table, folders)
+    batch, rows = foreign.table_rows(position)
+    run.enter(table, "writing the rows")
+    writer.begin_commit()
+    copied = HudiTable(run.spark, f"file://{folders.copy}")
+    committed = copied.commit(rows, table, batch.key_names, "load", entry)
+    writer.begin_commit()
+    check()
+    exchange(folders.table, folders.copy)
+    writer.stored.reopen()
+    return committed
 
 
 def exchanged_folders(run: Run, table: TableConfig) -> Folders:

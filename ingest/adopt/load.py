@@ -5,29 +5,28 @@ that are too large for a snapshot by the connector.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import attrs
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ingest.adopt.columns import FittedColumns, fit_columns
-from ingest.adopt.first_commit import FirstCommit, Marks, Subject, first_entry, open_subject
+from ingest.adopt.first_commit import Marks, Subject, commit_first, first_entry, open_subject
 from ingest.adopt.jdbc import open_export
-from ingest.adopt.plan import Takeover, TakeoverPlan, offsets_text
+from ingest.adopt.plan import Takeover, TakeoverPlan, finished, offsets_text
 from ingest.adopt.position import lowest_position, parse_position, position_at
 from ingest.adopt.request import LoadRequest
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_option
-from ingest.adopt.task import finished, locked_unless
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
-from ingest.hudi.locks.lock import LockHandle
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.task import work_on_tables
 from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import refuse_several
+from ingest.run.work.writer import Requirements, Writer, writing
 from ingest.spark.java_errors import root_cause
 from ingest.tables import TableConfig
 
@@ -48,8 +47,9 @@ class LoadTask:
         """Load one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest load")
         marks = self.watermarks.of(table.topic)
-        with locked_unless(run, table, dry_run=self.request.dry_run) as lock:
-            return self._load(run, table, marks, lock)
+        required = Requirements(table, fixed_parts=False)
+        with nullcontext() if self.request.dry_run else writing(run, table, required) as writer:
+            return self._load(run, table, marks, writer)
 
     def finish(
         self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
@@ -67,7 +67,7 @@ class LoadTask:
         todo = "Load into a table without any: move its folder away, or change `table` in the file"
         raise TakeoverError(table.name, problem, todo)
 
-    def _load(self, run: Run, table: TableConfig, marks: Marks, lock: LockHandle | None) -> Takeover:
+    def _load(self, run: Run, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
         stored, request = run.lake.table(table), self.request
         stored.refuse_foreign(table.name)
         if stored.checkpoint() is not None:
@@ -78,11 +78,11 @@ class LoadTask:
             rows.check_columns()
             run.enter(table, "checking the rows")
             plan = _plan(rows, start, request)
-            if lock is None:
+            if writer is None:
                 return Takeover(table.name, "planned", plan)
             note = f"loaded {plan.rows:,} rows{request.note}"
             entry = first_entry(run, subject, start, "load", note)
-            committed = FirstCommit(run, subject, lock).write(rows, position, entry)
+            committed = commit_first(writer, rows, position, entry)
         return Takeover(table.name, "loaded", plan, committed.instant)
 
 

@@ -7,12 +7,14 @@ import attrs
 
 from ingest.adopt.columns import FittedColumns
 from ingest.adopt.start import StartOffsets
-from ingest.errors import TakeoverError
+from ingest.errors import IngestError, TakeoverError
 from ingest.moments import write_duration
 from ingest.names import Instant, Partition
 from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, rows_text
 from ingest.report.outcome import by_text
-from ingest.report.result import TableResult
+from ingest.report.result import TableResult, failure_of
+from ingest.run.work.context import Run
+from ingest.tables import TableConfig
 
 Outcome = Literal["adopted", "loaded", "planned", "idle", "failed", "temporary"]
 _ROOM: Final = 1.1
@@ -101,6 +103,14 @@ class Takeover(TableResult):
             "seconds": round(self.seconds, 3),
             "error": str(self.error) if self.error else None,
         }
+
+
+def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
+    """Return the final result of a table, of an error too."""
+    run.progress(table.name, "idle")
+    if isinstance(result, IngestError):
+        result = Takeover(table.name, failure_of(result), error=result)
+    return attrs.evolve(result, seconds=seconds)
 
 
 def offsets_text(offsets: Mapping[Partition, int]) -> str:

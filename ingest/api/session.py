@@ -426,11 +426,10 @@ class Session(Deployment):
         self, name: str, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
     ) -> int:
         """Delete a table's rejects, all or only the resolved ones, and return their number."""
-        table = self.table(name)
+        run, table = self._run(silent), self.table(name)
         return dead_letters.purge(
-            self.settings, self.spark, table,
-            older_than_days=older_than_days, resolved=resolved, dry_run=dry_run,
-        )  # fmt: skip
+            run, table, older_than_days=older_than_days, resolved=resolved, dry_run=dry_run
+        )
 
     def signal(self, request: "SignalRequest", topic: str | None = None) -> "Signal":
         """Make a Debezium signal (`operations.signal`), and produce it if a signal topic is given."""

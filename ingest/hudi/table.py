@@ -180,10 +180,9 @@ class HudiTable(StoredTable):
         nullable.  A row with `_cdc_op` 'd' deletes, and needs only key and position, unless the table file
         keeps deleted rows.  Spark evaluates the rows once; without rows only the account is committed.
 
+        Checks the clock, and none of the other requirements of a write (see `ingest.run.work.writer`).
         Raises WriteError, or a RetryableError, when nothing was committed.
         """
-        if operation != "load":
-            self.check_config(table)
         options = hudi_options(table, key_columns, operation)
         if operation == "load" and uses_row_writer(
             table, (rows.schema[name].dataType.simpleString() for name in key_columns)

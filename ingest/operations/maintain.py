@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ingest.hudi.storage import exchange as exchanging
     from ingest.hudi.upkeep import maintain as services
     from ingest.hudi.upkeep.services import Upkeep
+    from ingest.run.work import writer as writers
 else:  # a table without commits needs no Spark
     services = LazyModule("ingest.hudi.upkeep.maintain")
     exchanging = LazyModule("ingest.hudi.storage.exchange")
+    writers = LazyModule("ingest.run.work.writer")
 
 
 @attrs.frozen
@@ -89,17 +91,14 @@ class MaintainTask:
 
     def work(self, run: Run, table: TableConfig) -> Maintained:
         """Maintain one table as its only writer, or plan it as a reader."""
-        stored = run.lake.table(table)
         if self.is_dry:
             run.enter(table, "planning its maintenance")
-            return Maintained(table.name, services.plan_upkeep(stored, table))
-        with run.locked(table) as lock:
-            stored.refresh()
+            return Maintained(table.name, services.plan_upkeep(run.lake.table(table), table))
+        with writers.writing(run, table, writers.Requirements(table, fixed_parts=False)) as writer:
             run.enter(table, "maintaining")
-            with run.stop.committing(table.name):
-                lock.check()
-                _remove_copy(run, table)
-                return Maintained(table.name, services.maintain(stored, table))
+            writer.begin_commit()
+            _remove_copy(run, table)
+            return Maintained(table.name, services.maintain(writer.stored, table))
 
     def finish(
         self, run: Run, table: TableConfig, result: Maintained | IngestError, seconds: float

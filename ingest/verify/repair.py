@@ -17,6 +17,7 @@ from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, ma
 from ingest.operations.statement import statement
 from ingest.run.batch.start import last_of
 from ingest.run.work.context import Run
+from ingest.run.work.writer import writing
 from ingest.settings import SourceSettings
 from ingest.sources.jdbc import Source
 from ingest.sources.layout import CHANGE, Layout
@@ -179,14 +180,12 @@ def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame,
     A row is deleted only if it is still the version that was compared.  The delete has that version's
     position, so every newer change wins against it.
     """
-    stored = run.lake.table(table)
-    with run.locked(table) as lock:
-        stored.refresh()
-        last = last_of(stored, table)
+    with writing(run, table) as writer:
+        last = last_of(writer.stored, table)
         if last is None:
             return 0
         names = layout.key_names()
-        rows = LakeRows(stored, table).read()
+        rows = LakeRows(writer.stored, table).read()
         texts = [key.in_lake().alias(name) for key, name in zip(layout.keys, names, strict=True)]
         keyed = rows.selectExpr("*", *map(str, texts), str(CHANGE.alias("t_v")))
         chosen = keyed.join(extra.select(*names, "t_v"), [*names, "t_v"], "left_semi").select(*rows.columns)
@@ -200,8 +199,7 @@ def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame,
             last, run_id=run.run_id, start_offsets=last.next_offsets, kind="repair", note=note,
             counters={"deleted": count}, schema_ids=(), instant=None,
         )  # fmt: skip
-        lock.check()
-        stored.commit(deletes, table, stored.key_columns(), "upsert", entry)
+        writer.commit(deletes, entry)
         return count
 
 

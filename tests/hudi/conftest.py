@@ -13,6 +13,7 @@ from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.upkeep.maintain import keep_up
 from ingest.names import Instant, Partition, Subject, Topic
+from ingest.run.work.writer import Requirements
 from ingest.spark.hadoop_settings import LOCAL, HadoopSettings
 from ingest.tables import Subjects, TableConfig, Target
 
@@ -59,9 +60,10 @@ class Lake:
     def commit(
         self, table: TableConfig, frame: DataFrame, keys: Sequence[str] = ("id",), *, keeps_up: bool = True
     ) -> Instant:
-        """Write a frame as the next run does, with its upkeep."""
+        """Write a frame as the next run does, with its requirements and its upkeep."""
         self.runs += 1
         stored = self.open(table)
+        Requirements(table).check(stored)
         instant = stored.commit(frame, table, keys, self.operation(table), entry_of(self.runs)).instant
         assert instant is not None
         if keeps_up:

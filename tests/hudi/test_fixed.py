@@ -44,7 +44,7 @@ def table(lake: "Lake") -> TableConfig:
 
 
 def test_each_fixed_part_of_the_target_is_named(lake: "Lake", table: TableConfig) -> None:
-    """Before anything is read, and again by the commit itself."""
+    """Before anything is read or written."""
     for key, (change, value, fixed) in CHANGES.items():
         changed = attrs.evolve(table, target=attrs.evolve(table.target, **change))
         with pytest.raises(TableChangedError) as refused:

@@ -32,16 +32,15 @@ from ingest.run.work.context import Jvm, Run
 from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
-    from ingest.hudi.locks.lock import LockHandle
     from ingest.hudi.storage import exchange as exchanging
     from ingest.hudi.storage.exchange import Folders
     from ingest.hudi.table import HudiTable
     from ingest.hudi.upkeep import rebuild
     from ingest.operations.rebuild import rebuild_rows
     from ingest.operations.rebuild.rebuild_rows import AppliedTopic, NewRows
-    from ingest.spark import catalog
+    from ingest.run.work import writer as writers
 else:  # a table without commits needs no Spark
-    catalog, rebuild = LazyModule("ingest.spark.catalog"), LazyModule("ingest.hudi.upkeep.rebuild")
+    writers, rebuild = LazyModule("ingest.run.work.writer"), LazyModule("ingest.hudi.upkeep.rebuild")
     exchanging = LazyModule("ingest.hudi.storage.exchange")
     rebuild_rows = LazyModule("ingest.operations.rebuild.rebuild_rows")
 
@@ -108,13 +107,12 @@ class RebuildTask:
             subject = _open(run, table, self.watermarks)
             plan = self._plan(run, subject) if subject else None
             return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
-        with run.locked(table) as lock:
-            run.lake.table(table).refresh()
+        with writers.writing(run, table, writers.Requirements(table, fixed_parts=False)) as writer:
             subject = _open(run, table, self.watermarks)
             if subject is None:
                 return Rebuilt(table.name, "idle", self.source)
             with noted(run, table, self.source):
-                return self._rebuild(run, subject, lock)
+                return self._rebuild(writer, subject)
 
     def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
         """Make a result of an error, too."""
@@ -141,32 +139,27 @@ class RebuildTask:
         _folders(run, subject.config, plan)
         return plan
 
-    def _rebuild(self, run: Run, subject: _Table, lock: "LockHandle") -> Rebuilt:
-        table, stored = subject.config, subject.stored
+    def _rebuild(self, writer: "writers.Writer", subject: _Table) -> Rebuilt:
+        run, table, stored = writer.run, subject.config, subject.stored
         if subject.changes.is_whole and not subject.changes.recorded:
-            lock.check()
+            writer.begin_commit()
             rebuild.complete(stored, table, subject.key_columns)
             outcome: RebuildOutcome = "rebuilt" if subject.changes.properties else "idle"
             return Rebuilt(table.name, outcome, self.source, instant=subject.last.instant)
         plan = self._plan(run, subject)
         if plan is None:
             return Rebuilt(table.name, "idle", self.source)
-        stored.check_storage(table.name)
-        stored.check_options(table)
         run.enter(table, f"reading {plan.rows:,} rows")
         with self._rows(run, subject, plan) as new:
             run.enter(table, f"writing {plan.rows:,} rows")
-            with run.stop.committing(table.name):
-                lock.check()
-                entry = _entry(run, subject, plan, new.entry, self.source)
-                rewritten = rebuild.Rewrite(new.rows, table, subject.key_columns, entry)
-                folders = _folders(run, table, plan)
-                if folders is None:
-                    committed = rebuild.rewrite(stored, rewritten)
-                else:
-                    committed = rebuild.rewrite_copy(stored, rewritten, folders, lock.check)
-                if run.settings.lake.database:
-                    catalog.register(stored, run.settings.lake.database, table.name)
+            writer.begin_commit()
+            entry = _entry(run, subject, plan, new.entry, self.source)
+            rewritten = rebuild.Rewrite(new.rows, table, subject.key_columns, entry)
+            folders = _folders(run, table, plan)
+            if folders is None:
+                committed = rebuild.rewrite(stored, rewritten)
+            else:
+                committed = rebuild.rewrite_copy(stored, rewritten, folders, writer.begin_commit)
         rows = plan.rows if self.source == "table" else run.lake.table(table).count_rows()
         return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant, rows)
 

@@ -1,6 +1,5 @@
 """The rejected records of a table: read, counted and purged."""
 
-import uuid
 from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
@@ -12,18 +11,11 @@ from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
 from ingest.hudi.lake import Lake
-from ingest.hudi.locks.lock import locked
-from ingest.hudi.rejects import (
-    COLUMNS,
-    GONE,
-    KEY,
-    at,
-    commit_rejects,
-    counting_rows,
-    next_entry,
-)
+from ingest.hudi.rejects import COLUMNS, GONE, KEY, at, counting_rows, next_entry
 from ingest.moments import iso_or_none, moment_or_none
+from ingest.run.work.context import Run
 from ingest.run.work.views import one_view
+from ingest.run.work.writer import writing
 from ingest.settings import Settings
 from ingest.tables import TableConfig
 
@@ -129,38 +121,23 @@ def show_reject(
 
 
 def purge(
-    settings: Settings,
-    spark: SparkSession,
-    table: TableConfig,
-    *,
-    older_than_days: float = 0,
-    resolved: bool = False,
-    dry_run: bool = False,
+    run: Run, table: TableConfig, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
 ) -> int:
-    """Delete rejects for good, all or the resolved ones, of a certain age; return how many they are."""
-    run_id = str(uuid.uuid4())
-    alone = locked(spark, settings.lake, table.name, run_id, settings.run.lock_wait_s)
-    with nullcontext() if dry_run else alone:
-        chosen = _old_enough(settings, spark, table, older_than_days, resolved=resolved)
-        count = 0 if chosen is None else chosen.count()
-        if chosen is not None and count and not dry_run:
-            rejects = Lake(spark, settings.lake).rejects(table)
-            purged = chosen.withColumn("resolved", F.lit(GONE))
-            entry = next_entry(rejects, run_id, "purge", f"purged {count} rejects")
-            commit_rejects(rejects, purged, table, entry)
-    return count
-
-
-def _old_enough(
-    settings: Settings, spark: SparkSession, table: TableConfig, older_than_days: float, *, resolved: bool
-) -> DataFrame | None:
-    """Return the rejects, all or the resolved ones, of a certain age."""
-    rows = counting_rows(Lake(spark, settings.lake), table)
-    if rows is None:
-        return None
+    """Permanently delete rejects older than an age, all or only the resolved ones; return their number."""
     before = datetime.now(UTC) - timedelta(days=older_than_days)
-    chosen = rows.where(F.col("rejected_at") < F.lit(before))
-    return chosen.where("resolved is not null") if resolved else chosen
+    with nullcontext() if dry_run else writing(run, table) as writer:
+        if writer is not None:
+            writer.rejects.check_files()
+        rows = counting_rows(run.lake, table)
+        if rows is None:
+            return 0
+        is_old = F.col("rejected_at") < F.lit(before)
+        chosen = rows.where(is_old & F.col("resolved").isNotNull() if resolved else is_old)
+        count = chosen.count()
+        if writer is not None and count:
+            entry = next_entry(writer.rejects, run.run_id, "purge", f"purged {count} rejects")
+            writer.commit_rejects(chosen.withColumn("resolved", F.lit(GONE)), entry)
+    return count
 
 
 def _list_hint(table: TableConfig) -> str:

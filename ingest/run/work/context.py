@@ -18,17 +18,14 @@ from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
     from ingest.hudi import lake as lakes
     from ingest.hudi.lake import Lake
-    from ingest.hudi.locks import lock as locks
-    from ingest.hudi.locks.lock import LockHandle
     from ingest.report.lineage import Lineage
 else:
-    lakes, locks = LazyModule("ingest.hudi.lake"), LazyModule("ingest.hudi.locks.lock")
+    lakes = LazyModule("ingest.hudi.lake")
 
 T = TypeVar("T")
 
@@ -115,11 +112,6 @@ class Run:
             return False
         self.holders[table.name] = holder
         return True
-
-    def locked(self, table: TableConfig) -> "AbstractContextManager[LockHandle]":
-        """Hold the table's lock."""
-        wait_s = self.settings.run.lock_wait_s
-        return locks.locked(self.spark, self.settings.lake, table.name, self.run_id, wait_s)
 
 
 class TableTask(Protocol[T]):
