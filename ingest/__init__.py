@@ -9,6 +9,7 @@ Kafka topic --read--> bytes --decode--> events --order--> newest row a key --hud
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from ingest import lazy
 from ingest.errors import IngestError, PermanentError, RetryableError, UserError
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from ingest.tables import TableConfig
     from ingest.verify.result import TableVerification, Verification
     from ingest.verify.task import VerifyRequest
+
+lazy.declare()
 
 __all__ = [
     "AdoptRequest",

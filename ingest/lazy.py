@@ -1,22 +1,57 @@
-"""Modules imported at their first use, for rooms that `ingest --help` and the base package do not need.
+"""Modules to load at their first use, since they load Spark, the Kafka client or another large library.
 
-Under `TYPE_CHECKING` the module is imported as usual, so that mypy and import-linter see it:
+The modules of `LAZY` are imported like any other, and mypy and import-linter see them so:
 
-    if TYPE_CHECKING:
-        from ingest.run.work import fleet
-    else:
-        fleet = LazyModule("ingest.run.work.fleet")
+    from ingest.run.work import fleet
+
+`ingest/__init__.py` lets their packages stand in for them.  `LazyModule` does the same for a library.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+LAZY: Final = {
+    "adopt": "adopt load",
+    "cli": "drawing",
+    "hudi": "clock key_check lake lake_files rejects table",
+    "hudi.locks": "lock",
+    "hudi.storage": "exchange",
+    "hudi.timeline": "timeline_files",
+    "hudi.upkeep": "maintain rebuild",
+    "jars": "artifacts job_jars",
+    "kafka": "connection signal",
+    "local": "servers",
+    "onboard": "onboard split",
+    "operations": "maintain offsets plan signal verify_files versions",
+    "operations.doctor": "doctor services",
+    "operations.pages": "write",
+    "operations.rebuild": "rebuild rebuild_rows unfinished",
+    "operations.rejects": "rejects replay",
+    "operations.status": "history overview remedies status",
+    "report": "lineage notify openmetrics outcome stored_report",
+    "run": "follow table task",
+    "run.batch": "keys source_tables",
+    "run.work": "context fleet writer",
+    "spark": "catalog class_archive functions java process session stages",
+    "verify": "metrics notices task",
+}
+"""Modules by their packages."""
 
 
 class LazyModule:
-    """Stands for a module, and imports it when its first attribute is read."""
+    """Stands for a module: the first attribute asked of it imports it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self._name), attribute)
+
+
+def declare() -> None:
+    """Let `from PACKAGE import MODULE` give a stand-in for each module of `LAZY`, until it is loaded."""
+    for package, names in LAZY.items():
+        parent = import_module(f"ingest.{package}")
+        for name in names.split():
+            if not hasattr(parent, name):
+                setattr(parent, name, LazyModule(f"{parent.__name__}.{name}"))

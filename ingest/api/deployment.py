@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 from ingest.errors import IngestError, JvmEndedError, TableFileError
-from ingest.lazy import LazyModule
+from ingest.hudi import lake_files
 from ingest.registry import Registry, open_registry
+from ingest.run.work import context
 from ingest.settings import Settings, load
 from ingest.spark.driver import MANY_MESSAGES, Driver
 from ingest.stop import Stop
@@ -19,12 +20,8 @@ from ingest.tables import TableConfig, read_all, read_one, read_valid
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ingest.hudi import lake_files
-    from ingest.run.work import context
     from ingest.run.work.context import Progress
     from ingest.spark.stages import Stage
-else:  # pyspark is an extra
-    lake_files, context = LazyModule("ingest.hudi.lake_files"), LazyModule("ingest.run.work.context")
 
 
 class Deployment:

@@ -8,50 +8,54 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from ingest.adopt import adopt as adopting
+from ingest.adopt import load as loading
 from ingest.adopt.request import AdoptRequest, LoadRequest
 from ingest.api.deployment import Deployment
-from ingest.lazy import LazyModule
+from ingest.hudi import lake
 from ingest.names import Subject, Topic
+from ingest.onboard import onboard as onboarding
+from ingest.onboard import split as splitting
 from ingest.onboard.outcome import Onboarded, OnboardOptions
+from ingest.operations import maintain as maintaining
+from ingest.operations import offsets, versions
+from ingest.operations import plan as planning
+from ingest.operations import signal as signals
+from ingest.operations import verify_files as file_checks
+from ingest.operations.doctor import doctor as doctors
+from ingest.operations.pages import write as pages
+from ingest.operations.rebuild import rebuild as rebuilding
+from ingest.operations.rebuild import unfinished
+from ingest.operations.rejects import rejects as dead_letters
+from ingest.operations.rejects import replay as replaying
+from ingest.operations.status import history as histories
+from ingest.operations.status import overview as overviews
+from ingest.operations.status import status as statuses
 from ingest.operations.status.health import parse_bound
 from ingest.registry import suggesting
+from ingest.report import outcome as reports
+from ingest.run import follow as following
+from ingest.run import task
+from ingest.run.batch import source_tables
 from ingest.stop import Stop
 from ingest.tables import GLOB_SIGNS, Format
+from ingest.verify import task as verifying
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.adopt import adopt as adopting
-    from ingest.adopt import load as loading
     from ingest.adopt.plan import Takeover
     from ingest.compile.describe import Description
     from ingest.compile.payload import WriterSchema
     from ingest.errors import IngestError
-    from ingest.hudi import lake
-    from ingest.onboard import onboard as onboarding
-    from ingest.onboard import split as splitting
-    from ingest.operations import maintain as maintaining
-    from ingest.operations import offsets, versions
-    from ingest.operations import plan as planning
-    from ingest.operations import signal as signals
-    from ingest.operations import verify_files as file_checks
-    from ingest.operations.doctor import doctor as doctors
     from ingest.operations.doctor.doctor import Checkup
     from ingest.operations.maintain import Maintenance
     from ingest.operations.offsets import OffsetMove
-    from ingest.operations.pages import write as pages
-    from ingest.operations.rebuild import rebuild as rebuilding
-    from ingest.operations.rebuild import unfinished
     from ingest.operations.rebuild.rebuild import Rebuilt
     from ingest.operations.rebuild.rebuild_plan import Source
-    from ingest.operations.rejects import rejects as dead_letters
-    from ingest.operations.rejects import replay as replaying
     from ingest.operations.rejects.rejects import Reject, Rejects
     from ingest.operations.rejects.replay import Replayed
     from ingest.operations.signal import Signal, SignalRequest
-    from ingest.operations.status import history as histories
-    from ingest.operations.status import overview as overviews
-    from ingest.operations.status import status as statuses
     from ingest.operations.status.history import TableHistory, TableState
     from ingest.operations.status.overview import LakeOverview
     from ingest.operations.status.status import TableStatus
@@ -59,38 +63,12 @@ if TYPE_CHECKING:
     from ingest.operations.verify_files import FilesCheck
     from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
     from ingest.registry import Registered
-    from ingest.report import outcome as reports
     from ingest.report.outcome import RunReport
-    from ingest.run import follow as following
-    from ingest.run import task
-    from ingest.run.batch import source_tables
     from ingest.run.batch.topic_tables import TopicTables
     from ingest.run.work.context import Progress, Run
     from ingest.tables import TableConfig
-    from ingest.verify import task as verifying
     from ingest.verify.result import Verification
     from ingest.verify.task import VerifyRequest
-else:  # pyspark is an extra, and a session over registry and table files needs no Kafka client
-    lake = LazyModule("ingest.hudi.lake")
-    offsets, versions = LazyModule("ingest.operations.offsets"), LazyModule("ingest.operations.versions")
-    statuses = LazyModule("ingest.operations.status.status")
-    histories = LazyModule("ingest.operations.status.history")
-    overviews = LazyModule("ingest.operations.status.overview")
-    pages = LazyModule("ingest.operations.pages.write")
-    file_checks = LazyModule("ingest.operations.verify_files")
-    planning = LazyModule("ingest.operations.plan")
-    dead_letters = LazyModule("ingest.operations.rejects.rejects")
-    maintaining = LazyModule("ingest.operations.maintain")
-    rebuilding = LazyModule("ingest.operations.rebuild.rebuild")
-    unfinished = LazyModule("ingest.operations.rebuild.unfinished")
-    replaying = LazyModule("ingest.operations.rejects.replay")
-    signals = LazyModule("ingest.operations.signal")
-    task, doctors = LazyModule("ingest.run.task"), LazyModule("ingest.operations.doctor.doctor")
-    following, reports = LazyModule("ingest.run.follow"), LazyModule("ingest.report.outcome")
-    verifying = LazyModule("ingest.verify.task")
-    onboarding, splitting = LazyModule("ingest.onboard.onboard"), LazyModule("ingest.onboard.split")
-    source_tables = LazyModule("ingest.run.batch.source_tables")
-    adopting, loading = LazyModule("ingest.adopt.adopt"), LazyModule("ingest.adopt.load")
 
 
 def silent(table: str, step: str) -> None:

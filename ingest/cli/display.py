@@ -5,23 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from ingest.cli import drawing
 from ingest.cli.heartbeat import Measure, Steps, Work, heartbeat, ticking, unmeasured
 from ingest.cli.output import speaks_unicode
 from ingest.errors.printable import printable
-from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
-    from rich import console as rich_console
-    from rich import live as rich_live
-    from rich import spinner as rich_spinner
-    from rich import table as rich_table
-    from rich import text as rich_text
-
     from ingest.run.work.context import Progress
-else:
-    rich_console, rich_live = LazyModule("rich.console"), LazyModule("rich.live")
-    rich_spinner, rich_table = LazyModule("rich.spinner"), LazyModule("rich.table")
-    rich_text = LazyModule("rich.text")
 
 _ENDED: Final = ("committed", "idle", "failed", "temporary")
 MAX_LINES: Final = 8
@@ -46,18 +36,18 @@ def show_progress(heartbeat_s: float = 0.0, measure: Measure = unmeasured) -> It
 @contextmanager
 def _display(steps: Steps, measure: Measure) -> Iterator[None]:
     """Show the tables at work until the context ends. rich moves lines written meanwhile above these."""
-    console = rich_console.Console(stderr=True, highlight=False)
-    spinner = rich_spinner.Spinner("dots" if speaks_unicode(sys.stderr) else "line")
+    console = drawing.console.Console(stderr=True, highlight=False)
+    spinner = drawing.spinner.Spinner("dots" if speaks_unicode(sys.stderr) else "line")
 
-    def render() -> "rich_table.Table":
-        grid = rich_table.Table.grid(padding=(0, 1, 0, 0))
+    def render() -> "drawing.table.Table":
+        grid = drawing.table.Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(width=1)
         grid.add_column(no_wrap=True, overflow="ellipsis")
         for number, line in enumerate(lines_of(steps.work())):
-            grid.add_row("" if number else spinner, rich_text.Text(line))
+            grid.add_row("" if number else spinner, drawing.text.Text(line))
         return grid
 
-    live = rich_live.Live(get_renderable=render, console=console, transient=True, refresh_per_second=8)
+    live = drawing.live.Live(get_renderable=render, console=console, transient=True, refresh_per_second=8)
     with live, ticking(lambda: steps.measure(measure), MEASURE_S):
         yield
 

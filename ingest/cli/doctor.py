@@ -9,14 +9,11 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_table, print_text, spin
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import SettingsError
-from ingest.lazy import LazyModule
+from ingest.operations.doctor import doctor as doctors
 from ingest.settings import tables_folder
 
 if TYPE_CHECKING:
-    from ingest.operations.doctor import doctor as doctors
     from ingest.operations.doctor.doctor import Checkup
-else:
-    doctors = LazyModule("ingest.operations.doctor.doctor")
 
 app = CommandPage(name="doctor", help_format="markdown")
 _COUNTED: Final = ("warning", "problem")

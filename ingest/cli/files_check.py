@@ -9,14 +9,10 @@ from cyclopts import Group, Parameter
 from ingest.cli.display import show_progress
 from ingest.cli.output import exit_code_of, print_error, print_json, print_problems, print_table
 from ingest.errors import UsageError
-from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
     from ingest.api.session import Session
-    from ingest.operations import verify_files
     from ingest.operations.verify_files import FilesCheck
-else:
-    verify_files = LazyModule("ingest.operations.verify_files")
 
 _GROUP: Final = Group("Without a source", sort_key=75)
 FINDINGS: Final = 10

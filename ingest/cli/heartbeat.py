@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from ingest.lazy import LazyModule
+from ingest import log
 from ingest.names import Reading
 
 if TYPE_CHECKING:
-    from ingest import log
     from ingest.spark.stages import Stage
-else:  # `--help` needs no structlog
-    log = LazyModule("ingest.log")
 
 HINT: Final = "A table commits once per run: limit the commit with --max-offsets, or give Spark more memory"
 HINT_AFTER_S: Final = 300.0

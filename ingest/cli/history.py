@@ -10,16 +10,13 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_page, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
-from ingest.lazy import LazyModule
 from ingest.moments import to_iso
+from ingest.operations.status import history as histories
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.operations.status import history as histories
     from ingest.operations.status.history import Commit, TableHistory, TableState
-else:
-    histories = LazyModule("ingest.operations.status.history")
 
 app = CommandPage(name="history", help_format="markdown")
 

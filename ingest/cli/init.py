@@ -11,15 +11,12 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import IngestError, UsageError
-from ingest.lazy import LazyModule
+from ingest.kafka import connection
+from ingest.local import servers
 from ingest.settings import write_settings
 
 if TYPE_CHECKING:
-    from ingest.kafka import connection
-    from ingest.local import servers
     from ingest.local.servers import Addresses
-else:
-    connection, servers = LazyModule("ingest.kafka.connection"), LazyModule("ingest.local.servers")
 
 app = CommandPage(name="init", help_format="markdown")
 LAKE = "lake"

@@ -10,19 +10,15 @@ from ingest.api.session import Session
 from ingest.cli.notify import notify_or_warn
 from ingest.cli.output import print_error
 from ingest.errors import IngestError, UsageError
-from ingest.lazy import LazyModule
+from ingest.report import openmetrics
+from ingest.report import outcome as reports
 from ingest.settings import mask_url
 from ingest.tables import TableConfig
+from ingest.verify import metrics as verify_metrics
 
 if TYPE_CHECKING:
-    from ingest.report import openmetrics
-    from ingest.report import outcome as reports
     from ingest.report.outcome import RunReport
-    from ingest.verify import metrics as verify_metrics
     from ingest.verify.result import Verification
-else:
-    openmetrics, reports = LazyModule("ingest.report.openmetrics"), LazyModule("ingest.report.outcome")
-    verify_metrics = LazyModule("ingest.verify.metrics")
 
 
 def check_target(target: str) -> None:

@@ -2,25 +2,21 @@
 
 from typing import TYPE_CHECKING
 
+from ingest import log
 from ingest.cli.output import print_error
-from ingest.lazy import LazyModule
 from ingest.names import Topic
+from ingest.report import notify as webhook
+from ingest.verify import notices as verify_notices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ingest import log
-    from ingest.report import notify as webhook
     from ingest.report.notify import Notice
     from ingest.report.outcome import RunReport
     from ingest.settings import Settings
     from ingest.tables import TableConfig
-    from ingest.verify import notices as verify_notices
     from ingest.verify.result import Verification
-else:
-    webhook, log = LazyModule("ingest.report.notify"), LazyModule("ingest.log")
-    verify_notices = LazyModule("ingest.verify.notices")
 
 
 def notify_or_warn(

@@ -10,22 +10,13 @@ from contextlib import contextmanager
 from io import StringIO, TextIOWrapper
 from itertools import product
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ingest.cli import drawing
 from ingest.errors import IngestError, StoppedError
 from ingest.errors.printable import printable
-from ingest.lazy import LazyModule
 from ingest.report.result import TableResult, worst
 from ingest.stop import INTERRUPTED
-
-if TYPE_CHECKING:
-    from rich import box as rich_box
-    from rich import console as rich_console
-    from rich import table as rich_table
-    from rich import text as rich_text
-else:  # an error message needs no rich
-    rich_box, rich_console = LazyModule("rich.box"), LazyModule("rich.console")
-    rich_table, rich_text = LazyModule("rich.table"), LazyModule("rich.text")
 
 WIDTH: Final = 100
 """Columns of plain text when stdout is not a terminal."""
@@ -192,18 +183,18 @@ def lay_out(
     widths = _column_widths(names, cells, limit, elastic)
     if sum(widths) + GAP * (len(widths) - 1) > limit:
         return _render(_blocks(names, cells), limit)
-    grid = rich_table.Table(
+    grid = drawing.table.Table(
         box=_box(), show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_header=show_header
     )
     for name, column_width in zip(names, widths, strict=True):
         grid.add_column(
-            rich_text.Text(name),
+            drawing.text.Text(name),
             width=column_width,
             justify="right" if name in right else "left",
             overflow="fold",
         )
     for row in cells:
-        grid.add_row(*map(rich_text.Text, row))
+        grid.add_row(*map(drawing.text.Text, row))
     return _render(grid, limit)
 
 
@@ -212,7 +203,7 @@ def _column_widths(
 ) -> list[int]:
     """Shrink the elastic columns, the last one first, until all fit or each is at its minimum."""
     columns = zip(names, *cells, strict=True)
-    widths = [max(rich_text.Text(cell).cell_len for cell in column) for column in columns]
+    widths = [max(drawing.text.Text(cell).cell_len for cell in column) for column in columns]
     excess = sum(widths) + GAP * (len(widths) - 1) - limit
     columns_to_shrink = [i for i, name in enumerate(names) if name in elastic]
     for minimum, i in product(ELASTIC_MIN, reversed(columns_to_shrink)):
@@ -222,9 +213,9 @@ def _column_widths(
     return widths
 
 
-def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> "rich_table.Table":
+def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> "drawing.table.Table":
     """Lay each row out as lines of heading and cell, with an empty line between rows."""
-    grid = rich_table.Table.grid(padding=(0, GAP, 0, 0))
+    grid = drawing.table.Table.grid(padding=(0, GAP, 0, 0))
     grid.add_column(overflow="fold")
     grid.add_column(overflow="fold")
     for number, row in enumerate(cells):
@@ -232,18 +223,18 @@ def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> "rich_table
             grid.add_row()
         for name, cell in zip(names, row, strict=True):
             if cell:
-                grid.add_row(rich_text.Text(name), rich_text.Text(cell))
+                grid.add_row(drawing.text.Text(name), drawing.text.Text(cell))
     return grid
 
 
-def _box() -> "rich_box.Box":
+def _box() -> "drawing.box.Box":
     """Return a box that draws one rule, below the headings."""
     rule = "────" if speaks_unicode(sys.stdout) else "----"
-    return rich_box.Box("\n".join(("    ", "    ", rule, *("    ",) * 5)))
+    return drawing.box.Box("\n".join(("    ", "    ", rule, *("    ",) * 5)))
 
 
-def _render(grid: "rich_table.Table", limit: int) -> list[str]:
-    console = rich_console.Console(
+def _render(grid: "drawing.table.Table", limit: int) -> list[str]:
+    console = drawing.console.Console(
         file=StringIO(), width=limit, color_system=None, legacy_windows=False, safe_box=False, emoji=False
     )
     with console.capture() as capture:
@@ -275,10 +266,10 @@ def spin(text: str) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    console = rich_console.Console(stderr=True, highlight=False)
+    console = drawing.console.Console(stderr=True, highlight=False)
     with console.status(_markup(text), spinner="dots" if speaks_unicode(sys.stderr) else "line") as status:
         yield lambda changed: status.update(_markup(changed))
 
 
-def _markup(text: str) -> "rich_text.Text":
-    return rich_text.Text(printable(text))
+def _markup(text: str) -> "drawing.text.Text":
+    return drawing.text.Text(printable(text))

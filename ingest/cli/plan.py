@@ -13,17 +13,14 @@ from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, lay_out, print_json, print_page, print_text, width
 from ingest.cli.page import CommandPage, Json
-from ingest.lazy import LazyModule
 from ingest.names import first_few
+from ingest.operations import plan as planning
 
 if TYPE_CHECKING:
-    from ingest.operations import plan as planning
     from ingest.operations.rebuild.rebuild_plan import RebuildPlan
     from ingest.operations.table_plan import PlanOutcome, TablePlan, VersionPlan
     from ingest.operations.versions import PlannedChange
     from ingest.order.batch_counts import BatchCounts
-else:
-    planning = LazyModule("ingest.operations.plan")
 
 _MARKS: "Final[dict[PlanOutcome, str]]" = {"idle": " ", "commit": "~", "fail": "!", "temporary": "?"}
 _VERDICTS: "Final[dict[PlanOutcome, str]]" = {

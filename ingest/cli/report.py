@@ -11,14 +11,11 @@ from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_text
 from ingest.cli.page import CommandPage, Json
-from ingest.lazy import LazyModule
+from ingest.operations.status import remedies
 from ingest.operations.status.health import Bound, parse_bound
 
 if TYPE_CHECKING:
-    from ingest.operations.status import remedies
     from ingest.operations.status.overview import LakeOverview
-else:
-    remedies = LazyModule("ingest.operations.status.remedies")
 
 app = CommandPage(name="report", help_format="markdown")
 

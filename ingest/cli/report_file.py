@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ingest.errors import UsageError
-from ingest.lazy import LazyModule
+from ingest.report import outcome as reports
+from ingest.report import stored_report
 
 if TYPE_CHECKING:
     from ingest import Session
-    from ingest.report import outcome as reports
-    from ingest.report import stored_report
-else:
-    reports, stored_report = LazyModule("ingest.report.outcome"), LazyModule("ingest.report.stored_report")
 
 _URI: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 

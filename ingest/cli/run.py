@@ -26,15 +26,12 @@ from ingest.cli.output import (
 )
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
-from ingest.lazy import LazyModule
 from ingest.report.contract import Outcome
+from ingest.run import follow as following
 from ingest.stop import Stop, terminable
 
 if TYPE_CHECKING:
     from ingest.report.outcome import RunReport, TableOutcome
-    from ingest.run import follow as following
-else:
-    following = LazyModule("ingest.run.follow")
 
 app = CommandPage(name="run", help_format="markdown")
 

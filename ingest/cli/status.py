@@ -18,15 +18,11 @@ from ingest.cli.output import (
     print_text,
 )
 from ingest.cli.page import CommandPage, Json
-from ingest.lazy import LazyModule
 from ingest.moments import write_duration
 from ingest.operations.status.health import Bound, health, parse_bound
 
 if TYPE_CHECKING:
-    from ingest.operations.status import status as statuses
     from ingest.operations.status.status import TableStatus
-else:
-    statuses = LazyModule("ingest.operations.status.status")
 
 app = CommandPage(name="status", help_format="markdown")
 

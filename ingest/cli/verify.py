@@ -25,16 +25,13 @@ from ingest.cli.output import (
 from ingest.cli.page import CommandPage, Json
 from ingest.cli.report_file import prepare_report, write_report
 from ingest.errors import UsageError
-from ingest.lazy import LazyModule
 from ingest.names import first_few
+from ingest.verify import task as verifying
 
 if TYPE_CHECKING:
-    from ingest.verify import task as verifying
     from ingest.verify.repair import Repair
     from ingest.verify.result import RowDifference, TableVerification, Verification
     from ingest.verify.task import VerifyRequest
-else:
-    verifying = LazyModule("ingest.verify.task")
 
 app = CommandPage(name="verify", help_format="markdown")
 

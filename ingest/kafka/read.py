@@ -10,15 +10,14 @@ from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
 from ingest.lazy import LazyModule
 from ingest.settings import KafkaSettings
+from ingest.spark import java
 from ingest.sql.template import binary, sql
 
 if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import DataFrame, SparkSession
-
-    from ingest.spark import java
 else:
-    pyspark_sql, java = LazyModule("pyspark.sql"), LazyModule("ingest.spark.java")
+    pyspark_sql = LazyModule("pyspark.sql")
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 

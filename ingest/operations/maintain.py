@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ingest.errors import IngestError, TableFileError
+from ingest.hudi.storage import exchange as exchanging
 from ingest.hudi.storage.local_files import local_folder
-from ingest.lazy import LazyModule
+from ingest.hudi.upkeep import maintain as services
 from ingest.log import logger
 from ingest.report.contract import (
     MaintenanceReport,
@@ -17,18 +18,12 @@ from ingest.report.contract import (
 )
 from ingest.report.result import TableResult, worst, worst_outcome
 from ingest.run.task import work_on_lake
+from ingest.run.work import writer as writers
 from ingest.run.work.context import Jvm, Run
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.hudi.storage import exchange as exchanging
-    from ingest.hudi.upkeep import maintain as services
     from ingest.hudi.upkeep.services import Upkeep
-    from ingest.run.work import writer as writers
-else:  # a table without commits needs no Spark
-    services = LazyModule("ingest.hudi.upkeep.maintain")
-    exchanging = LazyModule("ingest.hudi.storage.exchange")
-    writers = LazyModule("ingest.run.work.writer")
 
 
 @attrs.frozen

@@ -7,21 +7,16 @@ StopSnapshot and KafkaSignalChannel.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
 from ingest.dialects import DIALECTS
 from ingest.errors import SettingsError, UsageError
-from ingest.lazy import LazyModule
+from ingest.kafka import signal as kafka_signal
 from ingest.names import Topic, first_few
 from ingest.settings import Settings
 from ingest.tables import TableConfig, default_topic, views
-
-if TYPE_CHECKING:
-    from ingest.kafka import signal as kafka_signal
-else:  # a signal that is only shown needs no Kafka client
-    kafka_signal = LazyModule("ingest.kafka.signal")
 
 Kind = Literal["execute-snapshot", "stop-snapshot"]
 SnapshotType = Literal["incremental", "blocking"]

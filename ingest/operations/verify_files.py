@@ -5,26 +5,21 @@ counts if a second look, at the timeline of that moment, shows it again.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from ingest.errors import IngestError, LakeError, TableFileError
+from ingest.hudi import key_check
+from ingest.hudi import table as hudi_table
 from ingest.hudi.storage.folder import RESTORE, UnclearFilesError
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.lazy import LazyModule
 from ingest.report.result import TableResult
 from ingest.run.work.context import Run
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.hudi import key_check
-    from ingest.hudi import table as hudi_table
-else:  # files are checked without Spark where they answer
-    key_check, hudi_table = LazyModule("ingest.hudi.key_check"), LazyModule("ingest.hudi.table")
 
 
 @attrs.frozen

@@ -17,9 +17,9 @@ from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS
 from ingest.errors import EvolutionError, IngestError, SchemaError, SchemaNotFoundError, UsageError
-from ingest.lazy import LazyModule
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
+from ingest.run.batch import keys as run_keys
 from ingest.run.batch.messages import read_schema
 from ingest.run.batch.schemas import compile_written, fetch_versions, label
 from ingest.tables import Policy, Subjects, TableConfig, Target
@@ -27,9 +27,6 @@ from ingest.tables.evolution import effect_of
 
 if TYPE_CHECKING:
     from ingest.hudi.timeline.ledger import LedgerEntry
-    from ingest.run.batch import keys as run_keys
-else:  # schemas are compared without Spark's modules
-    run_keys = LazyModule("ingest.run.batch.keys")
 
 
 @attrs.frozen

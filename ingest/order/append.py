@@ -1,6 +1,7 @@
 """The rows of a table that keeps every change as a separate row, a delete with the values before it."""
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ingest.compile.table import CompiledTable
 from ingest.order.bookkeeping import bookkeeping
@@ -26,4 +27,4 @@ def _build(changes: Changes) -> DataFrame:
 
 def chosen(rows: DataFrame, _compiled: CompiledTable) -> DataFrame:
     """Leave out the rows outside the condition."""
-    return rows.where(f"not {OUTSIDE}").drop(OUTSIDE) if OUTSIDE in rows.columns else rows
+    return rows.where(~F.col(OUTSIDE)).drop(OUTSIDE) if OUTSIDE in rows.columns else rows

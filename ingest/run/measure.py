@@ -1,14 +1,14 @@
 """Measure a table when a run is done with it: from what the run has seen anyway, but for the open rejects."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from ingest.errors import OffsetError
+from ingest.hudi import rejects
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
-from ingest.lazy import LazyModule
 from ingest.log import logger
 from ingest.moments import moment_or_none
 from ingest.names import Partition
@@ -17,11 +17,6 @@ from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.context import Run
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.hudi import rejects
-else:  # an idle run does without Spark
-    rejects = LazyModule("ingest.hudi.rejects")
 
 
 @attrs.frozen

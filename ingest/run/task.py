@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import attrs
 
@@ -12,25 +12,19 @@ from ingest.errors import IngestError, StoppedError, TableChangedError, TableFil
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.group import store_offsets
 from ingest.kafka.watermarks import Watermarks
-from ingest.lazy import LazyModule
 from ingest.log import logger
 from ingest.names import Partition, Topic
+from ingest.report import lineage as lineages
 from ingest.report.outcome import RunReport, TableOutcome, combined, continued, failed
+from ingest.run import table as running
 from ingest.run.batch.start import find_start, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
+from ingest.run.work import fleet
 from ingest.run.work.by_files import await_writers, work_by_files
 from ingest.run.work.context import Jvm, Run, TableTask
 from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.report import lineage as lineages
-    from ingest.run import table as running
-    from ingest.run.work import fleet
-else:
-    fleet, running = LazyModule("ingest.run.work.fleet"), LazyModule("ingest.run.table")
-    lineages = LazyModule("ingest.report.lineage")
 
 T = TypeVar("T")
 

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from ingest.jars import job_jars
 from ingest.jars.artifacts import cache_folder
 from ingest.lazy import LazyModule
 from ingest.settings import Settings
+from ingest.spark import catalog, class_archive, java
+from ingest.spark import functions as spark_functions
+from ingest.spark import process as spark_process
+from ingest.spark import session as spark_session
+from ingest.spark import stages as spark_stages
 from ingest.spark.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
 from ingest.spark.jdk import find_java
 
@@ -22,21 +28,9 @@ if TYPE_CHECKING:
     from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest.jars import job_jars
-    from ingest.spark import catalog, class_archive, java
-    from ingest.spark import functions as spark_functions
-    from ingest.spark import process as spark_process
-    from ingest.spark import session as spark_session
-    from ingest.spark import stages as spark_stages
     from ingest.spark.stages import Stage
 else:
-    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
-    spark_process = LazyModule("ingest.spark.process")
-    spark_functions = LazyModule("ingest.spark.functions")
-    java = LazyModule("ingest.spark.java")
-    spark_stages = LazyModule("ingest.spark.stages")
-    job_jars = LazyModule("ingest.jars.job_jars")
-    class_archive, catalog = LazyModule("ingest.spark.class_archive"), LazyModule("ingest.spark.catalog")
+    pyspark_sql = LazyModule("pyspark.sql")
 
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""

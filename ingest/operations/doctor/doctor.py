@@ -8,8 +8,8 @@ import attrs
 
 from ingest.errors import SettingsError
 from ingest.hudi.lake_files import LakeFiles
-from ingest.lazy import LazyModule
-from ingest.operations.doctor import machine
+from ingest.hudi.locks import lock
+from ingest.operations.doctor import machine, services
 from ingest.operations.doctor.finding import LEVELS, Check, Finding, findings_of, problems_of
 from ingest.operations.doctor.lake import check_clock, check_lake
 from ingest.registry import Registry
@@ -19,11 +19,6 @@ from ingest.tables import TableConfig, read_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from ingest.hudi.locks import lock
-    from ingest.operations.doctor import services
-else:  # a broken installation is to be examined too
-    lock, services = LazyModule("ingest.hudi.locks.lock"), LazyModule("ingest.operations.doctor.services")
 
 Note = Callable[[str], None]
 LOCK_NAME = "_doctor"

@@ -6,23 +6,18 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ingest.hudi import clock
 from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.storage.local_files import local_folder
-from ingest.lazy import LazyModule
+from ingest.hudi.timeline import timeline_files
 from ingest.operations.doctor.finding import Finding
 from ingest.operations.doctor.machine import existing
 from ingest.settings import Settings
 from ingest.spark.hadoop_settings import LOCAL_FS
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.hudi import clock
-    from ingest.hudi.timeline import timeline_files
-else:  # they need the extra [spark]
-    clock, timeline_files = LazyModule("ingest.hudi.clock"), LazyModule("ingest.hudi.timeline.timeline_files")
 
 SKEW_S: Final = 5.0
 """The difference of clocks that a writer waits for (`hudi.clock.PATIENCE_S`)."""

@@ -9,11 +9,13 @@ import attrs
 from ingest.errors import IngestError, RebuildError, TableChangedError
 from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
 from ingest.hudi.options import check_hudi, options_digest
+from ingest.hudi.storage import exchange as exchanging
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.upkeep import rebuild
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
-from ingest.lazy import LazyModule
 from ingest.names import Instant, Partition, first_few
+from ingest.operations.rebuild import rebuild_rows
 from ingest.operations.rebuild.rebuild_plan import (
     RebuildPlan,
     Source,
@@ -28,21 +30,14 @@ from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
 from ingest.run.batch.table_state import known_ids
 from ingest.run.task import work_on_tables
+from ingest.run.work import writer as writers
 from ingest.run.work.context import Jvm, Run
 from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
-    from ingest.hudi.storage import exchange as exchanging
     from ingest.hudi.storage.exchange import Folders
     from ingest.hudi.table import HudiTable
-    from ingest.hudi.upkeep import rebuild
-    from ingest.operations.rebuild import rebuild_rows
     from ingest.operations.rebuild.rebuild_rows import AppliedTopic, NewRows
-    from ingest.run.work import writer as writers
-else:  # a table without commits needs no Spark
-    writers, rebuild = LazyModule("ingest.run.work.writer"), LazyModule("ingest.hudi.upkeep.rebuild")
-    exchanging = LazyModule("ingest.hudi.storage.exchange")
-    rebuild_rows = LazyModule("ingest.operations.rebuild.rebuild_rows")
 
 RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 

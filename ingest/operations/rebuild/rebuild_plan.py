@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -13,16 +13,11 @@ from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark, is_created_again, topic_id_of
 from ingest.kafka.ranges import OffsetRange, TopicRanges
-from ingest.lazy import LazyModule
 from ingest.moments import write_duration
 from ingest.names import Partition
 from ingest.run.work.context import Run
+from ingest.spark import java
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.spark import java
-else:  # a plan of a local table needs no Spark
-    java = LazyModule("ingest.spark.java")
 
 Source = Literal["table", "topic"]
 """Where the rows of a rebuild come from."""

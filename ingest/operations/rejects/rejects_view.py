@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ingest.hudi.lake_files import LakeFiles
-from ingest.lazy import LazyModule
+from ingest.operations.rejects import rejects as dead_letters
 from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
-    from ingest.operations.rejects import rejects as dead_letters
     from ingest.operations.rejects.rejects import Reject
-else:
-    dead_letters = LazyModule("ingest.operations.rejects.rejects")
 
 _LOOKED_AT: Final = 200
 """Open rejects to read for examples."""

@@ -1,7 +1,7 @@
 """All that is known of tables without a JVM, part by part: a part that cannot be read says why."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
@@ -13,7 +13,6 @@ from ingest.hudi.timeline.folder_size import FolderSize
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
-from ingest.lazy import LazyModule
 from ingest.moments import moment_or_none
 from ingest.names import Partition, Subject, Topic
 from ingest.operations.rejects.rejects_view import StoredRejects, read_rejects, rejects_by_files
@@ -32,16 +31,12 @@ from ingest.operations.status.status import TableStatus, combined
 from ingest.report.lag import source_lag_s
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
+from ingest.run.work import fleet
 from ingest.run.work.by_files import PATIENCE_S, work_by_files
 from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.run.work import fleet
-else:
-    fleet = LazyModule("ingest.run.work.fleet")
 
 T = TypeVar("T")
 

@@ -1,16 +1,16 @@
 """Each table's last commit against its topic: rows, open rejects, lag."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
 from ingest.errors import IngestError, LakeError, OffsetError, TableFileError
+from ingest.hudi import rejects as rejected
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
-from ingest.lazy import LazyModule
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.status.source_ddl import SourceChange, read_changes
@@ -23,11 +23,6 @@ from ingest.run.work.context import Jvm, Run
 from ingest.run.work.topics import TopicsTask
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
-
-if TYPE_CHECKING:
-    from ingest.hudi import rejects as rejected
-else:  # most tables are read without Spark
-    rejected = LazyModule("ingest.hudi.rejects")
 
 LIMIT_BYTES: Final = 512_000_000
 """From this size of a bucket's file, `ingest status` warns."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import attrs
 
 from ingest.errors import IngestError
+from ingest.hudi import lake as lakes
 from ingest.hudi.lake_files import LakeFiles
-from ingest.lazy import LazyModule
 from ingest.registry import Registry
 from ingest.run.work.memory import ReadLimits
 from ingest.run.work.shared_reads import SharedReads
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from ingest.hudi import lake as lakes
     from ingest.hudi.lake import Lake
     from ingest.report.lineage import Lineage
-else:
-    lakes = LazyModule("ingest.hudi.lake")
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ A topic has its own view of the table, its own commit and its own error; the tab
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import attrs
 
@@ -14,16 +14,11 @@ from ingest.errors import IngestError, TableFileError, TopicNotFoundError, Usage
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
-from ingest.lazy import LazyModule
 from ingest.names import Topic, first_few
+from ingest.run.work import fleet
 from ingest.run.work.context import Run, TableTask
 from ingest.settings import KafkaSettings
 from ingest.tables import TableConfig, is_pattern, view_of, views
-
-if TYPE_CHECKING:
-    from ingest.run.work import fleet
-else:  # an idle run does without Spark
-    fleet = LazyModule("ingest.run.work.fleet")
 
 T = TypeVar("T")
 
