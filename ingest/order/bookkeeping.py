@@ -6,7 +6,7 @@ from ingest.sql.template import Sql, join, sql
 
 
 def bookkeeping(compiled: CompiledTable, event: Sql, position: Sql | None = None) -> list[Sql]:
-    """Return the `_cdc_` columns, from the event that decided the row; `position` replaces the event's."""
+    """Return the `_cdc_` columns, from the deciding event, with `position` in place of the event's if given."""
     return [
         event.field("op").alias("_cdc_op"),
         (position or position_of(compiled, event)).alias("_cdc_position"),
@@ -23,7 +23,7 @@ def position_of(compiled: CompiledTable, event: Sql) -> Sql:
 
 
 def older_position_sql(compiled: CompiledTable, position: Sql, truncate: Sql) -> Sql:
-    """Return a condition that is true for the position of a row that is older than that of a truncate."""
+    """Return a condition that is true for a row's position that is older than a truncate's."""
     return sql(
         "{row} < {end}",
         row=without_partition_terms(compiled.terms, position),

@@ -23,7 +23,7 @@ class Changes:
     """The newest change of each key, counted and with the columns to write: a row model makes rows of it."""
 
     rows: DataFrame
-    """The columns are those of `ingest.order.latest.latest_by_key`."""
+    """The columns that `ingest.order.latest.latest_by_key` returns."""
     compiled: CompiledTable
     evolution: Evolution
     counts: BatchCounts

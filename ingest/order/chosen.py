@@ -20,13 +20,13 @@ from ingest.sql.types import cast
 OUTSIDE: Final = "_ingest_outside"
 """Whether a row is outside the condition."""
 INCOMPLETE: Final = "_ingest_incomplete"
-"""The columns whose values neither the batch nor the table has; null for a row that is complete."""
+"""The columns whose values neither the batch nor the table has, or null for a row that is complete."""
 
 
 def incomplete_sql(compiled: CompiledTable, columns: Sequence[TargetColumn], *, is_joined: bool) -> Sql:
-    """Return the column INCOMPLETE, over changes; `columns` are those that an update may leave out.
+    """Return the column INCOMPLETE, over changes, for the columns that an update may leave out.
 
-    `is_joined` where the changes have the stored rows.
+    `is_joined` says whether the changes have the stored rows.
     """
     if not compiled.may_be_partial or not columns:
         return sql("cast(null as array<string>)").alias(INCOMPLETE)

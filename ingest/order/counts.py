@@ -129,7 +129,7 @@ def _newest(groups: Sequence[Row]) -> datetime | None:
 
 
 def _ignored(groups: Sequence[Row], over_changes: int) -> dict[str, int]:
-    """Count the messages that change no row, by kind; a bare tombstone deletes the row of a change."""
+    """Count the messages that change no row, by kind, except bare tombstones over a key's changes."""
     tombstones = _sum([group for group in groups if group.kind == CHANGE], "tombstones") - over_changes
     kinds = {group.kind: group.messages for group in groups if group.kind not in (CHANGE, REJECTED)}
     return {**kinds, **({TOMBSTONE: tombstones} if tombstones else {})}

@@ -1,12 +1,12 @@
 """Every version of a row, with the source times and the positions for which it was valid.
 
-Each change is a row of its own, named by its key and its coordinates in the topic.  A batch takes its changes
+Each change is a separate row, named by its key and its coordinates in the topic.  A batch takes its changes
 together with the stored ones of the same keys, puts them into the order of positions, and computes the values
 that a change lacked and the end of each version.  So the table is the same for any order of arrival.
 
 A change makes a version unless it is a delete, leaves the condition of the table file, or has the values of
 the version before it.  The row of such a change ends where it begins, so that half-open intervals hide it: it
-stays, for a change that comes late may make a version of it, or end at it.
+stays, because a change that comes late may make a version of it, or end at it.
 """
 
 from collections.abc import Sequence
@@ -123,7 +123,7 @@ def _events(changes: Changes) -> DataFrame:
 
 
 def _of_keys(stored: DataFrame, changes: Changes) -> DataFrame:
-    """Return the stored changes of the keys of a batch; without a shuffle of wide rows if these are few."""
+    """Return the stored changes of a batch's keys, without a shuffle of wide rows if the batch is small."""
     kinds = (CHANGE, TOMBSTONE) if changes.counts.bare_tombstones else (CHANGE,)
     keys = changes.rows.where(F.col("kind").isin(*kinds)).selectExpr(*map(str, changes.typed_keys()))
     if changes.counts.read < _FEW:
@@ -139,7 +139,7 @@ def _without_repeated(stored: DataFrame, events: DataFrame, changes: Changes) ->
 
 
 def _stored_rows(stored: DataFrame, changes: Changes, filled: Sequence[TargetColumn]) -> DataFrame:
-    """Return the stored changes as those of a batch, in its types, with their intervals in the struct WAS."""
+    """Return the stored changes in the form and the types of a batch, their intervals in the struct WAS."""
     types, evolution = types_of(stored), changes.evolution
     names = {column.name for column in filled}
     values = []

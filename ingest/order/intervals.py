@@ -39,7 +39,7 @@ _MICROS: Final = sql("'yyyy-MM-dd HH:mm:ss.SSSSSS'")
 
 
 def with_intervals(rows: DataFrame, evolution: Evolution, order: Sql) -> DataFrame:
-    """Return the rows to write, with their intervals: those of the batch, and stored ones that differ."""
+    """Return the rows to write, with their intervals: the batch's rows, and stored ones that differ."""
     ends = sql("_cdc_op = 'd' or {outside}", outside=ident(OUTSIDE))
     fields = [(c.name, comparable(ident(c.name), c.spark)) for c in evolution.columns]
     values = struct(fields or [("none", sql("cast(null as boolean)"))])  # Spark has no struct without fields
@@ -153,7 +153,7 @@ def _written(rows: DataFrame, evolution: Evolution) -> DataFrame:
 
 
 def _interval() -> dict[str, Sql]:
-    """Return the columns of the interval; a change that made no version ends where it begins."""
+    """Return the columns of the interval.  A change that made no version ends where it begins."""
     is_version = sql("({begins} and not {ends})", begins=ident(_BEGINS), ends=ident(_ENDS))
     end, position, time = ident(_NEXT_TIME), ident(_NEXT_POSITION), ident(_TIME)
     return {

@@ -25,7 +25,7 @@ _EACH: Final = join(", ", map(literal, (CHANGE, TOMBSTONE, TRUNCATE)))
 _EVENT: Final = ("sort_key", "partition", "op", "source_ms", "writer", "offset", "row")
 _EVENT_STRUCT: Final = sql("struct({fields})", fields=join(", ", map(ident, _EVENT)))
 _ORDERED: Final = 2
-"""How many of these, from the left, order the events of a key; within a partition the sort key suffices."""
+"""How many of these, from the left, order the events of a key.  Within a partition the sort key suffices."""
 
 
 def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -33,12 +33,12 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
 
     Columns: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (their
     number), `bytes` (their size), `source_ms` (newest source time), `seen_<i>` (sets of writers).  Kinds
-    other than `change` have one row each; every rejected message has its own.
+    other than `change` have one row each, except that every rejected message has its own.
 
-    A key's tombstones are in its row, see `ingest.order.tombstones`; without changes one is its `newest`.
+    A key's tombstones are in its row, see `ingest.order.tombstones`.  Without changes one is its `newest`.
 
     If rows may be partial: `later`, the partial changes up to `newest`, in order, or null if `newest` is
-    whole; and `base`, the whole row before them, or null if these events contain no such row.
+    whole, and `base`, the whole row before them, or null if these events contain no such row.
 
     The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
     shuffle: in measurements that takes half the time of caching the rows.
@@ -120,7 +120,7 @@ def _groups(compiled: CompiledTable) -> dict[str, Sql]:
 
 
 def _coordinates(compiled: CompiledTable) -> dict[str, Sql]:
-    """Return the coordinates of messages, where each change is a row of its own."""
+    """Return the coordinates of messages if each change is a separate row."""
     if not compiled.model.has_versions:
         return {}
     named = sql("if(kind in ({kinds}) and not rejected, {name}, null)", kinds=_EACH)
@@ -151,7 +151,7 @@ def _partial_columns(compiled: CompiledTable) -> dict[str, Sql]:
 
 
 def _completing_columns(compiled: CompiledTable) -> dict[str, Sql]:
-    """Return the columns that complete rows; a tombstone, which sorts below all changes, is not a row."""
+    """Return the columns that complete rows.  A tombstone sorts below all changes, and is not a row."""
     if not compiled.may_be_partial:
         return {}
     base = sql("if(base.op = {tombstone}, null, base)", tombstone=literal(TOMBSTONE))

@@ -15,12 +15,12 @@ _RANK = "_ingest_rank"
 
 
 def merge(stored: DataFrame, rows: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Return the stored rows, replaced by those of a batch, in the types of the batch.
+    """Return the stored rows, replaced by a batch's rows, in the types of the batch.
 
     Deleted rows are removed, or marked, as the current table file says.
 
-    Of two rows of a key the later position wins, or at equal positions that of the batch, as in an upsert of
-    Hudi.
+    Of two rows of a key the later position wins.  At equal positions the batch's row wins, as in an upsert
+    of Hudi.
     """
     model = compiled.model
     if not model.marks_deletes:

@@ -122,7 +122,7 @@ def _complete(
 ) -> DataFrame:
     """Add the struct `completed`: the newest change, or the partial changes in their order over an older row.
 
-    The older row is the stored one if the batch lacks one.  Where deleted rows stay, the mark is completed
+    The older row is the stored one if the batch lacks one.  If deleted rows stay, the mark is completed
     too: a change after a delete has no older values.
     """
     if not columns:
@@ -203,7 +203,7 @@ def count_lost(changes: Changes, stored: DataFrame | None) -> int:
 
 
 def _is_deleted_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for a stored row that the source deleted; never null.
+    """Return a condition that is true for a stored row that the source deleted, and never null.
 
     Others that are marked as deleted are outside the condition of the table file: the source has them.
     """
@@ -218,6 +218,6 @@ def stored_keys(changes: Changes) -> list[str]:
 
 
 def _same_key(left: str, right: str, changes: Changes) -> Column:
-    """Return a condition that is true where two prefixes name columns with the same key."""
+    """Return a condition that is true if two prefixes name columns with the same key."""
     pairs = (F.col(f"{left}_{i}") == F.col(f"{right}_{i}") for i in range(len(changes.evolution.keys)))
     return reduce(lambda both, pair: both & pair, pairs)

@@ -1,7 +1,7 @@
 """The rows of a table in which a deleted row stays, marked as such.
 
-It keeps its last values, not those of the delete, and gets the position of the delete: an older change that
-comes late loses against it.
+It keeps its last values, not the delete's, and gets the delete's position: an older change that comes late
+loses against it.
 """
 
 from functools import partial

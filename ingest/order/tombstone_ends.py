@@ -20,7 +20,7 @@ from ingest.order.truncates import IS_NEW, SWEPT
 from ingest.sql.template import ident, join, literal, sql
 
 IS_TOMBSTONE: Final = "_ingest_is_tombstone"
-"""Whether a row is the end by a tombstone; the table has `MARK` in the column `_cdc_partial`."""
+"""Whether a row is the end by a tombstone, which the table marks by `MARK` in the column `_cdc_partial`."""
 MARK: Final = "tombstone"
 _BEFORE: Final = "before"
 NEWEST: Final = "_ingest_newest"
@@ -45,10 +45,10 @@ def bare_tombstones(latest: DataFrame, compiled: CompiledTable) -> DataFrame:
 
 
 def with_tombstone_ends(rows: DataFrame, bare: DataFrame | None, changes: Changes) -> DataFrame:
-    """Put each end by a tombstone behind the newest change before it; `rows` are all changes of their keys.
+    """Put each end by a tombstone behind the newest change before it.
 
-    Those of the table move where a change has come late.  An end is kept only if a version ends there: one
-    whose last change before is a delete has its place behind that.
+    `rows` are all changes of their keys.  Stored ends move if a change has come late.  An end is kept only if
+    a version ends there: if the last change before it is a delete, its place is behind the delete.
     """
     compiled, names = changes.compiled, [name for name, _ in changes.compiled.key_columns]
     end, offset = ident(IS_TOMBSTONE), sql("_cdc_offset")

@@ -1,11 +1,10 @@
 """Tombstones without their delete.
 
-A connector sends a delete and then a tombstone, so that Kafka's cleaner drops the key's records; the cleaner
+A connector sends a delete and then a tombstone, so that Kafka's cleaner drops the key's records.  The cleaner
 may keep only the tombstone.  A *bare* tombstone is the last message of its key, without a delete directly
 before it.  It deletes the row that came from an earlier offset of its partition, or from no message at all
-(`ingest.adopt`).  It has no source position:
-its delete gets the position of the deleted row, moved to the tombstone's offset, so that older changes lose
-against it and newer ones win.
+(`ingest.adopt`).  It has no source position: its delete gets the position of the deleted row, moved to the
+tombstone's offset, so that older changes lose against it and newer ones win.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -38,7 +37,7 @@ def tombstone_counters(compiled: CompiledTable) -> dict[str, tuple[Sql, str]]:
 
 
 def bare_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for a key with a bare tombstone as last message; never null."""
+    """Return a condition that is true for a key with a bare tombstone as last message, and never null."""
     if not compiled.merges_tombstones:
         return sql("false")
     return sql(
@@ -54,7 +53,7 @@ def has_change_sql(compiled: CompiledTable) -> Sql:
 
 
 def deleted_change(compiled: CompiledTable) -> Column:
-    """Return a key's newest change; where a bare tombstone follows it, as the tombstone's delete."""
+    """Return a key's newest change, or the tombstone's delete if a bare tombstone follows it."""
     newest, offset = F.col("newest"), F.col("last_tombstone")
     sort_key = newest["sort_key"].withField(f"p{len(compiled.terms) + 1}", offset)
     for index, term in enumerate(compiled.terms, start=1):
@@ -101,7 +100,7 @@ def stored_deletes(changes: Changes, stored: DataFrame) -> DataFrame:
 
 
 def tombstone_rows(deletes: DataFrame, settled: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Return the rows that delete stored ones; where deleted rows stay, with all their values."""
+    """Return the rows that delete stored ones, with all their values if deleted rows stay."""
     kept = {name for name, _ in compiled.key_columns}
     if compiled.model.marks_deletes:
         kept |= {name for name in deletes.columns if not name.startswith(OURS)}

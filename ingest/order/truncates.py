@@ -1,6 +1,6 @@
 """Truncates in a history: each ends the versions of all older rows, whenever these arrive.
 
-The end of a row's versions by a truncate is a row of its own, as after a delete, with the coordinates of the
+The end of a row's versions by a truncate is a separate row, as after a delete, with the coordinates of the
 truncate.  A row that was deleted before does not get such a row.
 """
 

@@ -20,7 +20,7 @@ from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct
 from ingest.sql.types import Simple, null_of
 
 LACKS: Final = "_ingest_lacks"
-"""The names of the columns that a change lacked; null for a whole one."""
+"""The names of the columns that a change lacked, or null for a whole one."""
 LOST: Final = "_ingest_lost"
 """Whether no version before has the values that a change lacked."""
 _ROW: Final = sql("newest.row")
@@ -46,13 +46,13 @@ def filled_columns(changes: Changes) -> tuple[TargetColumn, ...]:
 
 
 def is_partial_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for an event whose row lacks a value; never null."""
+    """Return a condition that is true for an event whose row lacks a value, and never null."""
     lacks = [lacks_sql(compiled, version, _ROW) for version in compiled.row_variants]
     return sql("(newest.op != 'd' and {lacks})", lacks=any_true(filter(None, lacks)))
 
 
 def lacking_sql(compiled: CompiledTable, column: TargetColumn, row: Sql) -> Sql | None:
-    """Return a condition that is true where an event's row lacks a column; None where it never does."""
+    """Return a condition that is true if an event's row lacks a column, or None if it never does."""
     lacks = [lacks_sql(compiled, version, row) for version in column.sources]
     found = [condition for condition in lacks if condition]
     return any_true(found) if found else None
@@ -86,13 +86,13 @@ def _names_lacking(compiled: CompiledTable, columns: Iterable[TargetColumn]) -> 
 
 
 def value_of(compiled: CompiledTable, column: TargetColumn) -> Sql:
-    """Return the value of a column in an event; null where it lacks one."""
+    """Return the value of a column in an event, or null if it lacks one."""
     value, lacks = column.value(_ROW), lacking_sql(compiled, column, _ROW)
     return sql("if({lacks}, null, {value})", lacks=lacks, value=value) if lacks else value
 
 
 def stored_value(compiled: CompiledTable, column: TargetColumn, value: Sql) -> Sql:
-    """Return the value of a column in a stored version; null where its change lacked one."""
+    """Return the value of a column in a stored version, or null if its change lacked one."""
     match compiled.image:
         case Columns():
             lacks = sql("array_contains({names}, {name})", names=_names(), name=literal(column.name))
@@ -110,9 +110,9 @@ def _names() -> Sql:
 def fill(
     rows: DataFrame, compiled: CompiledTable, columns: tuple[TargetColumn, ...], order: Sql
 ) -> DataFrame:
-    """Add the values that changes lacked, and the column LOST; `order` is the window of a key's changes.
+    """Add the values that changes lacked, and the column LOST.
 
-    A version after a delete has no older values.
+    `order` is the window of a key's changes.  A version after a delete has no older values.
     """
     if not columns:
         return rows.selectExpr("*", str(sql("false").alias(LOST)))
