@@ -263,8 +263,10 @@ import airflow.sdk
 started = time.process_time()
 from ingest.schedule import ingest_dag
 dag = ingest_dag("d", tables_dir=sys.argv[1], operator_args={"executable": "/x/ingest"})
-heavy = ("pyspark", "py4j", "confluent_kafka", "ingest.run", "ingest.registry", "ingest.cli")
-found = [name for name in sys.modules if name in heavy]
+heavy = ("pyspark", "py4j", "confluent_kafka", "ingest.registry")
+rooms = ("ingest.run.", "ingest.cli.", "ingest.hudi.", "ingest.operations.")
+modules = [name for name, module in sys.modules.items() if not hasattr(module, "__path__")]
+found = [name for name in (*modules, *heavy) if name in sys.modules and name.startswith((*heavy, *rooms))]
 print(json.dumps({"heavy": found, "cpu_s": time.process_time() - started}))
 """
 

@@ -12,8 +12,8 @@ HEAVY = (
     "fastavro",
     "httpx2",
     "structlog",
-    "ingest.run",
-    "ingest.local",
+    "ingest.run.task",
+    "ingest.local.servers",
 )
 
 
