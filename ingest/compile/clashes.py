@@ -15,13 +15,13 @@ from ingest.names import SchemaId
 from ingest.sql.types import SparkType, widest
 
 Present = Mapping[str, SparkType] | None
-"""The table's columns; None before its first commit."""
+"""The table's columns, or None before its first commit."""
 
 _CLASH_NAME: Final = re.compile(r"(?P<base>.+)_v(?P<version>\d+)", re.DOTALL)
 
 
 def first_met(compiled: CompiledTable, name: str, order: Sequence[SchemaId]) -> ColumnVersion:
-    """Return the version of a column that the table met first; `order` is that of the schemas."""
+    """Return the version of a column that the table met first, in the `order` of the schemas."""
     versions = compiled.value.columns()[name]
     return min(versions, key=lambda version: _rank(version, order))
 
@@ -96,7 +96,7 @@ def _base(name: str) -> str:
 
 
 def _units_of(compiled: CompiledTable, column: str) -> Mapping[str, str]:
-    """Return the units of a clash's column, by the version in its name; none where that is gone."""
+    """Return the units of a clash's column, by the version in its name, or nothing if that is gone."""
     match = _CLASH_NAME.fullmatch(column)
     number, base = (int(match["version"]), match["base"]) if match else (0, "")
     writers = {writer.schema_id for writer in compiled.value.writers if writer.version == number}

@@ -1,9 +1,9 @@
-"""The versions of columns, each with a field of its own.
+"""The versions of columns, each with a separate field.
 
 Every record is decoded with the schema that wrote it, projected by name onto one reader.  A column that was
-written in several ways (int, then long; scale 2, then 4; milliseconds, then nanoseconds) has one *version*
-for each: a field of its own in the reader, so that no value is ever read as another's type.  Names are not on
-the wire, so a writer's schema may call its fields by the names of these versions (`c0`, `c1`, …).
+written in several ways (int, then long, or scale 2, then 4, or milliseconds, then nanoseconds) has one
+*version* for each: a separate field in the reader, so that no value is ever read as another's type.  Names
+are not on the wire, so a writer's schema may call its fields by the names of these versions (`c0`, `c1`, …).
 """
 
 import json
@@ -29,7 +29,7 @@ from ingest.typemap.masks import masked
 
 @attrs.frozen
 class Image:
-    """The columns of a row or of a key, as one schema has them; `label` names it in messages."""
+    """The columns of a row or of a key, as one schema has them.  `label` names it in messages."""
 
     schema_id: SchemaId
     label: str
@@ -43,7 +43,7 @@ class Image:
 
 @attrs.frozen
 class ColumnVersion:
-    """One way in which a column was written; `origin` is its name there, `field` that in the reader."""
+    """One way in which a column was written.  `origin` is its name there, `field` its name in the reader."""
 
     column: str
     origin: str
@@ -114,7 +114,7 @@ def _column_masks(table: TableConfig, images: Sequence[Image], named: Mapping[st
 
 
 def _mask_of(table: TableConfig, field: str) -> Mask | None:
-    """Return the mask of a field: that of the table file, else that of its tags."""
+    """Return a field's mask: the table file's, else the one from its tags."""
     return table.columns.get(field, Column()).mask or table.masking.columns.get(field)
 
 
@@ -136,7 +136,7 @@ def _masked(mapped: Mapped, mask: Mask, table: TableConfig, label: str, path: st
 
 
 def _named(table: TableConfig, field: avro.Field, image: Image, known: Mapping[str, str]) -> str:
-    """Return the name of a column: the table file's, or that of the column that it was before.
+    """Return a column's name: the table file's, or the name of the column that it was before.
 
     `known` has the columns of all names so far.
     """
@@ -156,7 +156,7 @@ def _add(column_versions: list[ColumnVersion], new: ColumnVersion) -> None:
 
 
 def _check_name(name: str, by_folded: dict[str, str], label: str, path: str) -> str:
-    """Refuse a column's name that no table can hold; `by_folded` has the names so far, folded."""
+    """Refuse a column's name that no table can hold.  `by_folded` has the names so far, folded."""
     if not avro.is_name(name):
         raise SchemaError(
             label, path, f"'{shown(name)}' is not a name that Hudi accepts: {RULE}",
@@ -179,7 +179,7 @@ def _check_name(name: str, by_folded: dict[str, str], label: str, path: str) -> 
 def _check_origin(
     new: ColumnVersion, column_versions: Iterable[ColumnVersion], label: str, path: str
 ) -> None:
-    """Refuse two columns of one row under one name; one after the other, in other versions, may have it."""
+    """Refuse two columns of one row under one name.  In different versions, both may have it."""
     for old in column_versions:
         if old.origin != new.origin and set(old.writers).intersection(new.writers):
             raise SchemaError(
@@ -237,7 +237,7 @@ def wire_json(schema: avro.Schema, image: Image, column_versions: Sequence[Colum
 def _defined_once(node: Any, names: set[str]) -> Any:
     """Return a reader's JSON in which no name is defined twice, as Avro demands.
 
-    A struct gets a new name; an enum or a fixed must have its writer's name, and is only named.
+    A struct gets a new name.  An enum or a fixed must have its writer's name, and is only named.
     """
     match node:
         case {"type": "enum" | "fixed", "name": name} if name in names:

@@ -12,7 +12,7 @@ from ingest.typemap.column import Mapper
 
 @attrs.frozen
 class ColumnLine:
-    """One column: its physical type, meaning and Spark type; `problem` where it has no Spark type."""
+    """One column: its physical type, meaning and Spark type, or the `problem` if it has no Spark type."""
 
     name: str
     avro: str
@@ -26,7 +26,7 @@ class ColumnLine:
 
 @attrs.frozen
 class Description:
-    """The kind of a schema, and its columns: those of the row image, or of a key."""
+    """The kind of a schema, and its columns, from the row image or from a key."""
 
     kind: str
     dialect: str

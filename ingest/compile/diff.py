@@ -147,7 +147,7 @@ def _nullability(path: str, old: avro.Schema, new: avro.Schema) -> Iterator[Sche
 
 
 def _defaults(path: str, old: avro.Field, new: avro.Field) -> Iterator[SchemaChange]:
-    """Yield a change of the default; a missing default and null are the same."""
+    """Yield a change of the default.  A missing default and null are the same."""
     was, now = ("" if field.default == "null" else field.default or "" for field in (old, new))
     if was != now:
         yield SchemaChange("default-changed", path, now or "none", was or "none")
@@ -188,7 +188,7 @@ def _semantic(schema: avro.Schema) -> str:
 
 
 def _digits(semantic: str) -> int:
-    """Return the digits behind a second of a time without a zone; 0 for other types."""
+    """Return the digits behind a second of a time without a zone, or 0 for other types."""
     if "Zoned" in semantic:
         return 0
     return next((digits for name, digits in _PRECISIONS if name in semantic), 0)

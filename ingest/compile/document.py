@@ -18,7 +18,7 @@ DOCUMENT = "doc"
 
 @attrs.frozen
 class Derived:
-    """A column cut out of the document, `{doc}`; `fault` is true where that fails, None where it cannot."""
+    """A column cut out of the document, `{doc}`.  `fault` is true if that fails, None if it cannot fail."""
 
     name: str
     spark: SparkType

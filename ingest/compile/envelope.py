@@ -10,7 +10,7 @@ from ingest.dialects import CDL, RECORD, Dialect, dialect_of, dialect_of_flat
 from ingest.errors import SchemaError
 
 Kind = Literal["data", "heartbeat", "transaction", "schema-change", "message", "notification", "foreign"]
-"""The kind of a value schema; `foreign` is neither a change event nor any other known record."""
+"""The kind of a value schema.  `foreign` is neither a change event nor any other known record."""
 
 Form = Literal["debezium", "document", "flattened", "cdl", "record"]
 """How a change event is laid out.
@@ -33,7 +33,7 @@ _OTHER_RECORDS: tuple[tuple[str, Kind], ...] = (
 )
 
 _CDL_HEARTBEATS = "cdc_heartbeat"
-"""CDL's heartbeats are changes of a table of that name, in any case; the record is called as the table."""
+"""CDL's heartbeats are changes of a table of that name, in any case.  The record has the table's name."""
 
 _PARTS = ("after", "source", "op")
 _CDL_PARTS = ("OPERATION", "data", "TABLE_NAME", "transaction")
@@ -56,22 +56,22 @@ _ADDED = frozenset(
 
 @attrs.frozen
 class Envelope:
-    """The parts of a change event; `row` holds the columns (zero for documents)."""
+    """The parts of a change event.  `row` holds the columns (zero for documents)."""
 
     form: Form
     record: avro.Record
     row: avro.Record
     dialect: Dialect | None
     source_record: str = ""
-    """Full name of the source block's record; empty without one."""
+    """Full name of the source block's record, or empty without one."""
     fields: Mapping[str, str] = attrs.field(factory=dict, hash=False)
-    """Where source fields are: name in the source block, name of the root's field; of a flattened row."""
+    """The root's field for each name in the source block, for a flattened row."""
     unique: avro.Record | None = None
-    """The record that holds the key columns, where the value has one (CDL)."""
+    """The record that holds the key columns, if the value has one (CDL)."""
 
     @property
     def is_signal(self) -> bool:
-        """Tell whether the row is that of Debezium's signal table: id, type and data, all text."""
+        """Tell whether the row is one of Debezium's signal table: id, type and data, all text."""
         fields = {f.name: avro.not_null(f.type) for f in self.row.fields}
         return set(fields) == {"id", "type", "data"} and all(
             isinstance(kind, avro.Scalar) and kind.physical == "string" for kind in fields.values()
@@ -143,7 +143,7 @@ def _is_flattened(schema: avro.Record) -> bool:
 
 
 def _flat_fields(schema: avro.Record) -> dict[str, str]:
-    """Return the metadata fields of a flattened row, by their name without prefix; the source's own win."""
+    """Return the metadata fields of a flattened row, by name without prefix.  The source's own win."""
     names = [field.name for field in schema.fields if _is_added(field.name)]
     ordered = sorted(names, key=lambda name: name.startswith(_FLAT + _SOURCE))
     return {name.removeprefix(_FLAT).removeprefix(_SOURCE): name for name in ordered}
@@ -163,7 +163,7 @@ def _record(schema: avro.Record, part: str, where: str) -> avro.Record:
 
 
 def why_foreign(schema: avro.Schema) -> str:
-    """Name the parts that a schema lacks to be that of change events."""
+    """Name the parts that a schema lacks to be a schema of change events."""
     if not isinstance(schema, avro.Record):
         return "is not a record, so not a change event"
     names = [field.name for field in schema.fields]

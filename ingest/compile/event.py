@@ -1,4 +1,4 @@
-"""Where a decoded event holds its parts, as SQL, for each form that events come in.
+"""The places of a decoded event's parts, as SQL, for each form that events come in.
 
 The decoded event is a struct at `EVENT`.  The fields to read besides the row's columns are here too, so that
 SQL names only fields that were read.
@@ -24,14 +24,14 @@ EMPTY = "empty-message"
 TRUNCATE = "truncate"
 
 DELETED = "_cdc_deleted"
-"""The column that marks deleted rows, in tables where they stay."""
+"""The column that marks deleted rows, in tables that keep them."""
 
 COORDINATES = ("_cdc_partition", "_cdc_offset")
 """The columns that name a change, in tables that keep each one."""
 VALID_FROM, VALID_TO = "_cdc_valid_from", "_cdc_valid_to"
-"""The source times between which a version of a row was valid; the end is excluded, or null."""
+"""The source times between which a version of a row was valid.  The end is excluded, or null."""
 END_POSITION = "_cdc_end_position"
-"""The position of the change that ended a version; its own, for a change that made no version."""
+"""The position of the change that ended a version, or the change's own position if it made no version."""
 CURRENT = "_cdc_is_current"
 """The column that marks the versions without an end."""
 PARTIAL = "_cdc_partial"
@@ -46,15 +46,15 @@ class EventForm:
 
     op: Sql
     source: Mapping[str, Sql] = attrs.field(hash=False)
-    """The source fields that the connector's position is made of; null where this form lacks one."""
+    """The source fields that the connector's position is made of, null if this form lacks one."""
     source_ms: Sql
     parts: Mapping[str, Any] = attrs.field(hash=False)
     row_field: str = "after"
-    """The field that holds the row image; empty where the event itself is the row."""
+    """The field that holds the row image, or empty if the event itself is the row."""
     before_field: str = "before"
-    """The field that holds the row before; empty where the form has no such field."""
+    """The field that holds the row before, or empty if the form has no such field."""
     unique_field: str = ""
-    """The field that holds the key columns, where the value has one."""
+    """The field that holds the key columns, or empty if the value has no such field."""
     heartbeat: Sql | None = None
     """A condition that is true for a heartbeat that looks like a change."""
     tombstone_deletes: bool = False
@@ -66,7 +66,7 @@ class EventForm:
         return self.source_ms != null_of(Simple("bigint"))
 
     def at(self, field: str) -> Sql:
-        """Return one of the event's own fields; the event, for an empty name."""
+        """Return one of the event's own fields, or the event for an empty name."""
         return EVENT.field(field) if field else EVENT
 
     def resolve(self, template: str) -> Sql:
@@ -167,7 +167,7 @@ def _cdl() -> EventForm:
             "TIMESTAMP": "long",
             "TABLE_NAME": "string",
             "HEARTBEAT_IDENTIFIER": "string",
-            # Read as text where they give no key: then only their presence counts.
+            # Read as text if they give no key: then only their presence counts.
             "unique": "string",
             "before": "string",
             "transaction": reader_record("Transaction", {"properties": properties}),

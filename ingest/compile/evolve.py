@@ -1,4 +1,4 @@
-"""Fit the columns of a batch to those of the table: the columns to write, and the changes they make.
+"""Fit the columns of a batch to the table's: the columns to write, and the changes they make.
 
 By default only lossless changes pass: a new column, a wider type.  A column that the batch lacks stays, and
 is null in its rows.  All other changes stop here: Hudi would accept some of them silently (int to string,
@@ -77,8 +77,8 @@ def evolve(
 ) -> Evolution:
     """Fit the columns that the seen schemas wrote to the present table.
 
-    `earlier` are the schemas of the table's earlier commits, in that order; `refused` those that a policy
-    rejects already.  Changes that must not be written are in `failing`.
+    `earlier` are the schemas of the table's earlier commits, in that order.  `refused` are the schemas that a
+    policy rejects already.  Changes that must not be written are in `failing`.
     """
     seen = [schema_id for schema_id in seen if schema_id not in refused]
     order = tuple(dict.fromkeys((*earlier, *compiled.value.in_version_order(seen))))
@@ -136,7 +136,7 @@ def _fit_columns(schemas: _Schemas) -> Iterator[_Fit]:
 
 
 def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: Present) -> _Fit:
-    """Fit a column of one type, which no single version brings; one that is new was declared."""
+    """Fit a column of one type, which no single version brings.  A new one was declared."""
     current = (present or {}).get(name)
     target = brought if current is None else widest(current, brought)
     if target is None:
@@ -148,7 +148,7 @@ def _fit_type(compiled: CompiledTable, name: str, brought: SparkType, present: P
 
 
 def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[ColumnVersion]) -> Iterator[_Fit]:
-    """Fit one column; versions that clash with it go where the policy says, maybe to their own column."""
+    """Fit one column.  Versions that clash with it follow the policy, maybe into a separate column."""
     compiled, order, present = schemas.compiled, schemas.order, schemas.present
     units = first_met(compiled, name, order).mapped.units
     if is_clash_column(compiled, name, order, present):
@@ -159,7 +159,7 @@ def _fit_row_column(schemas: _Schemas, name: str, column_versions: Sequence[Colu
     policy = compiled.table.policy("column-changed")
     was = fit.column.spark if fit.column else (present or {}).get(name)
     pending = fit.clashing
-    # Each round fills one more column; versions that clash with that one, too, wait for the next.
+    # Each round fills one more column.  Versions that clash with that one, too, wait for the next.
     while pending:
         unit = units.get("", "")
         before = f"{was} ({unit})" if unit else str(was)
@@ -208,7 +208,7 @@ def _fit(
 def _widened(
     spark_type: SparkType | None, version: ColumnVersion, units: Mapping[str, str]
 ) -> SparkType | None:
-    """Return the type for a column's values so far and a version's; None if they clash in type or unit."""
+    """Return the type for a column's values so far and a version's, or None if they clash in type or unit."""
     if version.mapped.clash(units):
         return None
     brought = version.mapped.spark

@@ -16,9 +16,8 @@ from ingest.registry import FrameId
 class WriterSchema:
     """A schema that records were written with: `label` names it in messages.
 
-    `frame` is the text before a record that it wrote, where the bytes themselves hold the schema;
-    `version` is its number in its subject, 0 without a subject; `frame_ids` name it in framings that do not
-    hold its id.
+    `frame` is the text before a record that it wrote, if the bytes themselves hold the schema.  `version` is
+    its number in its subject, 0 without a subject.  `frame_ids` name it in framings that do not hold its id.
     """
 
     schema_id: SchemaId
@@ -33,8 +32,8 @@ class WriterSchema:
 class CompiledWriter:
     """How to decode what one schema wrote.
 
-    `wire` is its Avro JSON, empty for schemas that are not decoded; `names` gives the reader's field of each
-    column, for bytes that name their fields; `record` holds the columns, None where it is unknown.
+    `wire` is its Avro JSON, empty for schemas that are not decoded.  `names` gives the reader's field of each
+    column, for bytes that name their fields.  `record` holds the columns, None if it is unknown.
     """
 
     schema_id: SchemaId
@@ -50,7 +49,7 @@ class CompiledWriter:
 
 @attrs.frozen
 class Payload:
-    """The keys or the values of a topic; `images` are the reader's fields that hold columns ("": itself)."""
+    """The keys or the values of a topic.  `images` are the reader's fields that hold columns ("": itself)."""
 
     writers: tuple[CompiledWriter, ...]
     column_versions: tuple[ColumnVersion, ...]
@@ -62,7 +61,7 @@ class Payload:
         return next((writer for writer in self.writers if writer.schema_id == schema_id), None)
 
     def in_version_order(self, ids: Iterable[SchemaId]) -> tuple[SchemaId, ...]:
-        """Return schema ids by the number of their version; those without one come last."""
+        """Return schema ids by the number of their version, schemas without one last."""
         numbers = {writer.schema_id: writer.version for writer in self.writers}
         return tuple(sorted(ids, key=lambda schema_id: numbers.get(schema_id) or sys.maxsize))
 

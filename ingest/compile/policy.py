@@ -1,4 +1,4 @@
-"""The policies for each change that a batch brings, and the changes of versions besides those of types."""
+"""The policies for each change that a batch brings, and the changes of versions besides their types."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -21,7 +21,7 @@ ALL_ALLOWED: Final[Refused] = MappingProxyType({})
 BY_TYPE: Final[frozenset[Kind]] = frozenset(
     ("column-added", "column-widened", "column-changed", "decimal-widened", "field-added")
 )
-"""Kinds that the types show, against the table; two versions show the others."""
+"""Kinds that the types show, against the table.  Two versions show the others."""
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ def new_versions(
 def _of_versions(
     compiled: CompiledTable, seen: Sequence[SchemaId], earlier: Collection[SchemaId]
 ) -> Iterator[PolicyDecision]:
-    """Yield the changes of new versions besides types; one older than all others changes nothing."""
+    """Yield the changes of new versions besides types.  A version older than all others changes nothing."""
     ids = {*seen, *earlier}
     writers = [w for w in compiled.value.writers if w.version and w.record and w.schema_id in ids]
     in_order = [w.schema_id for w in sorted(writers, key=lambda writer: writer.version)]

@@ -1,7 +1,7 @@
 """The position of an event in the order of its source.
 
 Events of one key arrive in source order within a partition, at least once: the source position decides, and
-the Kafka offset decides between events of one position.  A batch compares *sort keys*, structs of values; a
+the Kafka offset decides between events of one position.  A batch compares *sort keys*, structs of values.  A
 table keeps the *position*, the same as text of fixed width that compares bytewise:
 `epoch.rank.term.….term.offset`.
 """
@@ -17,12 +17,12 @@ _EPOCH_DIGITS = 4
 
 
 def terms_of(dialect: Dialect, form: EventForm) -> tuple[Term, ...]:
-    """Return the position's terms; where deletes have no position, Kafka's order decides instead."""
+    """Return the position's terms.  If deletes have no position, Kafka's order decides instead."""
     return () if form.tombstone_deletes else dialect.terms
 
 
 def sort_key_sql(dialect: Dialect, form: EventForm, lowest: Sql | None = None) -> Sql:
-    """Return the sort key of an event at `offset`; no part is null.
+    """Return the sort key of an event at `offset`, in which no part is null.
 
     `lowest` is true for messages below all events.
     """

@@ -1,4 +1,4 @@
-"""The row of an event as SQL, and the way to complete it where it lacks values.
+"""The row of an event as SQL, and the way to complete it if it lacks values.
 
 An update may lack values that it did not touch: a column holds a placeholder (PostgreSQL's TOAST, large
 objects of Oracle and SQL Server), or a description of the update replaces the document (MongoDB).  Such an
@@ -41,7 +41,7 @@ def row_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
 
 
 def _field(compiled: CompiledTable, version: ColumnVersion) -> Sql:
-    """Return a field; a value that the source did not send is null in a row that no older one completes."""
+    """Return a field.  A value that the source did not send is null if no older row completes it."""
     value = version.mapped.convert(decoded_value(compiled, version))
     unavailable = version.mapped.is_unavailable(value)
     if not compiled.model.is_log or unavailable is None:
@@ -67,7 +67,7 @@ def _document_fields(compiled: CompiledTable) -> list[tuple[str, Sql]]:
 
 
 def partial_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for an event whose row lacks values; never null."""
+    """Return a condition that is true for an event whose row lacks values, and never null."""
     lacks = _lacking_values(compiled)
     deleted = _deleted_sql(compiled)
     if not lacks:
@@ -94,7 +94,7 @@ def _lacking_values(compiled: CompiledTable) -> list[Sql]:
 
 
 def _deleted_sql(compiled: CompiledTable) -> Sql:
-    """Return a condition that is true for a delete that lacks the row of a soft-delete table; never null."""
+    """Return a condition that is true for a delete that lacks a soft-delete table's row, and never null."""
     if not compiled.model.marks_deletes:
         return sql("false")
     tombstone = sql("writer is null" if compiled.form.tombstone_deletes else "false")
@@ -102,7 +102,7 @@ def _deleted_sql(compiled: CompiledTable) -> Sql:
 
 
 def lacks_sql(compiled: CompiledTable, version: ColumnVersion, row: Sql) -> Sql | None:
-    """Return a condition that is true where a row lacks a version's value; None where it never does."""
+    """Return a condition that is true if a row lacks a version's value, or None if it never does."""
     value = row.field(version.field)
     match compiled.image:
         case Document():

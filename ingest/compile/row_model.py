@@ -1,4 +1,4 @@
-"""How changes become rows, what a row consists of, and where its key is: closed sets.
+"""How changes become rows, what a row consists of, and the place of its key: closed sets.
 
 A row model answers by its facts.  `ingest.order.models` has the module that makes its rows.
 """
@@ -67,12 +67,12 @@ RowModel = Append | Upsert | SoftDelete | History
 
 @attrs.frozen
 class Columns:
-    """A row is a record; a placeholder stands for a large value that the source did not send."""
+    """A row is a record.  A placeholder replaces a large value that the source did not send."""
 
 
 @attrs.frozen
 class Document:
-    """A row is one JSON text; an update may describe its changes in place of the document."""
+    """A row is one JSON text.  An update may describe its changes in place of the document."""
 
 
 RowImage = Columns | Document
@@ -85,7 +85,7 @@ class Coordinates:
 
 @attrs.frozen
 class MessageKey:
-    """The key is that of the message."""
+    """The key is the message's key."""
 
 
 @attrs.frozen

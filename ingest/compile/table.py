@@ -71,9 +71,9 @@ class CompiledTable:
     misfits: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     """Versions that are not events of this table (another form, connector or kind), and the reasons."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()
-    """Value schemas that cannot be compiled, and the reasons; their messages are rejected."""
+    """Value schemas that cannot be compiled, and the reasons.  Their messages are rejected."""
     key_rules: tuple[tuple[Sql, str], ...] = ()
-    """Conditions that are true of keys which cannot be stored, and why; their changes are rejected."""
+    """Conditions that are true of keys which cannot be stored, and why.  Their changes are rejected."""
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
@@ -97,23 +97,23 @@ class CompiledTable:
 
     @property
     def record_key(self) -> tuple[str, ...]:
-        """The columns that identify a row of the table; the versions of a row have its key in common."""
+        """The columns that identify a row of the table.  The versions of a row have its key in common."""
         names = tuple(name for name, _ in self.key_columns)
         return (*names, *COORDINATES) if self.model.has_versions else names
 
     @property
     def keyed_tombstones(self) -> bool:
-        """Whether a tombstone's key is that of a row, and does not itself count as a delete."""
+        """Whether a tombstone's key is a row's key, and the tombstone itself does not count as a delete."""
         return self.key_source == MessageKey() and not self.form.tombstone_deletes
 
     @property
     def merges_tombstones(self) -> bool:
-        """Whether a tombstone counts as a message of its key's row; in a history each change is a row."""
+        """Whether a tombstone counts as a message of its key's row.  In a history each change is a row."""
         return self.keyed_tombstones and not self.model.has_versions
 
     @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:
-        """The variants that the row image gives: all but those of a message key's columns."""
+        """The variants that the row image gives: all except the columns of a message key."""
         keys = {name for name, _ in self.key_columns} if self.key_source == MessageKey() else set()
         return tuple(
             column_version
@@ -123,7 +123,7 @@ class CompiledTable:
 
     @property
     def masks(self) -> dict[str, Mask | None]:
-        """The mask of each column; None for a column without one."""
+        """The mask of each column, or None for a column without one."""
         versions = (*self.key.column_versions, *self.value.column_versions)
         return {version.column: version.mapped.mask for version in versions}
 
@@ -201,7 +201,7 @@ def _envelopes(
 ) -> tuple[dict[SchemaId, Envelope], dict[SchemaId, str]]:
     """Return the envelopes of the schemas that wrote changes of this table, and why others did not.
 
-    Any record is one where records are plain.  The oldest version's form is that of the table.
+    With plain records, every schema has an envelope.  The oldest version's form is the table's form.
     """
     if dialect == RECORD:
         return {writer.schema_id: plain_record(writer.schema, writer.label) for writer in values}, {}
@@ -252,7 +252,7 @@ def _compile_values(
     *,
     key_in_row: bool,
 ) -> Payload:
-    """Compile the values; `older` are the columns to read of a row before its change, too."""
+    """Compile the values.  `older` are the columns to read of a row before its change, too."""
     dialect = DIALECTS[table.dialect]
     images = {
         written.schema_id: Image(

@@ -33,7 +33,7 @@ def tagged(table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[Wr
 
 
 def _fields(schema: avro.Schema) -> Iterator[avro.Field]:
-    """Yield every field, of nested records too: only those of the row's columns are looked for by name."""
+    """Yield every field, of nested records too: only the row's columns are looked up by name."""
     for inner in _parts(schema):
         if isinstance(inner, avro.Record):
             yield from inner.fields
