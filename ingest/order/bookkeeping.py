@@ -6,7 +6,7 @@ from ingest.sql.template import Sql, join, sql
 
 
 def bookkeeping(compiled: CompiledTable, event: Sql, position: Sql | None = None) -> list[Sql]:
-    """Return the `_cdc_` columns, from the deciding event, with `position` in place of the event's if given."""
+    """Return the `_cdc_` columns of the deciding event, with `position` in place of the event's if given."""
     return [
         event.field("op").alias("_cdc_op"),
         (position or position_of(compiled, event)).alias("_cdc_position"),
