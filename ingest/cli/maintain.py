@@ -75,4 +75,4 @@ def _show(result: "Maintenance") -> None:
     print_table(("table", "outcome", *numbers), rows, right=numbers)
     if content.dry_run:
         print_text()
-        print_text("Nothing was written: this is what is to do")
+        print_text("Dry run: nothing was written")

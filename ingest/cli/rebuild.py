@@ -77,9 +77,9 @@ def _show(result: "Rebuilt") -> None:
         print_text(f"{result.table}: nothing to rebuild: its file agrees with the table")
     elif result.outcome == "planned":
         print_text(f"{result.table}: rebuild: {plan}")
-        print_text("Nothing was written: this is what is to do")
+        print_text("Dry run: nothing was written")
     elif result.outcome == "rebuilt" and plan is None:
-        print_text(f"{result.table}: finished a rebuild that was killed; its rows are those of commit "
+        print_text(f"{result.table}: completed an interrupted rebuild, with the rows as of commit "
                    f"{result.instant}")  # fmt: skip
     elif result.outcome == "rebuilt" and plan is not None:
         changes = ", ".join(map(str, plan.changes))

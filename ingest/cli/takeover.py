@@ -41,7 +41,7 @@ def _show(result: "Takeover") -> None:
     for note in result.plan.notes:
         print_text(note)
     if result.outcome == "planned":
-        print_text("Nothing was written: this is what is to do")
+        print_text("Dry run: nothing was written")
     else:
         print_text(f"{result.plan.rows:,} rows in {result.seconds:.1f} s, commit {result.instant}")
 

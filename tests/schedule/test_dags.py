@@ -232,7 +232,7 @@ def test_the_code_of_the_page_runs(folder: Path) -> None:
 def test_every_argument_of_the_operator_is_on_the_page() -> None:
     """And every argument on the page exists."""
     text = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
-    table = text.partition("## IngestOperator")[2].partition("All but the last two")[0]
+    table = text.partition("## IngestOperator")[2].partition("All arguments except the last two")[0]
     named = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "| " in line))
     own = {
         name
