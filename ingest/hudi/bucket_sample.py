@@ -20,8 +20,8 @@ def check_buckets(
 ) -> None:
     """Compare index and buckets with a sample of the rows, for a table without a record of them.
 
-    A file group of the bucket index begins with the number of its bucket; `file_groups` are those of the
-    newest commits, or some of them.  Raises TableChangedError.
+    A file group of the bucket index begins with the number of its bucket.  `file_groups` are the newest
+    commits' file groups, or some of them.  Raises TableChangedError.
     """
     sample = spark.read.format("hudi").load(path).select("_hoodie_file_name", "_hoodie_record_key")
     rows = sample.limit(SAMPLE).collect()

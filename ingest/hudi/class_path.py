@@ -1,7 +1,7 @@
 """Hudi's classes in Parquet's packages, which work only in the class loader of Parquet itself.
 
-`--jars` and `spark.jars` have a class loader of their own.  There the second commit to a copy-on-write file
-with a nested `timestamp_ntz` fails with an IllegalAccessError: `SchemaRepair` of Hudi 1.2.0 (PR 14161 of
+`--jars` and `spark.jars` have a separate class loader.  There the second commit to a copy-on-write file with
+a nested `timestamp_ntz` fails with an IllegalAccessError: `SchemaRepair` of Hudi 1.2.0 (PR 14161 of
 apache/hudi) calls a package-private constructor of Parquet.
 """
 

@@ -41,7 +41,7 @@ def _wait_for(instant: str, table: str, error: Callable[[str, str, int], ClockEr
 
 
 def seconds_ahead(instant: str) -> float:
-    """Return the seconds from this machine's clock to an instant in UTC; negative if it is past."""
+    """Return the seconds from this machine's clock to an instant in UTC, negative if it is past."""
     digits = instant[:_DIGITS]
     if not digits.isdigit():
         return float("-inf")
@@ -56,6 +56,6 @@ def _instants(spark: SparkSession, client: Any | None) -> tuple[str, ...]:
 
 
 def _last_of_jvm(spark: SparkSession) -> str:
-    """Return the last instant that this JVM made for any table; a number below zero before the first."""
+    """Return the last instant that this JVM made for any table, or empty before the first."""
     last = jvm_of(spark).org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator.getLastInstantTime()
     return str(last) if str(last).isdigit() else ""

@@ -1,7 +1,7 @@
 """The parts of a table file that are fixed when the table is created, compared with the table itself.
 
 Hudi trusts most options of a write: with other buckets the table holds old keys twice (apache/hudi#13241),
-another table type is ignored.  Type, key and partitions are in Hudi's own properties; the rest is in the
+another table type is ignored.  Type, key and partitions are in Hudi's own properties, and the rest is in the
 ledger.  Only a rebuild changes them (`ingest.hudi.upkeep.rebuild`).
 """
 
@@ -26,7 +26,7 @@ _LAYOUT: Final = frozenset(
 
 @attrs.frozen
 class FixedChange:
-    """A fixed part with another value in the table file than in the table; `key` is its dotted path."""
+    """A fixed part with another value in the table file than in the table.  `key` is its dotted path."""
 
     key: str
     fixed: str
@@ -112,7 +112,7 @@ def find_changes(
 ) -> FixedChanges:
     """Compare a table file, and its compiled key if given, with the table.
 
-    `recorded` is the ledger's record; `columns` is called only for a policy that differs.
+    `recorded` is the ledger's record.  `columns` is called only for a policy that differs.
     """
     key_columns = _named_key(table) if key_columns is None else key_columns
     return FixedChanges(
@@ -123,7 +123,7 @@ def find_changes(
 
 
 def check(table: TableConfig, changes: Iterable[FixedChange]) -> None:
-    """Raise TableChangedError for the first change; its remedy is the one for all of them."""
+    """Raise TableChangedError for the first change, with the remedy for all of them."""
     found = tuple(changes)
     if found:
         first, source = found[0], "topic" if any(change.needs_topic for change in found) else "table"
@@ -133,7 +133,7 @@ def check(table: TableConfig, changes: Iterable[FixedChange]) -> None:
 
 
 def recorded_masks(table: TableConfig, masks: Mapping[str, Mask | None]) -> dict[str, str]:
-    """Return the masks of columns as the ledger keeps them: those of hashes with the id of the salt."""
+    """Return the masks of columns as the ledger keeps them: hashes with the id of the salt."""
     return {
         column: f"{mask} (salt {table.masking.salt_id})" if mask == "hash" else mask
         for column, mask in masks.items()
@@ -147,7 +147,7 @@ def find_mask_changes(
     recorded: Mapping[str, str],
     columns: Collection[str],
 ) -> tuple[FixedChange, ...]:
-    """Compare the masks of a compiled table, those by tags included, with those of its stored columns."""
+    """Compare the masks of a compiled table, by tags too, with the masks of its stored columns."""
     current = recorded_masks(table, masks)
     return tuple(
         FixedChange(f"columns.{name}.mask", recorded.get(name, ""), current.get(name, ""))
@@ -157,7 +157,7 @@ def find_mask_changes(
 
 
 def compare(table: TableConfig, key: str, value: str, fixed: str) -> None:
-    """Raise TableChangedError where a table file and its table have different values of a key."""
+    """Raise TableChangedError if a table file and its table have different values of a key."""
     check(table, _differing((key, fixed, value)))
 
 
@@ -168,7 +168,7 @@ def stored_name(key: str, recorded: Mapping[str, str]) -> str:
 
 
 def _named_key(table: TableConfig) -> tuple[str, ...] | None:
-    """Return the key that a table file names; None where the key subject or the mode decides."""
+    """Return the key that a table file names, or None if the key subject or the mode decides."""
     if not table.key.columns or table.target.mode == "append":
         return None
     names = {name: column.rename for name, column in table.columns.items() if column.rename}
@@ -208,7 +208,7 @@ def _against_record(
     columns: Callable[[], Collection[str]],
     key_columns: Sequence[str] | None,
 ) -> Iterator[FixedChange]:
-    """Yield the parts that differ; policies of columns that the table lacks are free."""
+    """Yield the parts that differ.  Policies of columns that the table lacks are free."""
     recorded = {**_BEFORE_RECORDED, **recorded}
     keys = recorded.get("key.columns", "").split(",") if key_columns is None else key_columns
     parts = recorded_parts(table, keys)

@@ -25,7 +25,7 @@ _LOAD_AGAIN: Final = (
 def check_keys(table: HudiTable) -> tuple[int | None, tuple[Finding, ...]]:
     """Count the rows, soft-deleted ones included, and find keys of several rows.
 
-    The number of rows is None where they cannot be read.
+    The number of rows is None if they cannot be read.
     """
     try:
         return _check_keys(table)

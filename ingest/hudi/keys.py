@@ -1,7 +1,7 @@
 """Values that a record key and a partition path can hold: Hudi writes both as text.
 
 Measured on Hudi 1.2.0 (tests/hudi/test_keys.py).  One key column gives its bare text (not in every version:
-HUDI-7001, HUDI-9666), several give `a:<text>,b:<text>`; a partition column is read back from its folder's
+HUDI-7001, HUDI-9666), several give `a:<text>,b:<text>`.  A partition column is read back from its folder's
 name.
 """
 
@@ -19,11 +19,11 @@ PARTITION_TYPES: Final = frozenset({"int", "bigint", "string", "boolean", "date"
 ROW_WRITER_TYPES: Final = KEY_TYPES - {"timestamp", "timestamp_ntz", "binary"}
 """Key types with the same text in Hudi's row writer and in its upserts."""
 UNSAFE_PARTITIONS: Final = ("", ".", "..", "__HIVE_DEFAULT_PARTITION__")
-"""Texts without a folder of their own: the row would be lost, or its column read back as null."""
+"""Texts that cannot name a folder: the row would be lost, or its column read back as null."""
 
 
 def unsafe_key_type(ddl: str) -> str | None:
-    """Say why a type cannot be a record key; None when it can."""
+    """Say why a type cannot be a record key, or return None if it can."""
     kind = ddl.lower()
     if kind in KEY_TYPES or kind.startswith("decimal("):
         return None
@@ -35,7 +35,7 @@ def unsafe_key_type(ddl: str) -> str | None:
 
 
 def check_key_types(table: str, kinds: Mapping[str, str]) -> None:
-    """Refuse types that cannot be a record key; `kinds` are the key columns' types.  Raises SchemaError."""
+    """Refuse types that cannot be a record key.  `kinds` are the key columns' types.  Raises SchemaError."""
     for name, kind in kinds.items():
         if reason := unsafe_key_type(kind):
             raise SchemaError(f"table {table}", f"$.{name}", f"{kind} as key: {reason}")
@@ -48,9 +48,9 @@ def is_row_writer_key(ddl: str) -> bool:
 
 
 def unsafe_key_change(present: str, incoming: str) -> str | None:
-    """Say why a key column's new type would change the text of old keys; None when it would not.
+    """Say why a key column's new type would change the text of old keys, or return None if it would not.
 
-    Hudi takes int -> bigint and decimals that grow, and finds the old rows again only where the text stays.
+    Hudi takes int -> bigint and decimals that grow, and finds the old rows again only if the text stays.
     """
     old, new = present.lower(), incoming.lower()
     same_text = old == new or {old, new} == {"int", "bigint"}
@@ -60,7 +60,7 @@ def unsafe_key_change(present: str, incoming: str) -> str | None:
 
 
 def unsafe_partition_type(ddl: str) -> str | None:
-    """Say why a type cannot be a partition column; None when it can.
+    """Say why a type cannot be a partition column, or return None if it can.
 
     The column is read back from the folder's name: a timestamp as null or not at all, bytes as hex.
     """
@@ -75,7 +75,7 @@ def unsafe_texts(
 ) -> tuple[tuple[Sql, str], ...]:
     """Return the conditions under which a key, without nulls, cannot be written, each with its reason.
 
-    `key` maps the key columns, in their order, to their Spark types; `column` gives a column's value.
+    `key` maps the key columns, in their order, to their Spark types.  `column` gives a column's value.
     """
     inside = [name for name in partition_by if name in key]
     return (*_empties(key, column), *_ambiguous(key, column), *unsafe_folders(inside, key, column))
@@ -84,7 +84,7 @@ def unsafe_texts(
 def unsafe_folders(
     partition_by: Sequence[str], kinds: Mapping[str, str], column: Callable[[str], Sql]
 ) -> tuple[tuple[Sql, str], ...]:
-    """Return the same for texts that name no folder of their own; null is one (deletes have it)."""
+    """Return the same for texts that cannot name a folder.  Null has a folder (deletes have it)."""
     texts = join(", ", map(literal, UNSAFE_PARTITIONS))
     return tuple(
         (

@@ -27,7 +27,7 @@ class LakeFiles:
         return OfflineTable(path, self.hadoop)
 
     def lock_holder(self, table: TableConfig) -> str | None:
-        """Return the note of another writer of a table; None where no local file shows one."""
+        """Return the note of another writer of a table, or None if no local file shows one."""
         if self.settings.lock == "none":
             return None
         folder = self._lock_folder(table)
@@ -45,7 +45,7 @@ class LakeFiles:
         return self.at(self.settings.rejects_path(table.name))
 
     def count_open(self, table: TableConfig) -> int:
-        """Count the open rejects of a table; reads those of a table that has some by pyarrow."""
+        """Count the open rejects of a table.  If it has any rejects, pyarrow reads them."""
         rejects = self.rejects(table)
         if rejects.checkpoint() is None or not rejects.count_rows():
             return 0

@@ -14,14 +14,14 @@ from ingest.hudi.timeline.timeline_files import TIMELINE
 from ingest.spark.java import hadoop_of, jvm_of
 
 _PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
-"""The files of a table's properties; only the backup exists while Hudi rewrites them (HUDI-2795)."""
+"""The files of a table's properties.  Only the backup exists while Hudi rewrites them (HUDI-2795)."""
 
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """The text in the column of operations that makes a row a delete."""
 
 
 def open_client(spark: SparkSession, path: str) -> Any | None:
-    """Open the table at a path; None where there is no table yet.
+    """Open the table at a path, or return None if there is no table yet.
 
     Raises LakeError for a folder with something else or a damaged table, LakeUnreachableError for a storage
     that does not answer.
@@ -113,7 +113,7 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
 
 def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, str]) -> bool:
-    """Set properties of a table that differ, in one step for readers; False if none does.
+    """Set properties of a table that differ, in one step for readers.  Return whether any did.
 
     Call only as the writer.  Raises Py4JJavaError.
     """

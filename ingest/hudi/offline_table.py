@@ -37,7 +37,7 @@ class OfflineTable(StoredTable):
 
     @cached_property
     def timeline(self) -> FileTimeline | None:
-        """The timeline; None where no folder exists."""
+        """The timeline, or None if no folder exists."""
         return None if self._folder is None else open_timeline(self.path, self._folder)
 
     @property
@@ -47,21 +47,21 @@ class OfflineTable(StoredTable):
         return self.timeline
 
     def checkpoint(self) -> LedgerEntry | None:
-        """Return the newest account; Hudi looks for one behind the active timeline."""
+        """Return the newest account.  Raises UnclearFilesError if the active timeline has none."""
         if self.timeline and self._newest is None and not any(self._entries(archived=False)):
             raise UnclearFilesError(f"{self.path}: the active timeline has no account")
         return super().checkpoint()
 
     def check_options(self, table: TableConfig) -> None:
-        """Compare the `[hudi]` options with those of the newest commit: only Hudi's classes check others."""
+        """Compare the `[hudi]` options with the newest commit's: only Hudi's classes check others."""
         checkpoint = self.checkpoint() if table.hudi else None
         if table.hudi and (checkpoint is None or checkpoint.checked_options != options_digest(table)):
             raise UnclearFilesError(f"{self.path}: [hudi] has options that no commit had")
 
     def count_rows(self, as_of: Instant | None = None) -> int:
-        """Count the rows, or those that the table had as of an instant of the active timeline.
+        """Count the rows, or the rows that the table had as of an instant of the active timeline.
 
-        Raises UnclearFilesError where rows are soft-deleted, in log files, or cleaned since that instant.
+        Raises UnclearFilesError if rows are soft-deleted, in log files, or cleaned since that instant.
         """
         timeline, _ = self._opened, self.checkpoint()
         if as_of is not None and as_of < timeline.active.oldest_readable():
@@ -80,7 +80,7 @@ class OfflineTable(StoredTable):
         return measure(self._folder)
 
     def open_row_files(self) -> Iterator[BinaryIO]:
-        """Open each file that holds rows.  Raises UnclearFilesError where only a merge shows them."""
+        """Open each file that holds rows.  Raises UnclearFilesError if only a merge shows them."""
         timeline = self._opened
         for file in row_files(timeline):
             with timeline.folder.open(file) as content:

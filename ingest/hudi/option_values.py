@@ -78,7 +78,7 @@ def _defaults(spark: SparkSession, keys: Iterable[str]) -> Iterator[tuple[str, s
 
 
 def _mismatch(spark: SparkSession, value: str, default: str) -> str:
-    """Return the kind of value that is allowed; empty if this one fits."""
+    """Return the kind of value that is allowed, or empty if this one fits."""
     if _CLASS.fullmatch(default):
         return "" if _is_class(spark, value) else "the name of a class in the session's jars"
     if default.lower() in _BOOLEANS:

@@ -23,11 +23,11 @@ TIMELINE_ZONE: Final = "hoodie.table.timeline.timezone"
 """`LOCAL` by default: instants in the zone of the JVM that writes, so that two hosts may disagree."""
 
 Operation = Literal["load", "upsert", "overwrite"]
-"""The first commit of a table; a batch; rows in place of all that the table holds."""
+"""The first commit of a table, a batch, or rows in place of all that the table holds."""
 OPERATION: Final = "hoodie.datasource.write.operation"
 DISTRIBUTION: Final = "hudi-cdc-ingest"
 _DOTTED: Final = re.compile(r"[^\W\d]\w*(\.\w+)+")
-"""A name that may be that of a class."""
+"""A name that may be a class's."""
 KEYGEN: Final = "org.apache.hudi.keygen"
 SMALL_BUCKETS: Final = 4
 
@@ -38,23 +38,23 @@ SPARK_FOOTER: Final[Mapping[str, str]] = {
 
 OWNED: Final[Mapping[str, str]] = {
     "hoodie.table.ordering.fields": POSITION,
-    # The newest position wins; COMMIT_TIME would let a late older change overwrite.
+    # The newest position wins.  COMMIT_TIME would let a late older change overwrite.
     "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
     # Deletes travel in the upsert: the `delete` operation ignores the order, and would be a second commit.
     "hoodie.payload.delete.field": OP,
     "hoodie.payload.delete.marker": DELETE,
     # The batch has one row per key already.  Hudi's own deduplication costs as much again.
     "hoodie.combine.before.upsert": "false",
-    # Columns that the events no longer bring become null (HUDI-6872); Hudi refuses such a batch otherwise.
+    # Columns that the events no longer bring become null (HUDI-6872), or else Hudi refuses such a batch.
     "hoodie.write.set.null.for.missing.columns": "true",
     "hoodie.datasource.write.commitmeta.key.prefix": PREFIX,
-    # Instants in UTC (HUDI-3014); `LOCAL`, the default, is the zone of the JVM (HUDI-6895).
+    # Instants in UTC (HUDI-3014).  `LOCAL`, the default, is the zone of the JVM (HUDI-6895).
     TIMELINE_ZONE: "UTC",
-    # By a lock of our own, see `ingest.hudi.locks.lock`.
+    # By ingest's lock, see `ingest.hudi.locks.lock`.
     "hoodie.write.concurrency.mode": "SINGLE_WRITER",
     # Offsets advance over batches without rows (HUDI-227, for Hudi's own streamer).
     "hoodie.allow.empty.commit": "true",
-    # A failed row fails the write with its cause; true says only "Failed to write to Hudi"
+    # A failed row fails the write with its cause.  True says only "Failed to write to Hudi"
     # (apache/hudi#6679).
     "hoodie.write.ignore.failed": "false",
     # Timestamp keys as microseconds.  true writes them in the JVM's zone, cut to milliseconds: keys collide.
@@ -64,7 +64,7 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.row.writer.enable": "false",
     # Without it, '/', ':', '=' and '%' in a partition column are read back as other text (apache/hudi#10754).
     "hoodie.datasource.write.partitionpath.urlencode": "true",
-    # A changed partition column moves the row; deletes, which carry no partition column, find it (HUDI-499).
+    # A changed partition column moves the row.  Deletes, which carry no partition column, find it (HUDI-499).
     "hoodie.simple.index.update.partition.path": "true",
     **SPARK_FOOTER,
 }
@@ -87,19 +87,19 @@ REWRITE: Final[Mapping[str, str]] = {
 
 MERGER: Final = "hoodie.write.record.merge.custom.implementation.classes"
 SPARKS: Final = "org.apache.hudi.DefaultSparkRecordMerger"
-"""Spark's own record merger, where parquet-avro cannot read the table's files.
+"""Spark's own record merger, if parquet-avro cannot read the table's files.
 
-Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an
-Avro schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named
-after its Parquet field, and the schema cannot be printed where that name occurs twice: an array of decimals
-in the structs ("Can't redefine: element", as in apache/hudi#6849), decimals of one name in several structs.
-The second commit to a file then fails.  Spark's merger reads the files as Spark does.
+Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an Avro
+schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named after
+its Parquet field, and the schema cannot be printed if that name occurs twice: an array of decimals in the
+structs ("Can't redefine: element", as in apache/hudi#6849), decimals of one name in several structs.  The
+second commit to a file then fails.  Spark's merger reads the files as Spark does.
 """
 _DECIMAL_IN_ARRAY: Final = re.compile(r"array<struct<.*decimal\(")
 
 
 def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Operation) -> dict[str, str]:
-    """Return the options of one write; `overwrite` also allows types that Hudi would refuse in an upsert.
+    """Return the options of one write.  `overwrite` also allows types that Hudi would refuse in an upsert.
 
     Raises TableFileError for an option of the table file that ingest decides itself.
     """
@@ -120,7 +120,7 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
 def uses_row_writer(table: TableConfig, key_types: Iterable[str]) -> bool:
     """Whether Spark's own rows can be written in the first load, without a detour over Avro.
 
-    Not where the row writer makes other keys than upserts, nor into partitions, whose folders it may name
+    Not if the row writer makes other keys than upserts, nor into partitions, whose folders it may name
     otherwise.
     """
     is_bulk = table.target.first_load == "bulk_insert" and not table.target.partition_by
@@ -128,7 +128,7 @@ def uses_row_writer(table: TableConfig, key_types: Iterable[str]) -> bool:
 
 
 def row_writer(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options for a first load by Spark's own rows, beside those of the write."""
+    """Return the options for a first load by Spark's own rows, besides the write's options."""
     return {**ROW_WRITER, **(SMALLEST_BLOOM if options[BLOOM] == "false" else {})}
 
 
@@ -210,9 +210,9 @@ def tuned(target: Target) -> dict[str, str]:
     wide = str(max(2, buckets))
     housekeeping = "1" if buckets <= SMALL_BUCKETS else wide  # defaults are 100 to 200 tasks each
     return {
-        # A table's files are listed from few folders; keeping them in a second table costs 4 jobs a commit.
+        # A table's files are listed from few folders.  Keeping them in a second table costs 4 jobs a commit.
         "hoodie.metadata.enable": "false",
-        # No HTTP server a write; markers are files then, a few for each commit.
+        # No HTTP server a write.  Markers are files then, a few for each commit.
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
         # Against the default gzip: 25 % less CPU a write and 12 % smaller files (200,000 rows, 12 columns).
@@ -239,7 +239,7 @@ SHUFFLES: Final = (
     "hoodie.global.simple.index.parallelism",
 )
 SERVICES_OFF: Final[Mapping[str, str]] = {
-    # `ingest.hudi.upkeep.services` does these, after the commit or on a schedule of their own.
+    # `ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule.
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
     "hoodie.compact.inline": "false",
@@ -247,8 +247,8 @@ SERVICES_OFF: Final[Mapping[str, str]] = {
 
 
 def merger_options(types: Iterable[str]) -> Mapping[str, str]:
-    """Return the option that chooses the merger for columns of these types, in DDL; empty for Hudi's default.
+    """Return the option that chooses the merger for columns of these DDL types, empty for Hudi's default.
 
-    Spark's merger also fits arrays of structs whose decimals have names of their own: no harm.
+    Spark's merger also fits arrays of structs whose decimals have different names: no harm.
     """
     return {MERGER: SPARKS} if any(_DECIMAL_IN_ARRAY.search(ddl) for ddl in types) else {}

@@ -114,7 +114,7 @@ ALLOWED: Final = frozenset(
 
 
 def refusal(option: str, owned: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the reason for which a table file must not set an option, and the way out; None if it may.
+    """Return the reason for which a table file must not set an option, and the way out, or None if it may.
 
     `owned` are the options that ingest sets itself.
     """

@@ -1,6 +1,6 @@
 """The open rejects of a table, counted from the files by pyarrow: no JVM, the extra `[files]`.
 
-The rules are those of `ingest.hudi.rejects`: a row counts from the commit of the data on that holds its
+The rules are the same as in `ingest.hudi.rejects`: a row counts from the commit of the data on that holds its
 offset, and is resolved while the commit of the run that resolved it is in the data's history.
 """
 
@@ -25,7 +25,7 @@ _COLUMNS: Final = ["topic", "partition", "offset", "resolved", "resolved_by"]
 def count_open_rows(rejects: OfflineTable, data: OfflineTable, source: Topic | None = None) -> int:
     """Count the open rejects of a table, or of one of its topics.
 
-    Raises UnclearFilesError where the files do not answer.
+    Raises UnclearFilesError if the files are not conclusive.
     """
     last = data.checkpoint()
     if last is None:

@@ -63,14 +63,14 @@ _OPTIONS: Final[Mapping[str, str]] = {
 
 
 def commit_rejects(rejects: HudiTable, rows: DataFrame, table: TableConfig, entry: LedgerEntry) -> None:
-    """Commit rows of `COLUMNS`; one replaces the row with its coordinates, or deletes it if it is `GONE`."""
+    """Commit rows of `COLUMNS`.  Each replaces the row at its coordinates, or deletes it if it is `GONE`."""
     typed = rows.selectExpr(*(f"cast(`{name}` as {ddl}) as `{name}`" for name, ddl in COLUMNS.items()))
     name = f"{table.name}_rejects"
     rejects.save(typed, {**_OPTIONS, "hoodie.table.name": name}, name, entry)
 
 
 def read_rejects(rejects: HudiTable, data: HudiTable) -> DataFrame:
-    """Read all rows, also those that do not count; reopened where their resolution was rolled back."""
+    """Read all rows, also those that do not count, reopened if their resolution was rolled back."""
     rows = rejects.rows()
     if "resolved_by" not in rows.columns:  # a table of an older version
         return rows.withColumn("resolved_by", F.lit(None).cast("string")).select(*COLUMNS)
@@ -105,7 +105,7 @@ def outdated(
 ) -> DataFrame:
     """Return the rows that a run from `starts` makes void, as that run writes them.
 
-    Rows that never counted, at or behind `high_offsets`, are deleted; open ones are resolved as `reread`.
+    Rows that never counted, at or behind `high_offsets`, are deleted.  Open ones are resolved as `reread`.
     """
     again = " ".join(f"when {partition} then offset >= {offset}" for partition, offset in starts.items())
     branches = " ".join(
@@ -122,7 +122,7 @@ def outdated(
 
 
 def counting_rows(lake: Lake, table: TableConfig) -> DataFrame | None:
-    """Return the rejects that count, open or resolved; None for a table that never had any."""
+    """Return the rejects that count, open or resolved, or None for a table that never had any."""
     rejects, data = lake.rejects(table), lake.table(table)
     if rejects.checkpoint() is None:
         return None

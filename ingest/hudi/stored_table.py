@@ -34,7 +34,7 @@ class Timeline(Protocol):
         """The requested times of the active timeline, pending ones included."""
 
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
-        """Yield the completed commits, newest first; then those that Hudi has archived, if asked."""
+        """Yield the completed commits, newest first, then those that Hudi has archived, if asked."""
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
@@ -55,7 +55,7 @@ class StoredTable(ABC):
     @property
     @abstractmethod
     def timeline(self) -> Timeline | None:
-        """The timeline; None where there is no table yet."""
+        """The timeline, or None if there is no table yet."""
 
     @abstractmethod
     def check_options(self, table: TableConfig) -> None:
@@ -66,13 +66,13 @@ class StoredTable(ABC):
         """Count the rows, or those as of an instant, without soft-deleted ones and versions of the past."""
 
     def checkpoint(self) -> LedgerEntry | None:
-        """Return the newest commit's account of itself; None before the first commit."""
+        """Return the newest commit's account of itself, or None before the first commit."""
         if self._newest is None:
             self._newest = self.history(1)
         return self._newest[0] if self._newest else None
 
     def history(self, limit: int = sys.maxsize) -> tuple[LedgerEntry, ...]:
-        """Return up to `limit` accounts, newest first; commits of other writers lack one."""
+        """Return up to `limit` accounts, newest first.  Commits of other writers lack one."""
         return tuple(islice(self._entries(), limit))
 
     def commits(self, *, archived: bool = False) -> tuple[StoredCommit, ...]:
@@ -84,7 +84,7 @@ class StoredTable(ABC):
         return self.timeline is not None and self.timeline.has_archive()
 
     def largest_file(self) -> int:
-        """Return the bytes of the largest base file of the newest commits; 0 without a file."""
+        """Return the bytes of the largest base file of the newest commits, or 0 without a file."""
         return max((file.size for file in live_files(self._commits()) if not file.is_log), default=0)
 
     def data_size(self) -> int:
@@ -123,7 +123,7 @@ class StoredTable(ABC):
     def refuse_foreign(self, name: str) -> None:
         """Raise LakeError for a table that has commits, but not one with an account.
 
-        A run must not mix its rows with those of another writer.
+        A run must not mix its rows with another writer's.
         """
         commits = () if self.checkpoint() else self.commits()
         if commits:
@@ -135,5 +135,5 @@ class StoredTable(ABC):
         return self.timeline.commits(archived=archived) if self.timeline else iter(())
 
     def _entries(self, *, archived: bool = True) -> Iterator[LedgerEntry]:
-        """Yield the accounts, newest first; commits without one are of other writers, or moved files only."""
+        """Yield the accounts, newest first.  Commits without any are by others, or moved files only."""
         return (commit.entry for commit in self._commits(archived=archived) if commit.entry)

@@ -69,7 +69,7 @@ class HudiTable(StoredTable):
 
     @property
     def timeline(self) -> HudiTimeline | None:
-        """The timeline; None where there is no table yet."""
+        """The timeline, or None if there is no table yet."""
         if not self._is_open:
             client = open_client(self.spark, self.path)
             self._timeline = None if client is None else HudiTimeline(self.spark, self.path, client)
@@ -78,7 +78,7 @@ class HudiTable(StoredTable):
 
     @property
     def client(self) -> Any | None:
-        """Hudi's own view of the table; None where there is no table yet."""
+        """Hudi's own view of the table, or None if there is no table yet."""
         return self.timeline.client if self.timeline else None
 
     def refresh(self) -> None:
@@ -96,16 +96,16 @@ class HudiTable(StoredTable):
         self._newest, self._timeline, self._is_open = None, None, False
 
     def fields(self) -> tuple[Field, ...] | None:
-        """Return the table's columns in their order, without Hudi's own; None before the first commit."""
+        """Return the table's columns in their order, without Hudi's own, or None before the first commit."""
         return (self.timeline and self.timeline.fields) or None
 
     def columns(self) -> dict[str, SparkType] | None:
-        """Return the type of each column, in the table's order; None before the first commit."""
+        """Return the type of each column, in the table's order, or None before the first commit."""
         fields = self.fields()
         return None if fields is None else {name: parse_ddl(ddl) for name, ddl, _ in fields}
 
     def key_columns(self) -> tuple[str, ...]:
-        """Return the columns of the record key; empty before the first commit."""
+        """Return the columns of the record key, empty before the first commit."""
         return self.timeline.properties.keys if self.timeline else ()
 
     def rows(self, as_of: Instant | None = None) -> DataFrame:
@@ -174,11 +174,11 @@ class HudiTable(StoredTable):
         operation: Operation,
         checkpoint: LedgerEntry,
     ) -> LedgerEntry:
-        """Commit a batch with its account; with `overwrite` the rows replace the whole table.
+        """Commit a batch with its account.  With `overwrite` the rows replace the whole table.
 
         The rows have one row per key, `_cdc_position` never null, key columns not nullable, all others
         nullable.  A row with `_cdc_op` 'd' deletes, and needs only key and position, unless the table file
-        keeps deleted rows.  Spark evaluates the rows once; without rows only the account is committed.
+        keeps deleted rows.  Spark evaluates the rows once.  Without rows only the account is committed.
 
         Checks the clock, and none of the other requirements of a write (see `ingest.run.work.writer`).
         Raises WriteError, or a RetryableError, when nothing was committed.

@@ -18,11 +18,11 @@ from ingest.log import logger
 from ingest.spark.java import jvm_of
 
 _INSTANT: Final = re.compile(r"\d{17}(_\d{17})?\.[a-z.]+")
-"""The name of an action's file; a completed one has two times.  Temporary names do not match."""
+"""The name of an action's file.  A completed one has two times.  Temporary names do not match."""
 
 
 def timeline_files(path: str) -> frozenset[Path]:
-    """Return the files of a table's actions; empty without a table, or without a local disk."""
+    """Return the files of a table's actions, empty without a table, or without a local disk."""
     url = urlsplit(path)
     if url.scheme not in ("", "file"):
         return frozenset()
@@ -45,7 +45,7 @@ def remove_corrupt_instants(spark: SparkSession, path: str, before: frozenset[Pa
 
 
 def _is_torn(spark: SparkSession, file: Path) -> bool:
-    """Tell whether a file lacks its Avro record; only files of unfinished actions may be empty."""
+    """Tell whether a file lacks its Avro record.  Only files of unfinished actions may be empty."""
     if not file.stat().st_size:
         return "_" in file.name
     jvm = jvm_of(spark)

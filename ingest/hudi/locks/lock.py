@@ -1,8 +1,8 @@
 """One writer per table: its lock, in a folder of the lake, held from the ledger to the commit.
 
 Two Hudi writers without a lock roll back each other's inflight commits (HUDI-1486).  The kind of lock depends
-on the storage (`docs/locks.md`): Hudi's providers where they are safe, the operating system on a local path,
-where Hadoop does not create a file in one atomic step.
+on the storage (`docs/locks.md`): Hudi's providers if they are safe, the operating system on a local path,
+because Hadoop does not create a file there in one atomic step.
 """
 
 import json
@@ -36,7 +36,7 @@ _GUARD: Final = threading.Lock()
 
 @attrs.frozen
 class LockHandle:
-    """A lock that is held; `provider` is None where the settings turn locks off."""
+    """A lock that is held.  `provider` is None if the settings turn locks off."""
 
     table: str
     note: str
@@ -53,7 +53,7 @@ class LockHandle:
 def locked(
     spark: SparkSession, lake: LakeSettings, table: str, run_id: str, wait_s: float
 ) -> Iterator[LockHandle]:
-    """Hold a table's lock; wait for it at most `wait_s`.
+    """Hold a table's lock, after a wait of at most `wait_s`.
 
     Raises TableLockedError, which names the holder, LakeUnreachableError, or SettingsError for a storage
     without a lock.
@@ -101,7 +101,7 @@ def provider_of(spark: SparkSession, folder: str) -> LockProvider:
 
 
 def _storage_scheme(jvm: Any, scheme: str) -> Any:
-    """Return Hudi's entry of a scheme; None for a scheme that Hudi does not know.
+    """Return Hudi's entry of a scheme, or None for a scheme that Hudi does not know.
 
     Not by its static methods: each has an overload of the instance, and py4j may take the class for one
     without them (ReflectionCommand of 0.10.9.7 looks at the first method of a name).
@@ -111,7 +111,7 @@ def _storage_scheme(jvm: Any, scheme: str) -> Any:
 
 
 def _s3_lock(jvm: Any, files: Any, path: Any) -> LockProvider:
-    """Return the lock by conditional writes; S3A of Hadoop 3.4 has a client of another kind."""
+    """Return the lock by conditional writes.  S3A of Hadoop 3.4 has a client of another kind."""
     try:
         return S3Lock(jvm, files, path)
     except Py4JError as error:
@@ -121,7 +121,7 @@ def _s3_lock(jvm: Any, files: Any, path: Any) -> LockProvider:
 
 @contextmanager
 def _one_per_process(folder: str, table: str, note: str, wait_s: float) -> Iterator[float]:
-    """Keep other threads of this process out; yield the end of the wait (monotonic, in s)."""
+    """Keep other threads of this process out, and yield the end of the wait (monotonic, in s)."""
     until = time.monotonic() + wait_s
     while True:
         with _GUARD:
@@ -142,7 +142,7 @@ def _take(provider: LockProvider, table: str, note: str, until: float) -> None:
         while not (is_mine := provider.take(note)):
             _wait(table, provider.note(), until)
     finally:
-        # An interrupted try may leave an open file or a heartbeat; `release` keeps a lock of another writer.
+        # An interrupted try may leave an open file or a heartbeat.  `release` keeps another writer's lock.
         if not is_mine:
             provider.release(note)
 

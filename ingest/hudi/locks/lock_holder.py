@@ -14,7 +14,7 @@ _FLOCK: Final = struct.Struct("hhqqi4x")
 
 
 def read_holder(path: Path) -> str | None:
-    """Return the note of the process that has locked a file, empty before it is written; None if free.
+    """Return the note of the process that has locked a file, empty before it is written, None if free.
 
     Asks with F_GETLK: to take the lock for a moment would refuse it to a run that tries just then.
     """

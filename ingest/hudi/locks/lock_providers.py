@@ -12,22 +12,22 @@ from ingest.hudi.storage.text_file import TextFile
 from ingest.spark.java_errors import class_names
 
 EXPIRY_MIN: Final = 2
-"""A holder is dead this long after its last beat; Hudi's FileSystemBasedLockProvider counts minutes."""
+"""A holder is dead this long after its last beat.  Hudi's FileSystemBasedLockProvider counts minutes."""
 BEAT_S: Final = 20.0
 NOTE: Final = "holder.json"
 """The file of the holder's note, next to the lock."""
 SETTLE_S: Final = 1.0
-"""How far apart two take-overs of the same dead lock may be; Hudi deletes the file, then creates it."""
+"""How far apart two take-overs of the same dead lock may be.  Hudi deletes the file, then creates it."""
 
 
 class LockProvider(Protocol):
-    """A lock in storage; one object per attempt.  Java's exceptions pass through."""
+    """A lock in storage, with one object per attempt.  Java's exceptions pass through."""
 
     def take(self, note: str) -> bool:
-        """Try once; leave the note, which names the holder."""
+        """Try once, and leave the note, which names the holder."""
 
     def note(self) -> str:
-        """Read the holder's note; empty if the lock is free."""
+        """Read the holder's note, empty if the lock is free."""
 
     def is_mine(self, note: str) -> bool:
         """Tell whether the writer of this note still holds the lock."""
@@ -41,7 +41,7 @@ class OsLock:
 
     It ends with that process, however that ends, and never before: no heartbeat, no expiry, no take-over from
     the living.  Hudi's FileSystemBasedLockProvider is not safe here: Hadoop's local file system looks, then
-    creates, and two processes can both succeed (HUDI-5509 lists the storages where it is).
+    creates, and two processes can both succeed (HUDI-5509 lists the storages on which it is).
     """
 
     def __init__(self, jvm: Any, folder: str) -> None:
@@ -58,7 +58,7 @@ class OsLock:
             lock = file.getChannel().tryLock()
         except Py4JJavaError as error:
             if "OverlappingFileLockException" in class_names(error):
-                return False  # held in this JVM, for another Python; to close the file would end that lock
+                return False  # held in this JVM, for another Python: to close the file would end that lock
             raise
         if lock is None:
             file.close()
@@ -76,7 +76,7 @@ class OsLock:
             return ""
 
     def is_mine(self, note: str) -> bool:
-        """Tell whether the file is still there; a person may have removed it."""
+        """Tell whether the file is still there.  A person may have removed it."""
         return bool(self._lock.isValid()) and self.note() == note
 
     def release(self, note: str) -> None:
@@ -92,7 +92,9 @@ class OsLock:
 
 
 class ProviderLock:
-    """Hudi's FileSystemBasedLockProvider, where only one process can create a file (HDFS; HUDI-4065).
+    """Hudi's FileSystemBasedLockProvider, for storage in which only one process can create a file.
+
+    That is HDFS (HUDI-4065).
 
     It has neither heartbeat nor holder, and its take-over deletes a file that another writer may own already.
     Here a thread beats by setting the file's time, and of two concurrent take-overs the last note wins.
@@ -117,7 +119,7 @@ class ProviderLock:
         self._over = threading.Event()
 
     def take(self, note: str) -> bool:
-        """Try once; a take-over waits until a concurrent one would show."""
+        """Try once.  A take-over waits until a concurrent one would show."""
         is_there = self._files.exists(self._lock_path)
         if not self._provider.tryLock(0, self._now):
             return False

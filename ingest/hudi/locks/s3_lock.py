@@ -43,7 +43,7 @@ class _Stored:
 
 
 class S3Lock:
-    """One object; its text is a random name of this holder and the holder's note."""
+    """One object, whose text is a random name of this holder and the holder's note."""
 
     def __init__(self, jvm: Any, files: Any, path: Any) -> None:
         self._jvm = jvm
@@ -99,7 +99,7 @@ class S3Lock:
                     return  # `is_mine` says so before a commit
                 self._write(stored.text, _unchanged(stored.etag))
             except Py4JError:
-                continue  # the next beat may reach the server; the lock expires otherwise
+                continue  # the next beat may reach the server, or else the lock expires
 
     def _check_store(self, note: str) -> None:
         """Write the same text under conditions that do not hold."""
@@ -126,7 +126,7 @@ class S3Lock:
             found.close()
 
     def _write(self, text: str, condition: dict[str, str]) -> bool:
-        """Write under a condition; an attempt without an answer may have succeeded before the second one."""
+        """Write under a condition.  An attempt without an answer may have succeeded before the second one."""
         if self._put(text, condition):
             return True
         stored = self._read()
@@ -159,7 +159,7 @@ def _unchanged(etag: str) -> dict[str, str]:
 
 
 def _status(error: Py4JJavaError) -> int:
-    """Return the HTTP status of S3's refusal; 0 for another error."""
+    """Return the HTTP status of S3's refusal, or 0 for another error."""
     return int(error.java_exception.getStatusCode()) if "AmazonS3Exception" in class_names(error) else 0
 
 

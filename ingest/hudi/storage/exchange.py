@@ -23,7 +23,7 @@ _CURRENT: Final = -100
 
 @attrs.frozen
 class Folders:
-    """The local folder of a table, and that of its copy, on the same file system."""
+    """The local folders of a table and of its copy, on the same file system."""
 
     table: Path
     copy: Path
@@ -42,7 +42,7 @@ def find_folders(table: str, copy: str, default_fs: str) -> Folders | str:
 
 
 def exchange(first: Path, second: Path) -> None:
-    """Exchange two folders of one file system.  Raises OSError where it cannot."""
+    """Exchange two folders of one file system.  Raises OSError if it cannot."""
     library = ctypes.CDLL(None, use_errno=True)
     if not hasattr(library, "renameat2"):
         raise OSError(errno.ENOSYS, "this C library does not have renameat2")
@@ -52,7 +52,7 @@ def exchange(first: Path, second: Path) -> None:
 
 
 def check_exchange(parent: Path) -> None:
-    """Exchange two empty folders below a folder.  Raises OSError where its file system cannot."""
+    """Exchange two empty folders below a folder.  Raises OSError if its file system cannot."""
     first, second = parent / "_first", parent / "_second"
     for folder in (first, second):
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def check_exchange(parent: Path) -> None:
 
 
 def remove_copy(copy: Path) -> bool:
-    """Remove the copy of a table that a killed rebuild has left; False without one.  Call as the writer.
+    """Remove the copy that a killed rebuild has left.  Return whether there was one.  Call as the writer.
 
     It is the table half written, or, after the exchange, the old one.
     """
@@ -75,5 +75,5 @@ def remove_copy(copy: Path) -> bool:
 
 
 def copy_by_links(folder: Path, copy: Path) -> None:
-    """Copy a folder; the files of both are the same on disk until one is replaced."""
+    """Copy a folder.  The files of both are the same on disk until one is replaced."""
     shutil.copytree(folder, copy, copy_function=os.link)

@@ -1,4 +1,4 @@
-"""The folder of one table in a lake, read without a JVM; paths are relative to it."""
+"""The folder of one table in a lake, read without a JVM.  Paths are relative to it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, Final, Protocol
@@ -26,7 +26,7 @@ class StoredFile:
 
 
 class DataFolder(Protocol):
-    """The data files of one table, in any storage.  Raises OSError where the storage does."""
+    """The data files of one table, in any storage.  Raises OSError if the storage does."""
 
     def data_files(self) -> Iterator[StoredFile]:
         """Yield all files below, but for those in `.hoodie`."""

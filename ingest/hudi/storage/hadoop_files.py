@@ -1,4 +1,4 @@
-"""The folder of a table in any storage, by Hadoop's classes; their exceptions are errors of the lake."""
+"""The folder of a table in any storage, by Hadoop's classes.  Their exceptions become errors of the lake."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ class HadoopFolder:
         return full.getFileSystem(hadoop_of(self.spark)), full
 
     def children(self, folder: str = "") -> Sequence[Any]:
-        """List the files and folders in a folder; nothing where it is missing."""
+        """List the files and folders in a folder, or nothing if it is missing."""
         with lake_errors(self.path):
             storage, path = self.locate(folder)
             return storage.listStatus(path) if storage.exists(path) else ()

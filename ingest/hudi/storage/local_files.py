@@ -60,7 +60,7 @@ class LocalFolder:
 
 
 def local_folder(path: str, default_fs: str) -> LocalFolder | None:
-    """Return the local folder of a Hadoop path; None for other storage."""
+    """Return the local folder of a Hadoop path, or None for other storage."""
     scheme = _SCHEME.match(path)
     if scheme is None and default_fs == LOCAL_FS and path.startswith("/"):
         return LocalFolder(Path(path))

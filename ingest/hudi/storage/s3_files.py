@@ -57,7 +57,7 @@ class S3Folder:
         return sizes
 
     def read(self, path: str) -> bytes:
-        """Read a file; S3 keeps its own checksums."""
+        """Read a file.  S3 keeps its own checksums."""
         with self._client.open_input_stream(self._full(path), compression=None) as content:
             return bytes(content.read())
 
@@ -84,7 +84,7 @@ class S3Folder:
 
 @cache
 def _connect(settings: S3Settings) -> Any:
-    """Open a client; tables of one bucket share it."""
+    """Open a client, which tables of one bucket share."""
     keys = {"access_key": settings.access_key, "secret_key": settings.secret_key}
     if settings.session_token:
         keys["session_token"] = settings.session_token

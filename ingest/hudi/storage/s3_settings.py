@@ -17,7 +17,7 @@ _S3A: Final = "fs.s3a."
 _PATH: Final = re.compile(r"(s3a?)://([a-z0-9][a-z0-9.-]+)/(.+)")
 _S3_CLASS: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _AWS: Final = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]{2}(?:-[a-z]+)+-\d))?\.amazonaws\.com(?:\.cn)?/?")
-"""AWS's own endpoints; the region, if it is in the name."""
+"""AWS's own endpoints, with the region if it is in the name."""
 _ENDPOINT: Final = re.compile(r"(?:(https?)://)?([^/]+)/?")
 _READ: Final = frozenset(
     {
@@ -48,7 +48,7 @@ _VARIABLES: Final[Mapping[str, str]] = {
 
 @attrs.frozen
 class S3Settings:
-    """How to reach a bucket; without keys it is read anonymously, without a region AWS is asked for it."""
+    """How to reach a bucket.  Without keys it is read anonymously, without a region AWS is asked for it."""
 
     bucket: str
     access_key: str = ""
@@ -61,7 +61,7 @@ class S3Settings:
 
 
 def s3_location(path: str, hadoop: HadoopSettings) -> tuple[S3Settings, str] | None:
-    """Return the bucket and the key of a path; None for a path that is not S3A's.
+    """Return the bucket and the key of a path, or None for a path that is not S3A's.
 
     Raises UnclearFilesError for settings that only Hadoop understands.
     """
@@ -74,7 +74,7 @@ def s3_location(path: str, hadoop: HadoopSettings) -> tuple[S3Settings, str] | N
 
 
 def _bucket_values(bucket: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return S3A's settings by their names behind the prefix; those of the bucket come first."""
+    """Return S3A's settings by their names behind the prefix.  The bucket's own win."""
     of_buckets, own = f"{_S3A}bucket.", f"{_S3A}bucket.{bucket}."
     shared = {key: text for key, text in values.items() if not key.startswith(of_buckets)}
     merged = {**_from_environment(), **_below(_S3A, shared), **_below(own, values)}
@@ -130,7 +130,7 @@ def _settings(bucket: str, values: Mapping[str, str]) -> S3Settings:
 
 
 def _endpoint(text: str, *, is_encrypted: bool) -> tuple[str, str, str]:
-    """Return host, scheme and region; the host is empty for AWS itself."""
+    """Return host, scheme and region, the host empty for AWS itself."""
     scheme = "https" if is_encrypted else "http"
     aws = _AWS.fullmatch(text)
     if not text or aws:

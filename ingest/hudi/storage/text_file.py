@@ -23,9 +23,9 @@ class TextFile:
         self._write(self._path, text)
 
     def write_whole(self, text: str) -> None:
-        """Write a file with a name of its own, then rename it: no reader sees half of it.
+        """Write a file under a unique name, then rename it: no reader sees half of it.
 
-        Raises LakeUnreachableError where the storage does not rename it, without an exception of Java's.
+        Raises LakeUnreachableError if the storage does not rename it, without an exception of Java's.
         """
         scratch = self._path.suffix(f".{uuid4().hex}.tmp")
         self._write(scratch, text)
@@ -35,7 +35,7 @@ class TextFile:
             raise LakeUnreachableError(self._path.toString(), "the storage refused to rename a file to it")
 
     def read(self) -> str:
-        """Read the file; empty without one."""
+        """Read the file, or return an empty text without one."""
         try:
             stream = self._files.open(self._path)
         except Py4JJavaError as error:

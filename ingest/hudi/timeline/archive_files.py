@@ -1,6 +1,6 @@
 """The archived timeline of a table, read from its files by pyarrow: no JVM, the extra `[files]`.
 
-Hudi 1.2.0 keeps it as sorted Parquet files (timeline layout 2); `_version_` names the manifest that lists
+Hudi 1.2.0 keeps it as sorted Parquet files (timeline layout 2).  `_version_` names the manifest that lists
 them.
 """
 

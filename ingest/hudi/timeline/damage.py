@@ -22,11 +22,11 @@ def damaged_files(files: Iterable[WrittenFile], sizes: Mapping[str, int]) -> Ite
 
 
 def live_files(commits: Iterable[StoredCommit], limit: int | None = COMMITS) -> Iterator[WrittenFile]:
-    """Yield the files of commits that a reader needs; the commits are newest first, `limit` of them count.
+    """Yield the files that a reader needs, of the first `limit` commits, which are newest first.
 
     Older files of a file group may be cleaned: only its newest base file, and newer log files, have to exist.
     """
-    complete: set[str] = set()  # file groups with their base file; older ones are not read
+    complete: set[str] = set()  # file groups with their base file: older ones are not read
     for commit in islice(commits, limit):
         files = [file for file in commit.files if file.file_group not in complete]
         yield from files

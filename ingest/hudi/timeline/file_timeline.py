@@ -15,7 +15,7 @@ from ingest.hudi.timeline.timeline_files import ActiveTimeline, read_timeline
 class FileTimeline:
     """The commits of the table at a path (a `Timeline`).
 
-    Raises UnclearFilesError where the files do not answer: then Hudi's classes have to be asked.
+    Raises UnclearFilesError if the files are not conclusive: then Hudi's classes have to be asked.
     """
 
     path: str
@@ -29,7 +29,7 @@ class FileTimeline:
         return self.active.instants
 
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
-        """Yield the completed commits, newest first; then those that Hudi has archived, if asked."""
+        """Yield the completed commits, newest first, then those that Hudi has archived, if asked."""
         files = self.active.commits
         if archived:
             requested = {file.requested for file in files}  # a killed archival leaves an instant in both

@@ -48,7 +48,7 @@ class Inventory:
 
 
 def take_inventory(commits: Iterable[StoredCommit], sizes: Mapping[str, int]) -> Inventory:
-    """Compare the files that a reader needs with storage; the commits are newest first."""
+    """Compare the files that a reader needs with storage.  The commits are newest first."""
     files = tuple(live_files(commits, limit=None))
     problems = damaged_files(files, sizes)
     return Inventory(
@@ -59,10 +59,10 @@ def take_inventory(commits: Iterable[StoredCommit], sizes: Mapping[str, int]) ->
 
 
 def find_strays(instants: Collection[str], sizes: Mapping[str, int]) -> Iterator[Finding]:
-    """Yield the instants of data files that the timeline lacks; older ones than its oldest are passed over.
+    """Yield the instants of data files that the timeline lacks, except those older than its oldest.
 
-    Readers ignore such files: the table is that of an earlier commit.  A rollback deletes the files of a
-    commit before the commit itself.
+    Readers ignore such files: the table is as of an earlier commit.  A rollback deletes the files of a commit
+    before the commit itself.
     """
     oldest, names = min(instants, default=""), (path.rpartition("/")[2] for path in sizes)
     matches = (BASE.fullmatch(name) or LOG.fullmatch(name) for name in names)
@@ -73,7 +73,7 @@ def find_strays(instants: Collection[str], sizes: Mapping[str, int]) -> Iterator
 
 
 def find_holes(table: str, history: Sequence[LedgerEntry]) -> Iterator[Finding]:
-    """Yield the commits that do not start where the commit before ended; `history` is newest first.
+    """Yield the commits that do not start at the previous commit's end.  `history` is newest first.
 
     Commits of older versions did not record their start, and are compared by their ends.
     """

@@ -8,7 +8,7 @@ from ingest.hudi.timeline.row_count import BASE, LOG
 
 @attrs.frozen
 class FolderSize:
-    """The data files of a table; every file group has one base file that counts, and older versions."""
+    """The data files of a table.  Every file group has one base file that counts, and older versions."""
 
     bytes: int
     base_files: int

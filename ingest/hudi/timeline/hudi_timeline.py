@@ -23,7 +23,7 @@ _PAGES: Final = (1, 9, 90)
 """Commits to read in one call: a checkpoint needs one, the check of the files ten."""
 
 Field = tuple[str, str, bool]
-"""Name, Spark type and nullability of a column; the type is DDL, in lower case except for field names."""
+"""Name, Spark type and nullability of a column.  The type is DDL, in lower case except for field names."""
 
 
 @attrs.frozen(eq=False)
@@ -56,7 +56,7 @@ class HudiTimeline:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The columns in their order, without Hudi's own; empty before the first commit."""
+        """The columns in their order, without Hudi's own, empty before the first commit."""
         with lake_errors(self.path):
             answer = jvm_of(self.spark).io.hudicdc.ingest.hudi.StoredTable.fields(self.client)
         return tuple((name, ddl, nullable) for name, ddl, nullable in json.loads(answer or "[]"))
@@ -68,7 +68,7 @@ class HudiTimeline:
             return frozenset(instant.requested for instant in active_instants(self.spark, self.client))
 
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
-        """Yield the completed commits, newest first; then those that Hudi has archived, if asked.
+        """Yield the completed commits, newest first, then those that Hudi has archived, if asked.
 
         Raises LakeError for a commit without content.
         """
@@ -114,8 +114,8 @@ class HudiTimeline:
     def _commit(self, commit: Mapping[str, Any]) -> StoredCommit:
         instant, operation = Instant(commit["requested"]), commit["operation"]
         if commit["is_empty"] and operation not in TABLE_SERVICES:
-            # Hudi 1.2.0 reads an empty file as a commit without content, and never writes one; later versions
-            # refuse it (apache/hudi#18210).
+            # Hudi 1.2.0 reads an empty file as a commit without content, and never writes one.  Later
+            # versions refuse it (apache/hudi#18210).
             problem = "its file in the timeline is empty"
             raise LakeError(f"{self.path}, commit {instant}", problem, "Restore the lake's files")
         files = (WrittenFile(instant, *file) for file in commit["files"])
@@ -125,7 +125,7 @@ class HudiTimeline:
 
 @attrs.frozen
 class InstantState:
-    """An instant of the active timeline; `completed` is None for an action that has not ended."""
+    """An instant of the active timeline.  `completed` is None for an action that has not ended."""
 
     requested: str
     completed: str | None

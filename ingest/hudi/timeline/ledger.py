@@ -19,15 +19,15 @@ FORMAT: Final = "1"
 MANY_TOPICS: Final = "2"
 """The format of commits that hold the offsets of several topics: older versions would lose those."""
 TABLE_SERVICES: Final = frozenset({"COMPACT", "CLUSTER", "LOG_COMPACT"})
-"""Operations that rewrite files only; older Hudi copied the metadata of an earlier commit into theirs."""
+"""Operations that rewrite files only.  Older Hudi copied the metadata of an earlier commit into theirs."""
 
 CommitKind = Literal["run", "set-offsets", "replay", "repair", "rebuild", "adopt", "load", "purge"]
-"""The command behind a commit; only tables of rejects have a `purge`."""
+"""The command behind a commit.  Only tables of rejects have a `purge`."""
 
 
 @attrs.frozen
 class TopicOffsets:
-    """How far one topic of several has been read; the fields are those of a `LedgerEntry`."""
+    """How far one topic of several has been read.  `LedgerEntry` explains the fields."""
 
     next_offsets: Mapping[Partition, int]
     high_offsets: Mapping[Partition, int]
@@ -40,9 +40,9 @@ class TopicOffsets:
 class LedgerEntry:
     """One commit's account of itself: a checkpoint.
 
-    The next run reads from `next_offsets`; `high_offsets` ends the offsets ever applied: after a person moves
-    `next_offsets` back, the range between them is a replay.  Both are exclusive ends.  `schema_ids` and
-    `counters` are those of this commit.  `instant` is None until it is committed.
+    The next run reads from `next_offsets`.  `high_offsets` ends the offsets ever applied: after a person
+    moves `next_offsets` back, the range between them is a replay.  Both are exclusive ends.  `schema_ids` and
+    `counters` describe this commit.  `instant` is None until it is committed.
     """
 
     run_id: str
@@ -58,26 +58,26 @@ class LedgerEntry:
     known_ids: tuple[SchemaId, ...] = ()
     """The schemas of all commits so far: the changes of a later schema are computed against these."""
     topic_id: str = ""
-    """The broker's id of the topic, which changes when the topic is created again; empty if unknown."""
+    """The broker's id of the topic, which changes when the topic is created again, or empty if unknown."""
     table_file: Mapping[str, str] = attrs.Factory(dict)
-    """The parts of the table file that are fixed at creation; empty in commits of older versions."""
+    """The parts of the table file that are fixed at creation, empty in commits of older versions."""
     masks: Mapping[str, str] = attrs.Factory(dict)
-    """The masks of the stored columns; of hashes also the id of the salt."""
+    """The masks of the stored columns, for hashes with the id of the salt."""
     start_offsets: Mapping[Partition, int] = attrs.Factory(dict)
-    """The offsets that the commit started from; empty in commits of older versions."""
+    """The offsets that the commit started from, empty in commits of older versions."""
     checked_options: str = ""
-    """A digest of the `[hudi]` options whose values Hudi's classes had checked; empty without options."""
+    """A digest of the `[hudi]` options whose values Hudi's classes had checked, or empty without options."""
     truncates: tuple[Truncate, ...] = ()
     """The topic's truncates that a history has applied: they end older versions that come late, too."""
     tombstone_ends: bool = False
     """Whether a history may have versions that a tombstone without its delete has ended."""
     other_topics: Mapping[Topic, TopicOffsets] = attrs.Factory(dict)
-    """The offsets of the table's other topics; empty for a table of one topic."""
+    """The offsets of the table's other topics, empty for a table of one topic."""
     instant: Instant | None = None
     committed_ms: int | None = attrs.field(default=None, eq=False)
-    """The time of the commit, in ms since 1970 (UTC); older instants are in the zone of the JVM."""
+    """The time of the commit, in ms since 1970 (UTC).  Older instants are in the zone of the JVM."""
     started_ms: int | None = attrs.field(default=None, eq=False)
-    """The time at which the run began to read; None in commits of older versions."""
+    """The time at which the run began to read, None in commits of older versions."""
 
     @property
     def topics(self) -> tuple[Topic, ...]:
@@ -92,7 +92,7 @@ class LedgerEntry:
         )
 
     def seen_by(self, topic: Topic) -> "LedgerEntry":
-        """Return the entry with the offsets of another topic as its own; without any for a new topic."""
+        """Return the entry with the offsets of another topic as its own, without any for a new topic."""
         if topic == self.topic:
             return self
         other_topics = {**self.other_topics, self.topic: self.own}
@@ -127,7 +127,7 @@ def commit_metadata(entry: LedgerEntry) -> dict[str, str]:
 
 
 def entry_of(path: str, instant: Instant, operation: str, values: Mapping[str, str]) -> LedgerEntry | None:
-    """Return the entry in a commit's metadata; None for a commit that is not ours, or moved files only."""
+    """Return the entry in a commit's metadata, or None for a commit of others, or that moved files only."""
     if operation in TABLE_SERVICES or PREFIX + "format" not in values:
         return None
     return read_entry(path, instant, values)
@@ -161,7 +161,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(kind: Any, text: str) -> Any:
-    """Read a field of a type; a later version's command counts as a run."""
+    """Read a field of a type.  A later version's command counts as a run."""
     if kind is CommitKind:
         return text if text in get_args(CommitKind) else "run"
     if kind in (str, Topic):

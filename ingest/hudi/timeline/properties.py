@@ -18,7 +18,7 @@ MEASURED: Final = {
     "hoodie.timeline.history.path": "history",
     "hoodie.table.base.file.format": "PARQUET",
 }
-"""The layout of a table that Hudi 1.2.0 makes; others are left to Hudi."""
+"""The layout of a table that Hudi 1.2.0 makes.  Others are left to Hudi."""
 _LINE: Final = re.compile(r"((?:[^\\=:\s]|\\.)+)[ \t]*[=:][ \t]*(.*)")
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -68,7 +68,7 @@ def parse_properties(content: bytes) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """Resolve escapes; a character beyond 16 bits is two of them."""
+    """Resolve escapes.  A character beyond 16 bits is two of them."""
     units = _ESCAPE.sub(lambda escape: _character(escape[1]), text)
     return units.encode("utf-16", "surrogatepass").decode("utf-16")
 

@@ -21,7 +21,7 @@ LOG: Final = re.compile(r"\.(.+)_(\d{17})\.log\.\d+_[\d-]+(\.cdc)?")
 _TAIL: Final = struct.Struct("<I4s")
 _MAGIC: Final = b"PAR1"
 _ROWS_FIELD: Final = 3
-"""`num_rows` of `FileMetaData`; before it come `version` and `schema`."""
+"""`num_rows` of `FileMetaData`, after `version` and `schema`."""
 _BOOLEANS: Final = (1, 2)
 _BYTE: Final = 3
 _INTEGERS: Final = (4, 5, 6)
@@ -58,7 +58,7 @@ class FileGroups:
             version = BaseFile(base[2], file.path)
             present = self.bases.setdefault(base[1], version)
             self.bases[base[1]] = max(present, version, key=lambda candidate: candidate.instant)
-        elif log and log[3] is None:  # those of change data capture hold no rows
+        elif log and log[3] is None:  # log files of change data capture hold no rows
             self.logs[log[1]] = max(log[2], self.logs.get(log[1], ""))
         elif not base and not log and _is_unknown(file.name):
             raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
@@ -70,7 +70,7 @@ class FileGroups:
 
 
 def count_rows(timeline: FileTimeline) -> int:
-    """Count the rows of a table.  Raises UnclearFilesError where only a merge shows them."""
+    """Count the rows of a table.  Raises UnclearFilesError if only a merge shows them."""
     return sum(read_row_count(timeline.folder, file) for file in row_files(timeline))
 
 
@@ -81,7 +81,7 @@ def base_files(timeline: FileTimeline) -> list[str]:
 
 
 def row_files(timeline: FileTimeline) -> list[str]:
-    """Return the files that hold the rows.  Raises UnclearFilesError where only a merge shows them."""
+    """Return the files that hold the rows.  Raises UnclearFilesError if only a merge shows them."""
     groups, replaced = _groups(timeline)
     is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.active.commits))
     if groups.logs and is_parallel:
@@ -101,7 +101,7 @@ def _groups(timeline: FileTimeline) -> tuple[FileGroups, set[str]]:
 
 
 def is_completed(instant: str, timeline: ActiveTimeline) -> bool:
-    """Tell whether the commit of an instant counts; archived commits are older than all active instants."""
+    """Tell whether the commit of an instant counts.  Archived commits are older than all active instants."""
     if any(commit.requested == instant for commit in timeline.commits):
         return True
     if instant in timeline.instants:
@@ -179,7 +179,7 @@ class _Reader:
         return (value >> 1) ^ -(value & 1)
 
     def _skip(self, kind: int) -> None:
-        """Skip a value of a type; a boolean field has its value in its type."""
+        """Skip a value of a type.  A boolean field has its value in its type."""
         if kind in _INTEGERS:
             self._varint()
         elif kind == _BINARY:

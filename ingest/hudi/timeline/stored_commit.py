@@ -17,7 +17,7 @@ _ZONE_STEP: Final = timedelta(minutes=15)
 
 @attrs.frozen(order=True)
 class WrittenFile:
-    """A file that a commit wrote; `path` is relative to the table."""
+    """A file that a commit wrote.  `path` is relative to the table."""
 
     instant: str
     file_group: str
@@ -36,7 +36,7 @@ def _in_order(files: Iterable[WrittenFile]) -> tuple[WrittenFile, ...]:
 
 @attrs.frozen
 class StoredCommit:
-    """A completed commit of the table at a path; `operation` is Hudi's name of it."""
+    """A completed commit of the table at a path.  `operation` is Hudi's name of it."""
 
     path: str
     instant: Instant
@@ -51,12 +51,12 @@ class StoredCommit:
 
     @cached_property
     def entry(self) -> LedgerEntry | None:
-        """The account; None for table services and other writers.  Raises LakeError for a newer format."""
+        """The account, or None for table services and other writers.  Raises LakeError for a newer format."""
         return entry_of(self.path, self.instant, self.operation, self.values)
 
     @property
     def schema(self) -> str:
-        """The table's Avro schema, as JSON; empty if unknown."""
+        """The table's Avro schema, as JSON, or empty if unknown."""
         return self.values.get("schema") or ""
 
     @property
@@ -71,7 +71,7 @@ class StoredCommit:
 
     @property
     def read_seconds(self) -> float | None:
-        """The time that the run took before the commit, to read and decode; None if unknown."""
+        """The time that the run took before the commit, to read and decode, or None if unknown."""
         entry = self.entry
         if entry is None or entry.kind != "run" or entry.started_ms is None or entry.committed_ms is None:
             return None
@@ -81,7 +81,7 @@ class StoredCommit:
     def at(self) -> datetime:
         """The time from which readers see the commit.
 
-        An account knows when its instant was made; that gives the zone of instants, which may be the JVM's.
+        An account knows when its instant was made.  That gives the zone of instants, which may be the JVM's.
         """
         completed = _moment(self.completed)
         if self.entry is None or self.entry.committed_ms is None:
@@ -91,7 +91,7 @@ class StoredCommit:
 
 
 def _moment(instant: str) -> datetime:
-    """Read an instant as if in UTC; some versions of Hudi leave out the milliseconds."""
+    """Read an instant as if in UTC.  Some versions of Hudi leave out the milliseconds."""
     digits = instant[:17].ljust(17, "0")
     date, time = (
         f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}",

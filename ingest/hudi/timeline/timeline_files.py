@@ -76,7 +76,7 @@ class ActiveTimeline:
         return attrs.evolve(self, commits=commits)
 
     def oldest_readable(self) -> str:
-        """Return the oldest instant with all its files; empty if none was cleaned.
+        """Return the oldest instant with all its files, or empty if nothing was cleaned.
 
         Hudi refuses time travel to older ones (TimelineUtils.validateTimestampAsOf, Hudi 1.2.0).
         """

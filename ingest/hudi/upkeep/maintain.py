@@ -41,7 +41,7 @@ def maintain(stored: HudiTable, table: TableConfig) -> Upkeep:
 
 
 def plan_upkeep(stored: HudiTable, table: TableConfig) -> Upkeep:
-    """Return the upkeep that `maintain` would do now, without writing; any reader may call it."""
+    """Return the upkeep that `maintain` would do now, without writing.  Any reader may call it."""
     if stored.client is None:
         return Upkeep()
     with lake_errors(stored.path):
@@ -51,7 +51,7 @@ def plan_upkeep(stored: HudiTable, table: TableConfig) -> Upkeep:
 
 
 def _options(stored: HudiTable, client: Any, table: TableConfig) -> dict[str, str]:
-    """Return the options of a write of the table, with those of its upkeep."""
+    """Return the options of a write of the table, and of its upkeep."""
     keys = client.getTableConfig().getRecordKeyFields().get()
     return {
         **hudi_options(table, tuple(keys), "upsert"),
@@ -62,7 +62,7 @@ def _options(stored: HudiTable, client: Any, table: TableConfig) -> dict[str, st
 
 @contextmanager
 def _writing(stored: HudiTable, table: TableConfig, options: Mapping[str, str]) -> Iterator[Services]:
-    """Open Hudi's table services; afterwards the table is read anew."""
+    """Open Hudi's table services, and read the table again afterwards."""
     stored.prepare(options, table.name)
     before = timeline_files(stored.path)
     try:

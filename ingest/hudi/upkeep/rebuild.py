@@ -1,9 +1,9 @@
-"""A table written again with other fixed parts, in one commit that replaces all its files.
+"""Rewrite a table with other fixed parts, in one commit that replaces all its files.
 
-The commit is the one moment at which readers see the change; its account has the offsets of the commit
-before.  Hudi keeps the table's type and key in a file of its own, `hoodie.properties`, which no commit
-changes.  They are set around the commit so that every state between is readable, and equal in rows: base
-files are those of both types as long as the type says merge-on-read, and readers do not look at the key.
+The commit is the one moment at which readers see the change.  Its account has the offsets of the commit
+before.  Hudi keeps the table's type and key in a separate file, `hoodie.properties`, which no commit changes.
+They are set around the commit so that every state between is readable, and equal in rows: base files are
+valid for both types as long as the type says merge-on-read, and readers do not look at the key.
 
 A rebuild that was killed leaves properties that contradict the ledger or the table file.  Runs refuse such a
 table, and the next rebuild completes it: the ledger's record is the truth.
@@ -84,7 +84,7 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     """Replace all rows in a copy of a table, and exchange both: for other partitions.
 
     Readers find partitions by the properties and rows by the timeline, which no single step changes.  The
-    copy is made of links, which take no space.  `check` raises where the exchange must not follow.
+    copy is made of links, which take no space.  `check` raises if the exchange must not follow.
     """
     remove_copy(folders.copy)
     copy_by_links(folders.table, folders.copy)
@@ -102,7 +102,7 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
 def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> LedgerEntry:
     """Remove the old files of a copy, by Hudi's cleaning: their folders are not values of the new partitions.
 
-    A commit has to follow the one that replaced them.  Raises RebuildError where a savepoint keeps them.
+    A commit has to follow the one that replaced them.  Raises RebuildError if a savepoint keeps them.
     """
     entry = attrs.evolve(new.checkpoint, note="removed the old partitions")
     committed = copied.commit(copied.no_rows(), new.table, new.key_columns, "upsert", entry)
@@ -136,9 +136,9 @@ def complete(stored: HudiTable, table: TableConfig, key_columns: Sequence[str]) 
 
 
 def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
-    """Set the properties that a killed rebuild left behind; nothing where the table file does not agree.
+    """Set the properties that a killed rebuild left behind, if the table file agrees.
 
-    The newest commit is by the parts of the table file, or the file was set back to those.  Call only as the
+    The newest commit has the table file's parts, or the file was set back to the commit's.  Call only as the
     table's writer.
     """
     last = stored.checkpoint()
@@ -147,7 +147,7 @@ def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
 
 
 def set_table_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:
-    """Set properties of a table, if they differ; readers find the old ones or the new ones."""
+    """Set properties of a table, if they differ.  Readers find the old ones or the new ones."""
     if stored.client is not None:
         with lake_errors(stored.path):
             is_changed = set_properties(stored.spark, stored.client, properties)

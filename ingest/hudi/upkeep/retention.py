@@ -1,6 +1,6 @@
 """When a table's upkeep is due, and how many old versions of its files stay for running readers.
 
-A reader lists the files of the newest commit and reads them for as long as its query lasts: it fails where a
+A reader lists the files of the newest commit and reads them for as long as its query lasts: it fails if a
 file is removed before it gets there.  Each commit to a copy-on-write file is a whole new version of it.
 """
 
@@ -25,7 +25,7 @@ FORMER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
         RETAINED: "hoodie.cleaner.commits.retained",
     }
 )
-"""Names that Hudi also reads, where the present one is not set."""
+"""Names that Hudi also reads, if the present one is not set."""
 DELTA_COMMITS: Final = 10
 """Commits of a merge-on-read table between two compactions."""
 ARCHIVE_AT: Final = (20, 30)
@@ -36,7 +36,7 @@ _INSTANT: Final = "%Y%m%d%H%M%S"
 
 
 def upkeep_options(table: TableConfig, recent_commits: int) -> dict[str, str]:
-    """Return the options of a table's upkeep; those of the table file win, by either name.
+    """Return the options of a table's upkeep.  The table file's win, by either name.
 
     `recent_commits` is the number of commits within `retain_hours`.
     """
@@ -61,13 +61,13 @@ def trigger(options: Mapping[str, str], key: str) -> int:
 
 
 def versions_retained(options: Mapping[str, str]) -> int:
-    """Return how many commits' versions cleaning leaves; 0 where a table file sets a policy of its own."""
+    """Return how many commits' versions cleaning leaves, or 0 if a table file sets another policy."""
     by_commits = BY_COMMITS in (options.get(POLICY), options.get(FORMER_NAMES[POLICY]))
     return trigger(options, RETAINED) + 1 if by_commits else 0  # and the one before them
 
 
 def count_recent(client: Any, hours: float) -> int:
-    """Count the commits of an open table in the last hours; instants are in UTC."""
+    """Count the commits of an open table in the last hours.  Instants are in UTC."""
     if not hours:
         return 0
     begin = (datetime.now(UTC) - timedelta(hours=hours)).strftime(_INSTANT)

@@ -1,7 +1,7 @@
 """Upkeep of a table: compact its log files, remove old versions of its files, archive its timeline.
 
-No row changes.  Hudi would do all of it inside the write; apart from the write it is timed and reported, and
-may have a schedule of its own.  Work that was killed is finished by the next upkeep: Hudi keeps its plans in
+No row changes.  Hudi would do all of it inside the write.  Apart from the write it is timed and reported, and
+may have a separate schedule.  Work that was killed is finished by the next upkeep: Hudi keeps its plans in
 the timeline, and rolls back the files of a compaction that did not complete.
 """
 
@@ -123,7 +123,7 @@ class Services:
         return Upkeep(len(logs), sum(logs), len(removals), sum(removals))
 
     def _data_bytes(self) -> int:
-        """Return the size of the table's files, without those of its timeline."""
+        """Return the size of the table's files, without its timeline."""
         folders = [self._path_of(path) for path in (self.path, f"{self.path}/.hoodie")]
         files = folders[0].getFileSystem(hadoop_of(self.spark))
         whole, timeline = (files.getContentSummary(folder).getLength() for folder in folders)
@@ -160,7 +160,7 @@ class Services:
         )
 
     def _clean(self, result: Upkeep) -> Upkeep:
-        """Finish the cleans that were killed, then plan one and run it; add it to the result."""
+        """Finish the cleans that were killed, then plan one and run it.  Add it to the result."""
         before = self._data_bytes() if self.counts_bytes else 0
         cleaned = self.client.clean()
         removed = int(cleaned.getTotalFilesDeleted()) if cleaned is not None else 0
@@ -168,7 +168,7 @@ class Services:
         return attrs.evolve(result, removed_files=removed, freed_bytes=freed)
 
     def _run_compaction(self, instant: str) -> list[Any]:
-        """Run a planned compaction and commit it; return Hudi's statistics of the files."""
+        """Run a planned compaction and commit it.  Return Hudi's statistics of the files."""
         compaction = self.client.compact(instant, True)  # noqa: FBT003  Java's: commit it
         return list(compaction.getCommitMetadata().get().getWriteStats())
 
