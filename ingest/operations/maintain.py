@@ -1,4 +1,4 @@
-"""Maintenance of tables on a schedule of its own: compaction, cleaning, archiving.  No row changes."""
+"""Maintenance of tables on a separate schedule: compaction, cleaning, archiving.  No row changes."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -122,7 +122,7 @@ def maintain_tables(
     dry_run: bool,
     raises_signal: bool = True,
 ) -> Maintenance:
-    """Maintain every table; an error of one, or a `broken` table file, stops no other."""
+    """Maintain every table.  An error of one, or a `broken` table file, stops no other."""
     started, task = datetime.now(UTC), MaintainTask(dry_run)
     results = work_on_lake(run, tables, jvm, task, asks_registry=False, raises_signal=raises_signal)
     of_files = (Maintained(error.table, error=error) for error in broken)

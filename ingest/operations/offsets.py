@@ -65,7 +65,7 @@ class _Target:
 
 
 def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None) -> TableStatus:
-    """Move a table's next offsets, in a commit of their own that records the move in the table's history.
+    """Move a table's next offsets, in a separate commit that records the move in the table's history.
 
     `to` is `earliest`, `latest`, a time such as `2026-11-20T00:00+02:00` (in UTC without the last part), or
     partitions with an end or an offset: `0=120,1=earliest` (others stay).
@@ -120,7 +120,7 @@ def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partitio
 
 
 def moment_of(to: str, option: str = "--to") -> datetime | None:
-    """Read a time that is not in the future; None for a text of another form.  Raises UsageError."""
+    """Read a time that is not in the future, or return None for other texts.  Raises UsageError."""
     moment = parse_moment(to)
     if moment is not None and moment > datetime.now(UTC):
         raise UsageError(

@@ -52,7 +52,7 @@ def plan_table(
 ) -> TablePlan:
     """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error.
 
-    `states` are those of tables of several topics, after the plans of the first of them.
+    `states` are the states of tables of several topics, after the plans of their first topics.
     """
     plan = TablePlan(table.name, table.topic, "idle")
     try:
@@ -85,7 +85,7 @@ def plan_table(
 def plan_by_files(
     run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
 ) -> TablePlan | None:
-    """Plan a table without pending messages, without a JVM; None if messages are pending."""
+    """Plan a table without pending messages, without a JVM, or return None if messages are pending."""
     stored = run.files.table(table)
     try:
         start = find_start(run, stored, table, watermarks)
@@ -169,7 +169,7 @@ def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, met_ids: tuple[
 
 
 def _column_changes(batch: PreparedBatch) -> tuple[ColumnChange, ...]:
-    """Compare the columns after the commit with those of the table."""
+    """Compare the columns after the commit with the table's."""
     before, evolution = batch.state.columns or {}, batch.evolution
     return tuple(
         ColumnChange(column.name, str(column.spark), str(before.get(column.name, "")))
@@ -187,11 +187,11 @@ _STOPPED: Final[Mapping[Failure, PlanOutcome]] = {"temporary": "temporary", "fai
 
 
 WOULD_COMMIT: Final = 3
-"""The detailed exit code of pending work; 2, which Terraform has for it, means wrong usage here."""
+"""The detailed exit code of pending work.  2, which Terraform has for it, means wrong usage here."""
 
 
 def exit_code(plans: Sequence[TablePlan], *, detailed: bool = False) -> int:
-    """Return the exit code of a run of these tables: that of the worst error, 0 without any.
+    """Return the exit code of a run of these tables: the worst error's code, or 0 without any.
 
     With `detailed`, 0 means nothing to do, and `WOULD_COMMIT` that a run would pass and commit.
     """
@@ -314,7 +314,7 @@ def with_missing_files(
 ) -> tuple[TablePlan, ...]:
     """Add to the plans the tables of their topics that no table file takes.
 
-    `read_tables` reads all table files; called only where a topic has other tables.
+    `read_tables` reads all table files.  It is called only if a topic has other tables.
     """
     if not any(plan.counts.other_tables for plan in plans):
         return tuple(plans)

@@ -30,12 +30,12 @@ COLLECTION_PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "mongodb": ("database", "table"),
     }
 )
-"""The parts of a data collection's name, by dialect; other dialects take no signals."""
+"""The parts of a data collection's name, by dialect.  Other dialects take no signals."""
 
 
 @attrs.frozen
 class Connector:
-    """The receiver of a signal; `prefix` is its `topic.prefix` (`database.server.name` in Debezium 1.9)."""
+    """The receiver of a signal.  `prefix` is its `topic.prefix` (`database.server.name` in Debezium 1.9)."""
 
     dialect: str
     prefix: str
@@ -47,7 +47,7 @@ def _once(names: Iterable[str]) -> tuple[str, ...]:
 
 @attrs.frozen(kw_only=True)
 class SignalRequest:
-    """A request for a signal; `stop-snapshot` without tables stops all that the connector reads.
+    """A request for a signal.  `stop-snapshot` without tables stops all that the connector reads.
 
     `collections` are Debezium's own names of the tables, one each, in their order.  By default the names come
     from the topics, and from `database` if a topic has no database in its name.
@@ -64,7 +64,7 @@ class SignalRequest:
 
 @attrs.frozen
 class Signal:
-    """One signal for one connector; Debezium reads `data` as JSON."""
+    """One signal for one connector.  Debezium reads `data` as JSON."""
 
     id: str
     kind: Kind
@@ -72,12 +72,12 @@ class Signal:
     data: Mapping[str, Any]
 
     def message(self) -> str:
-        """Return the value of the Kafka message; its key is the connector's prefix."""
+        """Return the value of the Kafka message, whose key is the connector's prefix."""
         return json.dumps({"id": self.id, "type": self.kind, "data": self.data})
 
 
 def make_signal(tables: Sequence[TableConfig], request: SignalRequest, signal_id: str) -> Signal:
-    """Make the signal for the requested tables; without any, for the one connector of all tables."""
+    """Make the signal for the requested tables, or without any for the one connector of all tables."""
     if request.kind == "execute-snapshot" and not request.tables:
         raise UsageError("execute-snapshot needs a table", "Name the tables to read again")
     if request.collections and len(request.collections) != len(request.tables):
@@ -119,7 +119,7 @@ def collection(dialect: str, topic: Topic, request: SignalRequest) -> str:
     """Return Debezium's name of the table behind a topic.
 
     It is sent as it is: Debezium matches it as a regular expression, in which the dots between the parts
-    match themselves, and takes it literally where nothing matches, as Debezium 1.9 always does.
+    match themselves, and takes it literally if nothing matches, as Debezium 1.9 always does.
     """
     _, steps = _split_topic(dialect, topic, request.prefix)
     parts = next((p[1:] for p in DIALECTS[dialect].topic_parts if len(p) == len(steps) + 1), None)
@@ -147,7 +147,7 @@ def _data(request: SignalRequest, names: Sequence[str]) -> dict[str, Any]:
             {"data-collection": name, "filter": request.condition} for name in names
         ]
     if request.condition and request.type == "incremental":
-        # Debezium before 2.4 reads this key instead; later ones give it the same meaning or ignore it.
+        # Debezium before 2.4 reads this key instead.  Later ones give it the same meaning or ignore it.
         data["additional-condition"] = request.condition
     return data
 

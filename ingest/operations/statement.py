@@ -34,7 +34,7 @@ def _json(signal: Signal) -> str:
 
 
 def _name_parts(text: str) -> list[str]:
-    """Split a dotted name; a part in double quotes may have dots."""
+    """Split a dotted name.  A part in double quotes may have dots."""
     parts = list(_NAME_PART.finditer(text))
     if not parts or ".".join(part[0] for part in parts) != text:
         raise UsageError(f"--signal-table {text}: not a name", "Write it as in `signal.data.collection`")
@@ -47,12 +47,12 @@ def _quote_name(dialect: str, text: str) -> str:
     if len(parts) > limit:
         raise UsageError(f"--signal-table {text}: has {len(parts)} parts; {dialect} has at most {limit}")
     if dialect == "oracle" and len(parts) == limit:
-        parts = parts[1:]  # the session selects the PDB; names in SQL do not have it
+        parts = parts[1:]  # the session selects the PDB: names in SQL do not have it
     return ".".join(_QUOTES[dialect](part) for part in parts)
 
 
 def _quote_oracle(part: str) -> str:
-    """Leave an ordinary name to Oracle, which reads it in upper case; quote any other."""
+    """Leave an ordinary name to Oracle, which reads it in upper case, and quote any other."""
     return part if _PLAIN.fullmatch(part) else f'"{part}"'
 
 

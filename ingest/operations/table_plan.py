@@ -52,7 +52,7 @@ class VersionPlan:
 
 @attrs.frozen
 class ColumnChange:
-    """A column that the run adds to the table, or gives another type; types are Spark's."""
+    """A column that the run adds to the table, or gives another type.  Types are Spark's."""
 
     column: str
     type: str
@@ -67,7 +67,7 @@ class ColumnChange:
 class TablePlan(TableResult):
     """The effect of a run on one table.
 
-    `columns` are the columns that the table gains, and those of another type afterwards; `changes` the
+    `columns` are the columns that the table gains or that have another type afterwards.  `changes` are the
     differences of the schemas that lead to them.  `rewrites` are the columns that need the whole table
     rewritten, `refused` the schemas that a policy rejects.  `error` would stop the run, `warning` the next
     run with messages.
@@ -89,7 +89,7 @@ class TablePlan(TableResult):
     is_new_topic: bool = False
     """Whether a table of several topics begins to read this one."""
     topics: "tuple[TablePlan, ...]" = attrs.field(default=(), kw_only=True)
-    """The plans of the topics, of a table of several; then `ranges` is None."""
+    """The plans of the topics, of a table of several.  Then `ranges` is None."""
     without_file: tuple[str, ...] = ()
     """Other tables of the topic with pending messages, which no table file takes."""
 
@@ -127,7 +127,7 @@ class TablePlan(TableResult):
 
 
 def _present(**parts: Any) -> dict[str, Any]:
-    """Return the parts of a plan that are there only where they say something."""
+    """Return the parts of a plan that are not empty."""
     return {name: part for name, part in parts.items() if part}
 
 

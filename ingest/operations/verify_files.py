@@ -24,11 +24,11 @@ from ingest.tables import TableConfig
 
 @attrs.frozen
 class FilesCheck(TableResult):
-    """The result for one table; `rows` is None where the keys were not read.
+    """The result for one table.  `rows` is None if the keys were not read.
 
     `old_footers` counts the files that an earlier version of `ingest`, or another writer, left without the
-    version of Spark: a default Spark session refuses ancient dates in them.  None where Hadoop alone reads
-    the storage.
+    version of Spark: a default Spark session refuses ancient dates in them.  None if Hadoop alone reads the
+    storage.
     """
 
     path: str
@@ -48,7 +48,7 @@ class FilesCheck(TableResult):
 
     @property
     def exit_code(self) -> int:
-        """0 for a sound table, 1 for a damaged one, that of the error without a result."""
+        """0 for a sound table, 1 for a damaged one, the error's code without a result."""
         return super().exit_code or int(bool(self.findings))
 
     def to_json(self) -> dict[str, Any]:
@@ -70,12 +70,12 @@ class FilesCheck(TableResult):
 
 @attrs.frozen
 class VerifyFilesTask:
-    """Checks tables by themselves (a `TableTask`); `reads_keys` also reads the rows, by Spark."""
+    """Checks tables by themselves (a `TableTask`).  `reads_keys` also reads the rows, by Spark."""
 
     reads_keys: bool
 
     def work_by_files(self, run: Run, table: TableConfig) -> FilesCheck | None:
-        """Check files and offsets without a JVM; None where the keys are read, too."""
+        """Check files and offsets without a JVM, or return None if the keys are read, too."""
         if self.reads_keys:
             return None
         return _with_rejects(run, table, run.files.at)
@@ -126,7 +126,7 @@ def _with_rejects(run: Run, table: TableConfig, open_table: Callable[[str], Stor
 
 
 def check_twice(table: TableConfig, path: str, open_table: Callable[[str], StoredTable]) -> FilesCheck:
-    """Check the table at a path; a fault counts if it shows twice."""
+    """Check the table at a path.  A fault counts if it shows twice."""
     first = _check(table, path, open_table)
     if not first.findings:
         return first

@@ -87,8 +87,8 @@ def compare(
 ) -> Comparison:
     """Compare two versions of a subject: the last two, or an older one with the latest.
 
-    `table` gives policies and types, the defaults without it.  Raises `SchemaNotFoundError`, `UsageError`
-    where there is only one version.
+    `table` gives policies and types, the defaults without it.  Raises `SchemaNotFoundError`, `UsageError` if
+    there is only one version.
     """
     versions = registry.versions(subject)
     last = versions[-1] if new is None else new
@@ -106,7 +106,7 @@ def compare(
 
 
 def _table_of(subject: Subject, newest: WriterSchema) -> TableConfig:
-    """Make the table that a subject's schema would have by default; a key, or any record, is one too."""
+    """Make the table that a subject's schema would have by default.  A key, or any record, is one too."""
     dialect = "record"
     if classify(newest.schema) == "data":
         envelope = find_envelope(newest.schema, newest.label)
@@ -248,7 +248,7 @@ class CompatibilityReport:
         return not self.stops and all(check.verdict.compatible for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as JSON: that of the first subject, and under `key` that of a second one."""
+        """Return the answer as JSON: the first subject's, and under `key` a second subject's."""
         first, *second = (check.to_json() for check in self.checks)
         return {
             **first,
@@ -291,8 +291,8 @@ def check(
 ) -> CompatibilityReport:
     """Ask whether schemas could be the next versions of a table's value and key subjects.
 
-    `present` are the table's columns, by default those of all versions so far.  A file may use names that
-    the latest version takes from other subjects.  Raises `SchemaError` for a file that is not a schema,
+    `present` are the table's columns, by default the columns of all versions so far.  A file may use names
+    that the latest version takes from other subjects.  Raises `SchemaError` for a file that is not a schema,
     `UnmappedTypeError` for a type without a rule, `UsageError` without a file or a subject.
     """
     value = _proposal(registry, value_subject(table), file) if file else None
@@ -379,7 +379,7 @@ def _changes(table: TableConfig, old: WriterSchema, new: WriterSchema) -> Sequen
 
 
 def _key_changes(table: TableConfig, proposal: _Proposal) -> Sequence[SchemaChange]:
-    """Compare a key's latest version with the new one; other columns make another key."""
+    """Compare a key's latest version with the new one.  Other columns make another key."""
     old, new = proposal.pair
     payload = compile_keys(table, DIALECTS[table.dialect], proposal.pair)
     kept = [

@@ -32,7 +32,7 @@ class Checkup:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether no finding is a problem; a warning is none."""
+        """Whether no finding is a problem.  A warning is not a problem."""
         return not any(finding.level == "problem" for finding in self.findings)
 
     def counts(self) -> dict[str, int]:
@@ -63,7 +63,7 @@ class Patient(Protocol):
 
 
 def examine(patient: Patient, note: Note, *, spark: bool = False) -> Checkup:
-    """Run every check; `note` gets the name of each before it starts."""
+    """Run every check.  `note` gets the name of each before it starts."""
     settings = patient.settings
     tables_found, tables = _read_tables(patient)
     files = LakeFiles(settings.lake, hadoop_settings(settings.spark.conf))

@@ -34,7 +34,7 @@ Check = Callable[[], Iterable[Finding]]
 
 
 def findings_of(name: str, check: Check) -> Iterator[Finding]:
-    """Yield the findings of a check; an error is a problem, with the remedy that it names."""
+    """Yield the findings of a check.  An error is a problem, with the remedy that it names."""
     try:
         yield from check()
     except IngestError as error:

@@ -1,4 +1,4 @@
-"""The lake: written, renamed and locked with a scratch file; clock and zone against the newest commits."""
+"""Write, rename and lock a scratch file in the lake.  Compare clock and zone with the newest commits."""
 
 import fcntl
 import os
@@ -51,7 +51,7 @@ def check_lake(settings: Settings, files: LakeFiles) -> Iterator[Finding]:
 
 
 def _try_out(scratch: Path) -> float:
-    """Use a scratch file as a run uses the lake; return the difference of the clocks in s."""
+    """Use a scratch file as a run uses the lake.  Return the difference of the clocks in s."""
     renamed = scratch.with_suffix(".renamed")
     try:
         with scratch.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Java, packages, jars, memory and disk of this machine; nothing starts a JVM or downloads a jar."""
+"""Java, packages, jars, memory and disk of this machine, without starting a JVM or downloading a jar."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from ingest.spark.jdk import NEWEST, OLDEST, TESTED, find_java
 
 SPARK: Final = "3.5"
 DEFAULT_MEMORY: Final = "2g"
-"""Spark's driver, where the settings leave it open (`spark.session.LOCAL_DEFAULTS`)."""
+"""Spark's driver, if the settings leave it open (`spark.session.LOCAL_DEFAULTS`)."""
 OFF_HEAP: Final = 512 << 20
 """Bytes that a JVM needs besides its heap, at least."""
 DISK_MIN: Final = 1 << 30
@@ -120,7 +120,7 @@ def check_pinned_jars(
 
 
 def check_memory(settings: Settings) -> Iterator[Finding]:
-    """Compare the driver's memory with that of the machine, or of its container."""
+    """Compare the driver's memory with the machine's, or its container's."""
     if not settings.spark.master.startswith("local"):
         yield Finding("memory", "skipped", f"[spark] master is {settings.spark.master}")
         return
@@ -178,7 +178,7 @@ def existing(folder: Path) -> Path:
 
 
 def parse_size(text: str) -> int | None:
-    """Read a size as Spark does, in MiB without a unit; None for another text."""
+    """Read a size as Spark does, in MiB without a unit, or return None for another text."""
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) * _UNITS[match[2].lower()] if match else None
 

@@ -45,7 +45,7 @@ def check_registry(
 
 
 def _subjects(tables: Sequence[TableConfig]) -> Iterator[Subject]:
-    """Yield the subjects of tables; those of a pattern's topics are unknown here."""
+    """Yield the subjects of tables.  The subjects of a pattern's topics are unknown here."""
     for view in (view for table in tables for view in views(table) if not is_pattern(view.topic)):
         yield from filter(None, (view.subjects.key, view.subjects.value))
 
@@ -132,7 +132,7 @@ class BrokerCheck:
             yield Finding("retention", "ok", text)
 
     def _age_s(self, table: TableConfig, marks: Watermarks) -> float | None:
-        """Return the age of a table's oldest unread message; None without one, or without a time."""
+        """Return the age of a table's oldest unread message, or None without one, or without a time."""
         try:
             last = last_of(self.files.table(table), table)
         except IngestError:

@@ -1,1 +1,1 @@
-"""Static pages of a deployment's tables: `index.html`, and a page per table; no script, no network."""
+"""Static pages of a deployment's tables: `index.html`, and a page per table, without scripts or network."""

@@ -18,7 +18,7 @@ _SMALLEST: Final = 3.0
 
 @attrs.frozen
 class Bar:
-    """The rows of a commit, and the heights of its two parts; the deleted part lies on top."""
+    """The rows of a commit, and the heights of its two parts.  The deleted part lies on top."""
 
     commit: Commit
     upserted: int
@@ -28,7 +28,7 @@ class Bar:
 
 
 def bars(commits: Sequence[Commit], count: int) -> tuple[Bar, ...]:
-    """Return the bars of the newest commits with an account, oldest first; `commits` are newest first."""
+    """Return the bars of the newest commits with an account, oldest first.  `commits` are newest first."""
     accounts = [commit for commit in commits if commit.entry is not None][:count]
     pairs = [(commit, *_rows(commit)) for commit in reversed(accounts)]
     highest = max((upserted + deleted for _, upserted, deleted in pairs), default=0) or 1

@@ -39,7 +39,7 @@ class Site:
 
 
 class Renderer:
-    """Renders the pages of one site; every value is escaped, and rid of secrets."""
+    """Renders the pages of one site.  Every value is escaped, and rid of secrets."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

@@ -17,7 +17,7 @@ _SIZES: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10,
 
 
 def cleaned(value: Any, secrets: Collection[str]) -> Any:
-    """Return a value as a page may show it: markup of ours as it is, any other text made safe."""
+    """Return a value as a page may show it: ingest's markup as it is, any other text made safe."""
     if isinstance(value, Markup | bool | int | float):
         return value
     if value is None:

@@ -18,13 +18,13 @@ _HEAD_BYTES: Final = 1_000
 
 
 def write_site(folder: Path, lake: LakeOverview, settings: Settings, bound: Bound | None) -> Path:
-    """Write the pages of a deployment; return the index."""
+    """Write the pages of a deployment, and return the index."""
     site = Site(settings.lake.path, settings.source, datetime.now(UTC), settings.secrets(), bound)
     return write_pages(folder, lake, site)
 
 
 def write_pages(folder: Path, lake: LakeOverview, site: Site) -> Path:
-    """Write `index.html` and `table/*.html`; return the index.  Raises UsageError for an unusable folder."""
+    """Write `index.html` and `table/*.html`.  Return the index.  Raises UsageError for an unusable folder."""
     renderer = Renderer(site)
     pages = {page_name(overview.status.table): overview for overview in lake.tables if overview.table}
     index = folder / "index.html"

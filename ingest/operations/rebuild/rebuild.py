@@ -44,7 +44,7 @@ RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 
 @attrs.frozen
 class Rebuilt(TableResult):
-    """The rebuild of a table, or its plan; `plan` is None where nothing was to do or it failed before."""
+    """The rebuild of a table, or its plan.  `plan` is None if nothing was to do or it failed before."""
 
     outcome: RebuildOutcome
     source: Source
@@ -72,7 +72,7 @@ class _Table:
     """A table to rebuild, with the key of its file, and its changes."""
 
     config: TableConfig
-    """The view of the first topic, where the table has several."""
+    """The view of the first topic, if the table has several."""
     views: tuple[TableConfig, ...]
     stored: "HudiTable"
     last: LedgerEntry
@@ -117,7 +117,7 @@ class RebuildTask:
         return attrs.evolve(result, seconds=seconds)
 
     def _plan(self, run: Run, subject: _Table) -> RebuildPlan | None:
-        """Return the plan of a rebuild; None without changes.  Raises RebuildError for one that must fail."""
+        """Return a rebuild's plan, or None without changes.  Raises RebuildError for one that must fail."""
         changes = subject.changes.all
         if not changes:
             return None
@@ -160,7 +160,7 @@ class RebuildTask:
 
     @contextmanager
     def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
-        """Return the rows to write; valid until the context ends."""
+        """Return the rows to write, which are valid until the context ends."""
         table, last = subject.config, subject.last
         if self.source == "table":
             keys = subject.key_columns
@@ -174,7 +174,7 @@ class RebuildTask:
 def _read_views(subject: _Table) -> tuple[TableConfig, ...]:
     """Return the views of the topics that a table has read, in the order of its file.
 
-    Raises RebuildError where it has rows of another one.
+    Raises RebuildError if it has rows of another one.
     """
     if not subject.config.source:
         return subject.views
@@ -186,7 +186,7 @@ def _read_views(subject: _Table) -> tuple[TableConfig, ...]:
 
 
 def _applied(run: Run, view: TableConfig, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
-    """Return the messages of a topic that a table has applied.  Raises RebuildError where they are gone."""
+    """Return the messages of a topic that a table has applied.  Raises RebuildError if they are gone."""
     marks = watermarks.of(view.topic)
     ranges = whole_ranges(view, last.seen_by(view.topic), marks)
     return rebuild_rows.AppliedTopic(view, ranges, _schemas(run, view, last, marks))
@@ -204,7 +204,7 @@ def _schemas(
 
 
 def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
-    """Return the folders to exchange for other partitions; None for a rebuild in place.
+    """Return the folders to exchange for other partitions, or None for a rebuild in place.
 
     Raises RebuildError for a storage that cannot.
     """
@@ -222,7 +222,7 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
 
 
 def _open(run: Run, table: TableConfig, watermarks: Watermarks) -> _Table | None:
-    """Compare a table with its file, compiled by the registry's schemas; None before the first commit."""
+    """Compare a table with its file, compiled by the registry's schemas, or return None before any commit."""
     all_views = views(table)
     table = all_views[0]
     marks = watermarks.of(table.topic)
@@ -279,7 +279,7 @@ def rebuild_table(
     dry_run: bool,
     raises_signal: bool,
 ) -> Rebuilt:
-    """Rebuild a table by the fixed parts of its file; an error is in the result."""
+    """Rebuild a table by the fixed parts of its file.  An error is in the result."""
 
     def make_task(watermarks: Watermarks) -> RebuildTask:
         return RebuildTask(source, dry_run, watermarks)

@@ -20,7 +20,7 @@ from ingest.spark import java
 from ingest.tables import TableConfig
 
 Source = Literal["table", "topic"]
-"""Where the rows of a rebuild come from."""
+"""The source of a rebuild's rows."""
 
 ROWS_PER_S: Final = 30_000
 """Rows a second to count on: two cores wrote 51,000, of 12 columns (docs/rebuild.md)."""
@@ -31,7 +31,7 @@ _MILLION: Final = 1_000_000
 
 @attrs.frozen
 class RebuildPlan:
-    """A rebuild that would be done; `free_bytes` is None where the storage does not say."""
+    """A rebuild that would be done.  `free_bytes` is None if the storage does not say."""
 
     table: str
     changes: tuple[FixedChange, ...]
@@ -57,7 +57,7 @@ class RebuildPlan:
 
     @property
     def problem(self) -> str:
-        """The lack of disk space; empty where there is enough, or nobody knows."""
+        """The lack of disk space, or empty if there is enough or the free space is unknown."""
         needed = round(self.bytes * ROOM)
         if self.free_bytes is None or self.free_bytes >= needed:
             return ""
@@ -114,7 +114,7 @@ def plan_refused(
 
 
 def free_by_files(run: Run) -> Callable[[str], int | None]:
-    """Return a look at the free bytes of local disks; None for other storage."""
+    """Return a look at the free bytes of local disks, None for other storage."""
 
     def free_bytes(path: str) -> int | None:
         folder = local_folder(path, run.files.hadoop.default_fs)
@@ -124,7 +124,7 @@ def free_by_files(run: Run) -> Callable[[str], int | None]:
 
 
 def free_by_hadoop(run: Run) -> Callable[[str], int | None]:
-    """Return a look at the free bytes of disks and of HDFS; object stores have no bound."""
+    """Return a look at the free bytes of disks and of HDFS.  Object stores have no bound."""
 
     def free_bytes(path: str) -> int | None:
         spark = run.spark

@@ -1,4 +1,4 @@
-"""The rows of a rebuild: those of the table, arranged otherwise, or those of its topic, decoded again.
+"""The rows of a rebuild: the table's rows, arranged otherwise, or its topic's messages, decoded again.
 
 Each is checked before anything is written: every row of the table is in the result.
 """
@@ -76,7 +76,7 @@ def rows_of_table(
 class AppliedTopic:
     """The messages of a topic that a table has applied, with the schemas known before they are read.
 
-    `table` is the view of the topic, where the table has several.
+    `table` is the view of the topic, if the table has several.
     """
 
     table: TableConfig
@@ -86,10 +86,10 @@ class AppliedTopic:
 
 @contextmanager
 def rows_of_topics(run: Run, last: LedgerEntry, topics: Sequence[AppliedTopic]) -> Iterator[NewRows]:
-    """Decode all messages that a table has applied, as if into a new one; valid until the context ends.
+    """Decode all messages that a table has applied, as if into a new one.  Valid until the context ends.
 
-    Raises RebuildError where these messages do not give every row of the table, `EvolutionError` and others
-    as a run does.
+    Raises RebuildError if these messages do not give every row of the table, `EvolutionError` and others as a
+    run does.
     """
     stored, state = run.lake.table(topics[0].table), TableState(None)
     entry, parts = attrs.evolve(last, masks={}), list[DataFrame]()
@@ -108,7 +108,7 @@ def rows_of_topics(run: Run, last: LedgerEntry, topics: Sequence[AppliedTopic]) 
 
 
 def _with_rows(before: DataFrame, rows: DataFrame) -> DataFrame:
-    """Add the rows of a topic, whose columns fit those of the topics before."""
+    """Add the rows of a topic, whose columns fit the columns of the topics before."""
     return widened(before, rows).unionByName(rows, allowMissingColumns=True)
 
 
@@ -232,6 +232,6 @@ def _check_key_values(
 
 
 def _with_key(rows: DataFrame, types: Mapping[str, SparkType], key_columns: Sequence[str]) -> DataFrame:
-    """Mark the key as NOT NULL, which `coalesce` does; a row with null in it was refused."""
+    """Mark the key as NOT NULL, which `coalesce` does.  A row with null in it was refused."""
     keys = {name: never_null(ident(name), types[name]) for name in key_columns}
     return select(rows, {name: keys.get(name, ident(name)) for name in rows.columns})

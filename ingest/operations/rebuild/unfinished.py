@@ -17,7 +17,7 @@ from ingest.tables import TableConfig
 
 @contextmanager
 def noted(run: Run, table: TableConfig, source: Source) -> Iterator[None]:
-    """Keep a note of a rebuild while it is at work; one that a signal stops, or a kill ends, leaves it."""
+    """Keep a note of a rebuild while it is at work, and after a signal or a kill has ended it."""
     file = _file(run, table)
     try:
         write_whole(file, json.dumps({**_subject(run, table), "source": source}) + "\n")
@@ -36,7 +36,7 @@ def noted(run: Run, table: TableConfig, source: Source) -> Iterator[None]:
 def finish_killed(
     run: Run, tables: Sequence[TableConfig], rebuild: Callable[[TableConfig, Source], IngestError | None]
 ) -> None:
-    """Rebuild tables after a rebuild that was killed, where their files still ask for it.
+    """Rebuild tables after a rebuild that was killed, if their files still ask for it.
 
     A rebuild that is still at work holds the table's lock: `rebuild` waits for it, and so does the run.
     """
@@ -51,7 +51,7 @@ def finish_killed(
 
 
 def _read_source(run: Run, table: TableConfig) -> Source | None:
-    """Return where the rows of an unfinished rebuild come from; None without one by this table file."""
+    """Return the source of an unfinished rebuild's rows, or None without one by this table file."""
     try:
         note: dict[str, Any] = json.loads(_file(run, table).read_text(encoding="utf-8"))
         source: Source = note.pop("source")

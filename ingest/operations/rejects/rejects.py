@@ -25,7 +25,7 @@ _BYTES: Final = ("key", "value", "headers")
 
 @attrs.frozen
 class Reject:
-    """A rejected record; key, value and headers are read for a single record only."""
+    """A rejected record.  Key, value and headers are read for a single record only."""
 
     topic: str
     partition: int
@@ -45,7 +45,7 @@ class Reject:
     """The run that resolved it."""
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return the record as JSON; bytes, of a `whole` one, as hexadecimal digits."""
+        """Return the record as JSON, a `whole` one with its bytes as hexadecimal digits."""
         values = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
         values |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
         if not whole:
@@ -123,7 +123,7 @@ def show_reject(
 def purge(
     run: Run, table: TableConfig, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
 ) -> int:
-    """Permanently delete rejects older than an age, all or only the resolved ones; return their number."""
+    """Permanently delete rejects older than an age, all or only resolved ones, and return their number."""
     before = datetime.now(UTC) - timedelta(days=older_than_days)
     with nullcontext() if dry_run else writing(run, table) as writer:
         if writer is not None:

@@ -21,7 +21,7 @@ _EXAMPLES: Final = 3
 
 @attrs.frozen
 class StoredRejects:
-    """The rejects of a table; `open` is None where the files do not tell open ones from resolved ones."""
+    """The rejects of a table.  `open` is None if the files do not tell open ones from resolved ones."""
 
     stored: int = 0
     """All that the rejects table holds, open or resolved."""
@@ -33,7 +33,7 @@ class StoredRejects:
 
 
 def rejects_by_files(files: LakeFiles, table: TableConfig) -> StoredRejects:
-    """Count the rejects without a JVM.  Raises UnclearFilesError where the files do not answer."""
+    """Count the rejects without a JVM.  Raises UnclearFilesError if the files are not conclusive."""
     rejects = files.rejects(table)
     stored = 0 if rejects.checkpoint() is None else rejects.count_rows()
     return StoredRejects(stored, None if stored else 0)

@@ -34,7 +34,7 @@ from ingest.tables import TableConfig
 
 @attrs.frozen
 class Replayed(TableResult):
-    """What a replay did; `instant` is None where no record could be read."""
+    """What a replay did.  `instant` is None if no record could be read."""
 
     counts: BatchCounts = BatchCounts()
     instant: Instant | None = None
@@ -42,7 +42,7 @@ class Replayed(TableResult):
 
     @property
     def exit_code(self) -> int:
-        """1 where a record stays rejected."""
+        """1 if a record stays rejected."""
         return super().exit_code or int(bool(self.counts.rejected))
 
     @property
@@ -74,11 +74,11 @@ def replay(
 ) -> Replayed:
     """Decode open rejects again, all or those at a place, by the schemas and the table file as they are now.
 
-    Those that can be read are applied as a run would have: a newer row in the table wins.  The table's
-    commit comes first, then they are marked; a replay that dies in between is simply done again.
+    Those that can be read are applied as a run would have: a newer row in the table wins.  The table's commit
+    comes first, then they are marked.  An interrupted replay can be repeated.
 
-    A table with masks keeps no bytes of rejects: the topic gives them again; a message that it has lost stays
-    rejected.
+    A table with masks keeps no bytes of rejects: the topic gives them again.  A message that it has lost
+    stays rejected.
     """
     views = chosen_views(run.settings.kafka, table, topic)
     with writing(run, table) as writer:
@@ -87,7 +87,7 @@ def replay(
 
 
 def _total(results: Sequence[Replayed]) -> Replayed:
-    """Return the replay of a table from those of its topics."""
+    """Return the replay of a table from its topics' replays."""
     return Replayed(
         results[0].table,
         total([result.counts for result in results]),
@@ -111,7 +111,7 @@ def _replay_all(writer: Writer, table: TableConfig, partition: int | None, offse
 
 
 def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
-    """Return rejects with their bytes; those without are read from the topic again, as far as it has them."""
+    """Return rejects with their bytes, which are read from the topic again if they are not stored."""
     is_withheld = F.col("reason") == TOO_LARGE
     if table.withholds_messages:
         is_withheld |= F.col("key").isNull() & F.col("value").isNull()
@@ -152,7 +152,7 @@ def _replay(writer: Writer, table: TableConfig, chosen: DataFrame, last: LedgerE
 
 
 def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
-    """Fetch the schemas known now; only those that messages hold are looked for in the topic."""
+    """Fetch the schemas known now.  Only schemas inside messages are looked for in the topic."""
     if table.format == "avro" or table.schema or table.subjects.value:
         return fetch_written(run.settings, run.registry, table, {}, {})
     kafka = run.settings.kafka
@@ -162,7 +162,7 @@ def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
 
 
 def _mark(writer: Writer, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
-    """Mark what was applied; what stays rejected gets the reason that it has now."""
+    """Mark the applied records as resolved, and give the others the reason that they have now."""
     done = {
         "resolved": F.lit("replayed"),
         "resolved_at": F.current_timestamp(),

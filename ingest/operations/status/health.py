@@ -22,7 +22,7 @@ class Bound:
     seconds: float | None = None
 
     def problem(self, status: "TableStatus") -> str:
-        """Describe how far a table is beyond the bound; empty if it is not.
+        """Describe how far a table is beyond the bound, empty if it is not.
 
         An unknown lag is beyond every bound, unless no message is pending.
         """

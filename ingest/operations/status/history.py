@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Commit:
-    """A commit, and the offsets that the table's account had before it; empty where they are unknown."""
+    """A commit, and the offsets that the table's account had before it, empty if they are unknown."""
 
     stored: StoredCommit
     before: Mapping[Partition, int] = attrs.Factory(dict)
 
     @property
     def entry(self) -> LedgerEntry | None:
-        """The account; None for table services and other writers."""
+        """The account, or None for table services and other writers."""
         return self.stored.entry
 
     @property
@@ -42,7 +42,7 @@ class Commit:
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
-        """The schemas of the messages; a commit without messages repeats those of an earlier one."""
+        """The schemas of the messages, empty for commits without messages, which repeat earlier ones."""
         return self.entry.schema_ids if self.entry and self.entry.kind in ("run", "replay") else ()
 
     def ranges(self) -> dict[Partition, tuple[int | None, int]]:
@@ -131,7 +131,7 @@ class TableState:
 
     @property
     def create_sql(self) -> str:
-        """The statement that makes the table known to Spark SQL; empty if a catalog knows it."""
+        """The statement that makes the table known to Spark SQL, or empty if a catalog knows it."""
         if self.database:
             return ""
         path = literal(self.path)
@@ -162,7 +162,7 @@ class TableState:
 
 
 def read_history(run: Run, table: TableConfig, since: datetime | None, *, archived: bool) -> TableHistory:
-    """Read the commits of a table, without a JVM where its files answer; archived ones need Spark."""
+    """Read the commits of a table, without a JVM if its files are conclusive.  Archived ones need Spark."""
     if archived:
         path = run.lake.table(table).path
         commits, is_cut = run.lake.table(table).commits(archived=True), False
@@ -216,7 +216,7 @@ def parse_time(option: str, text: str) -> datetime:
 
 
 def _ask(run: Run, table: TableConfig, ask: Callable[[StoredTable], T]) -> T:
-    """Ask the files of a table, and Hudi's classes where they do not answer."""
+    """Ask the files of a table, and Hudi's classes if they are not conclusive."""
     try:
         return ask(run.files.table(table))
     except IngestError:

@@ -23,11 +23,11 @@ class LastVerification:
     source: str
     position: str | None = None
     scope: tuple[str, ...] = ()
-    """The limits of the comparison, such as a condition or a sample; empty for a whole table."""
+    """The limits of the comparison, such as a condition or a sample, empty for a whole table."""
     source_rows: int = 0
     table_rows: int = 0
     counts: Mapping[str, int] = attrs.Factory(dict)
-    """Rows that differ, by kind; `in_flight` for those that changed at every look."""
+    """Rows that differ, by kind, with `in_flight` for those that changed at every look."""
     columns: Mapping[str, int] = attrs.Factory(dict)
     """Different values by column."""
     compared: int = 0
@@ -51,7 +51,7 @@ def write_last(folder: Path, table: str, verification: LastVerification) -> None
 
 
 def read_last(folder: Path, table: str) -> LastVerification | None:
-    """Return the last verification of a table; None without one.  Raises `UsageError` for a damaged file."""
+    """Return the last verification of a table, or None.  Raises `UsageError` for a damaged file."""
     path = _file(folder, table)
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -48,7 +48,7 @@ COMMITS: Final = 200
 
 @attrs.frozen
 class Gap:
-    """A part that could not be read, and the reason; with `needs_spark`, Spark might read it."""
+    """A part that could not be read, and the reason.  With `needs_spark`, Spark might read it."""
 
     part: str
     reason: str
@@ -84,7 +84,7 @@ class TableOverview:
 
 @attrs.frozen
 class LakeOverview:
-    """All tables of a deployment; `problems` concern more than one table."""
+    """All tables of a deployment.  `problems` concern more than one table."""
 
     tables: tuple[TableOverview, ...]
     problems: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def read_overview(
 def _watermarks(
     run: Run, tables: Sequence[TableConfig], problems: list[str]
 ) -> tuple[tuple[TableConfig, ...], Watermarks]:
-    """Fetch the topics of patterns, and the ends of all topics; without the broker no topic has any."""
+    """Fetch the topics of patterns, and the ends of all topics.  Without the broker no topic has any."""
     try:
         tables = resolved(run.settings.kafka, tables)
         return tuple(tables), watermarks_of(run.settings.kafka, tables)
@@ -143,7 +143,7 @@ class OverviewTask:
     problems: list[str]
 
     def work_by_files(self, run: Run, table: TableConfig) -> TableOverview | None:
-        """Read one table without a JVM; None if Spark is wanted and would know more."""
+        """Read one table without a JVM, or return None if Spark is wanted and would know more."""
         parts = Parts()
         rejects = parts.read("rejects", lambda: rejects_by_files(run.files, table))
         size = parts.read("size", run.files.table(table).size)
@@ -172,7 +172,7 @@ class OverviewTask:
         return result
 
     def combine(self, table: TableConfig, results: Sequence[TableOverview]) -> TableOverview:
-        """Return the overview of a table of several topics; only its status has the offsets of each."""
+        """Return the overview of a table of several topics.  Only its status has the offsets of each."""
         gaps = dict.fromkeys(gap for overview in results for gap in overview.gaps)
         status = attrs.evolve(combined([overview.status for overview in results]), table=table.name)
         return attrs.evolve(results[0], table=table, status=status, topics=tuple(results), gaps=tuple(gaps))
@@ -195,7 +195,7 @@ class OverviewTask:
     def _status(
         self, table: TableConfig, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
     ) -> TableStatus:
-        """Read the state of a table; its error is that of the first part that a run would stop at."""
+        """Read the state of a table, with the error of the first part that a run would stop at."""
         marks = self.watermarks.found.get(table.topic)
         parts.check(self.watermarks.errors.get(table.topic))
         lag = None
@@ -216,7 +216,7 @@ class OverviewTask:
     def _with_schemas(
         self, run: Run, overview: TableOverview, table: TableConfig, parts: "Parts"
     ) -> TableOverview:
-        """Add the columns of the table, and those of the source if the registry answers."""
+        """Add the columns of the table, and the source's columns if the registry answers."""
         commits, schemas = overview.commits, tuple[WriterSchema, ...]()
         if table.subjects.value is None:
             parts.note("source types", "the schemas of this topic are in its messages")
@@ -237,7 +237,7 @@ class OverviewTask:
         )
 
     def _fetch(self, run: Run, subject: Subject) -> tuple[WriterSchema, ...]:
-        """Fetch the versions of a subject; if the registry does not answer, no other table asks it."""
+        """Fetch the versions of a subject.  If the registry does not answer, no other table asks it."""
         try:
             return fetch_versions(run.registry, subject)
         except RetryableError as error:
@@ -257,7 +257,7 @@ class Parts:
     """The first error that a run would stop at, too."""
 
     def read(self, part: str, ask: Callable[[], T]) -> T | None:
-        """Read a part; note the reason if that fails."""
+        """Read a part, or note the reason if that fails."""
         try:
             return ask()
         except UnclearFilesError as unclear:

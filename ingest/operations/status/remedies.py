@@ -34,7 +34,7 @@ class Remedy:
 
 
 def state_of(overview: TableOverview, bound: Bound | None = None) -> State:
-    """Return the state of a table; the worst that holds."""
+    """Return the state of a table, the worst that holds."""
     word = health(overview.status, bound)
     if word == "failing":
         return "temporary" if isinstance(overview.status.error, RetryableError) else "failing"

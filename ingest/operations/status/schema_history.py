@@ -16,7 +16,7 @@ from ingest.tables import TableConfig, Target
 
 @attrs.frozen
 class ColumnFacts:
-    """A column, from its type at the source to its type in the table; empty where it is not there."""
+    """A column, from its type at the source to its type in the table, each empty if it is not there."""
 
     name: str
     source: str = ""
@@ -29,7 +29,7 @@ class ColumnFacts:
 
 @attrs.frozen
 class TableChange:
-    """A commit that changed the table's columns: name, type before, type after; None for an absent one."""
+    """A commit that changed the table's columns: name, type before, type after, None for an absent one."""
 
     commit: Commit
     columns: tuple[tuple[str, str | None, str | None], ...]
@@ -46,13 +46,13 @@ class VersionChange:
 
 
 def newest_columns(commits: Sequence[Commit]) -> dict[str, str]:
-    """Return the columns of the newest commit with a schema; `commits` are newest first."""
+    """Return the columns of the newest commit with a schema.  `commits` are newest first."""
     schemas = (commit.stored.schema for commit in commits if commit.stored.schema)
     return columns_of(next(schemas, '{"type": "record", "name": "t", "fields": []}'), "the table's schema")
 
 
 def table_changes(commits: Sequence[Commit]) -> tuple[TableChange, ...]:
-    """Return the commits that changed the columns, newest first; of the oldest, all columns are new."""
+    """Return the commits that changed the columns, newest first.  In the oldest, all columns are new."""
     changes: list[TableChange] = []
     text, before = "", dict[str, str]()
     for commit in reversed(commits):
@@ -76,7 +76,7 @@ def _changed(
 
 
 def version_changes(table: TableConfig, schemas: Sequence[WriterSchema]) -> tuple[VersionChange, ...]:
-    """Return the versions, newest first, each compared with the one before it; they are oldest first."""
+    """Return the versions, newest first, each compared with the one before.  `schemas` are oldest first."""
     if len(schemas) < 2:  # noqa: PLR2004  nothing to compare, and so nothing to compile
         return tuple(VersionChange(schema.version, schema.schema_id) for schema in schemas)
     keyless = attrs.evolve(table, target=Target(mode="append"))  # no keys are needed to compare
@@ -97,7 +97,7 @@ def version_changes(table: TableConfig, schemas: Sequence[WriterSchema]) -> tupl
 def column_facts(
     table: TableConfig, stored: Mapping[str, str], newest: WriterSchema | None
 ) -> tuple[ColumnFacts, ...]:
-    """Return every column of the source, in its order, then those of the table only."""
+    """Return every column of the source, in its order, then the columns that only the table has."""
     lines = describe(newest.schema, newest.label).columns if newest else ()
     facts = [_of_source(table, line, stored) for line in lines]
     names = {fact.name for fact in facts}

@@ -59,7 +59,7 @@ def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> 
 
 
 def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str, Any] | None:
-    """Decode a message, JSON or Confluent Avro; None if it has no value."""
+    """Decode a message, JSON or Confluent Avro.  Return None without a value that is an object."""
     text = record.value
     if not text:
         return None

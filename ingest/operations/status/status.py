@@ -36,8 +36,8 @@ _MEGABYTE: Final = 1_000_000
 class TableStatus(TableResult):
     """A table's last commit against its topic.
 
-    `lag` is in offsets, None for a topic without ends; `source_lag_s` in seconds, from the newest change in
-    the table until now, 0 when nothing is pending, None when no change had a source time.
+    `lag` is in offsets, None for a topic without ends.  `source_lag_s` is in seconds, from the newest change
+    in the table until now, 0 if nothing is pending, None if no change had a source time.
     """
 
     topic: Topic
@@ -53,7 +53,7 @@ class TableStatus(TableResult):
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
     topics: "tuple[TableStatus, ...]" = attrs.field(default=(), kw_only=True)
-    """The status of each topic, of a table of several; `rows` are those of the table."""
+    """The status of each topic, of a table of several.  `rows` counts the whole table's."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON."""
@@ -81,7 +81,7 @@ class TableStatus(TableResult):
         }
 
     def offsets(self) -> dict[str, int]:
-        """Return the next offsets by partition; of several topics by topic and partition."""
+        """Return the next offsets by partition, for several topics by topic and partition."""
         if not self.topics:
             return by_text(self.last.next_offsets) if self.last else {}
         return {
@@ -174,7 +174,7 @@ def table_status(
     error: IngestError | None,
     count_open: Callable[[], int],
 ) -> TableStatus:
-    """Read the status of one table; `marks` are None, with an `error`, if its topic has no ends."""
+    """Read the status of one table.  `marks` are None, with an `error`, if its topic has no ends."""
     stored.check_config(table)
     last = last_of(stored, table)
     lag = None
@@ -208,7 +208,7 @@ def _damage(stored: StoredTable) -> IngestError | None:
 
 
 def bucket_warning(table: TableConfig, largest_bytes: int) -> str:
-    """Return the advice for a table whose largest base file has this size; empty where it is small enough.
+    """Return the advice for a table whose largest base file has this size, empty if it is small enough.
 
     A copy-on-write commit rewrites every file that it touches.
     """
