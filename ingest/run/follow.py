@@ -1,4 +1,4 @@
-"""Run after run, until a signal stops it; each run retries the temporary errors of the one before."""
+"""Run after run, until a signal stops it.  Each run retries the temporary errors of the one before."""
 
 import time
 from collections.abc import Callable, Generator
@@ -19,8 +19,8 @@ def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, N
     """Yield the report of each run, until a signal comes or every table fails permanently.
 
     Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A temporary error of
-    all tables (a broker out of reach) is logged and retried; other errors are raised.  In the main thread a
-    SIGTERM or SIGINT ends it in order, in a run or between two; a second one at once.
+    all tables (a broker out of reach) is logged and retried.  Other errors are raised.  In the main thread a
+    SIGTERM or SIGINT ends it in order, in a run or between two, and a second one at once.
     """
     between = Stop()
     with listening(between):

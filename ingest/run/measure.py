@@ -28,7 +28,7 @@ class Aftermath:
 
 
 def look_after(run: Run, table: TableConfig) -> Aftermath | None:
-    """Look at a table after its run, in the table's own thread; None if that fails, which fails no table."""
+    """Look at a table after its run, in its own thread.  If that fails, return None: it fails no table."""
     try:
         open_rejects = rejects.count_open(run.lake, table) if run.settings.run.metrics else None
         return Aftermath(last_of(run.lake.table(table), table), open_rejects)
@@ -43,7 +43,7 @@ def measured(
     marks: Mapping[Partition, Watermark] | None,
     aftermath: Aftermath | None,
 ) -> TableOutcome:
-    """Add to an outcome how far its table is; `marks` is None where the topic has none."""
+    """Add to an outcome how far its table is.  `marks` is None if the topic has no ends."""
     last = aftermath.last if aftermath else None
     newest = moment_or_none(last.max_source_ms) if last else None
     lag = None

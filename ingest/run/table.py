@@ -29,7 +29,7 @@ from ingest.tables import TableConfig
 
 
 def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    """Bring one table up to date, as its only writer.  Raises `IngestError`; then nothing was committed.
+    """Bring one table up to date, as its only writer.  Raises `IngestError`, and nothing was committed then.
 
     Checks for new messages before it takes the lock: an idle table does not pay for one.
     """
@@ -50,7 +50,7 @@ def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
 
 
 def _look(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start | None:
-    """Find the start without the lock; None where a rebuild or a rewrite is at work, or was killed."""
+    """Find the start without the lock, or return None if a rebuild or rewrite is at work, or was killed."""
     try:
         return _find_start(run, table, watermarks, is_checked=False)
     except (TableChangedError, LakeUnreachableError) as error:

@@ -1,4 +1,4 @@
-"""Work on many tables: first without a JVM, by their files; Spark starts for the tables that need it."""
+"""Work on many tables: first without a JVM, by their files.  Spark starts for the tables that need it."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ class RunTask:
         return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
 
     def _marks(self, table: TableConfig) -> Mapping[Partition, Watermark]:
-        """Return the ends of a table's topic; one that the table has read before is not a misspelled one."""
+        """Return the ends of a table's topic.  One that the table has read before is not misspelled."""
         try:
             return self.watermarks.of(table.topic)
         except TopicNotFoundError as error:
@@ -81,7 +81,7 @@ class RunTask:
             self.aftermaths[_key(table)] = look_after(run, table)
 
     def _run(self, run: Run, table: TableConfig) -> TableOutcome:
-        """Run one table; slice by slice to the ends, if it ran out of memory."""
+        """Run one table, slice by slice to the ends if it ran out of memory."""
         marks = self._marks(table)
         while True:
             is_limited = run.limits.of(table) is not None
@@ -132,10 +132,10 @@ def work_on_tables(
     *,
     raises_signal: bool = True,
 ) -> tuple[T, ...]:
-    """Work on every table, with the ends that its topic has now; return the results in the tables' order.
+    """Work on every table, with the ends that its topic has now.  Return the results in the tables' order.
 
-    Starts Spark only if a table needs it; `jvm` is the one below it.  Raises only errors that concern all
-    tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in order; then the signal is raised
+    Starts Spark only if a table needs it.  `jvm` is the one below it.  Raises only errors that concern all
+    tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in order.  Then the signal is raised
     again, unless the caller looks at the run's `stop` itself.
     """
     with run.steps.during("", "plan"):
@@ -173,7 +173,7 @@ def work_on_lake(
 
 
 def _open(run: Run, *, asks_registry: bool) -> None:
-    """Load the registry's client while the JVM starts; an error of either concerns all tables."""
+    """Load the registry's client while the JVM starts.  An error of either concerns all tables."""
     if not asks_registry:
         _ = run.spark
         return
@@ -212,7 +212,7 @@ def run_tables(
 
 
 def show_offsets(run: Run, outcomes: Sequence[TableOutcome]) -> None:
-    """Store the offsets at which the next run continues; of a topic of several tables, the lowest.
+    """Store the offsets at which the next run continues, the lowest for a topic of several tables.
 
     They are for tools that know consumer groups (`[kafka] group`).
     Leaves out a topic of which a table failed: its lag grows.  An error is only logged: the commits are

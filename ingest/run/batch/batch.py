@@ -59,14 +59,14 @@ class Batch:
     plans: Plans | None = attrs.field(default=None, eq=False)
     """The session's planned queries, if the messages are so few that one task reduces them."""
     whole_topic: Callable[[], DataFrame] | None = attrs.field(default=None, eq=False)
-    """Reads all messages of the topic; None where these are messages of a known table."""
+    """Reads all messages of the topic, or None if these are messages of a known table."""
     starts: Mapping[Partition, int] | None = None
-    """The first offset of each partition; None for messages of any offsets."""
+    """The first offset of each partition, or None for messages of any offsets."""
 
 
 @attrs.frozen
 class Assumptions:
-    """The premises of one attempt to decode a batch; the attempt confirms or disproves them.
+    """The premises of one attempt to decode a batch, which it confirms or disproves.
 
     `refused` maps the schemas that a policy rejects to the reason.
     """
@@ -120,9 +120,10 @@ def read_batch(
     *,
     limit: ReadLimit | None = None,
 ) -> Batch:
-    """Read ranges of a topic; a second look reads only the narrowest ranges with the given coordinates.
+    """Read ranges of a topic.  A second look reads only the narrowest ranges with the given coordinates.
 
-    With a limit, the client expands no record beyond the ranges; without any offsets of it, no record at all.
+    With a limit, the client expands no record beyond the ranges, and no record at all if the limit has no
+    offsets.
     """
     if limit and not limit.offsets:
         return _unread_batch(spark, ranges, table, state)
@@ -170,7 +171,7 @@ def _unread_batch(spark: SparkSession, ranges: TopicRanges, table: TableConfig, 
 
 @contextmanager
 def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> Iterator[PreparedBatch]:
-    """Decode a batch and fit it to its table; the result is valid until the context ends.
+    """Decode a batch and fit it to its table.  The result is valid until the context ends.
 
     Decodes again while an attempt disproves its assumptions.  Raises `DecodeError` for too many rejects.
     """
@@ -192,7 +193,7 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 
 @contextmanager
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
-    """Decode a batch once; its rejected messages stay cached until the context ends."""
+    """Decode a batch once.  Its rejected messages stay cached until the context ends."""
     compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
     check_masked_names(compiled)
     changes = _reduced(batch, compiled, assumptions.refused)
@@ -217,10 +218,10 @@ def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFra
 
 
 def revised(attempt: Attempt, registry: Registry) -> Assumptions | None:
-    """Return corrected assumptions; None when the batch confirms those of the attempt.
+    """Return corrected assumptions, or None if the batch confirms the attempt's.
 
-    Wrong are: all schemas known, where rejects name others (in the registry but not a version of the subject,
-    or inside messages that were not sampled); all schemas allowed, where a policy rejects one.
+    Two can be wrong.  Not all schemas are known if rejects name others (in the registry but not a version of
+    the subject, or inside messages that were not sampled).  Not all are allowed if a policy rejects one.
     """
     assumptions = _named_by_frames(attempt, registry)
     if assumptions != attempt.assumptions:

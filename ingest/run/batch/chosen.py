@@ -29,7 +29,7 @@ _UNSTORABLE: Final = frozenset({"void", "interval", "variant"})
 
 @attrs.frozen
 class RowSql:
-    """One expression of a table file, at its key; `spark_type` is DDL, `reads` the columns that it names."""
+    """One expression of a table file, at its key.  `spark_type` is DDL, `reads` the columns that it names."""
 
     key: str
     spark_type: str
@@ -39,8 +39,8 @@ class RowSql:
 def with_row_sql(spark: SparkSession, batch: PreparedBatch) -> PreparedBatch:
     """Check the SQL of the table file, and add the columns that it reads and the batch lacks, as nulls.
 
-    Raises `TableFileError` for SQL that is not a function of one row, and `EvolutionError` where a new
-    version drops a column that it reads.
+    Raises `TableFileError` for SQL that is not a function of one row, and `EvolutionError` if a new version
+    drops a column that it reads.
     """
     table = batch.compiled.table
     if (table.rows.where is None and not table.computed) or batch.evolution.failing:
@@ -91,7 +91,7 @@ def _computed_column(batch: PreparedBatch, name: str, expression: RowSql) -> Tar
 
 
 def check_computed(rows: DataFrame, batch: PreparedBatch) -> None:
-    """Evaluate the computed columns of all rows.  Raises `TableFileError` where an expression fails."""
+    """Evaluate the computed columns of all rows.  Raises `TableFileError` if an expression fails."""
     table = batch.compiled.table
     if not table.computed:
         return

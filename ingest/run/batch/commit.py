@@ -161,7 +161,7 @@ def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
 
 
 def commit_rows(writer: Writer, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:
-    """Commit rows with their ledger entry; rewrite the table where a column cannot be widened in place."""
+    """Commit rows with their ledger entry.  Rewrite the table if a column cannot be widened in place."""
     if batch.rewrites:
         writer.run.enter(writer.table, f"rewriting the table, for {', '.join(batch.rewrites)}")
         rows = merge(writer.stored.rows(), rows, batch.compiled)

@@ -16,7 +16,7 @@ _BEFORE_PAYLOAD = ',"payload":'
 _BEFORE_SCHEMA = '{"schema":'
 _PARTS = {"schema", "payload"}
 MOST_TEXTS: Final = 1_000
-"""The texts of schemas that a batch may hold; each is recognised by its digest."""
+"""The texts of schemas that a batch may hold.  Each is recognised by its digest."""
 _WITH_SCHEMA = f"{_BEFORE_SCHEMA}{{"
 
 
@@ -25,8 +25,8 @@ def written_in(
 ) -> tuple[WriterSchema, ...]:
     """Return the schemas inside messages, in the order of the messages, without those already fetched.
 
-    They get ids below zero: no registry has them.  Messages without a schema are skipped; so is a schema that
-    cannot be parsed, if there are others.  Raises `SchemaError`, also for more texts than `MOST_TEXTS`.
+    They get ids below zero: no registry has them.  Messages without a schema are skipped, and so is a schema
+    that cannot be parsed, if there are others.  Raises `SchemaError`, also for more texts than `MOST_TEXTS`.
     """
     frames = {schema.frame for schema in fetched}
     schemas: list[WriterSchema] = []
@@ -60,7 +60,7 @@ def _too_many(label: str) -> SchemaError:
 
 
 def _frame(text: bytes | None) -> bytes | None:
-    """Return the bytes before the payload, as JsonConverter writes them; None without a schema."""
+    """Return the bytes before the payload, as JsonConverter writes them, or None without a schema."""
     try:
         message = json.loads(text or b"")
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def _frame(text: bytes | None) -> bytes | None:
 
 
 def bare_keys(records: Iterable[RawRecord]) -> tuple[str, ...]:
-    """Return the fields of keys without a schema: those of the first one that is a JSON object."""
+    """Return the fields of keys without a schema, from the first key that is a JSON object."""
     for record in records:
         try:
             key = json.loads(record.key or b"")
@@ -89,7 +89,7 @@ def bare_keys(records: Iterable[RawRecord]) -> tuple[str, ...]:
 
 
 def read_schema(path: Path, references: Sequence[str] = ()) -> avro.Schema:
-    """Read a schema from a file: Avro, or Kafka Connect's JSON; a message that holds its schema will do.
+    """Read a schema from a file: Avro, Kafka Connect's JSON, or a message that holds its schema.
 
     `references` are the texts of named types that Avro takes from elsewhere.  Raises `SchemaError`.
     """

@@ -30,7 +30,7 @@ _COUNTED: Final = frozenset({OWN, UNCLEAR})
 class OwnMessages:
     """The messages of a table, with the schemas of their values, and the counts of the others.
 
-    Message keys are not read: they are those of several tables.
+    Message keys are not read: they belong to several tables.
     """
 
     messages: DataFrame
@@ -60,10 +60,10 @@ def own_messages(
     *,
     met_ids: Collection[SchemaId],
 ) -> OwnMessages:
-    """Keep the messages of a table, and those that may be; `met_ids` are the schemas of its commits.
+    """Keep the messages of a table, and those that may be.  `met_ids` are the schemas of its commits.
 
     A table without either, in a slice of its topic, takes its schemas from the whole topic.  Raises
-    `TableFileError` where the topic has no change of the table at all.
+    `TableFileError` if the topic has no change of the table at all.
     """
     routed = _routed(messages, table, registry, _with_met(registry, values, met_ids))
     own_ids, known = routed.own_ids.union(met_ids), routed.values
@@ -87,7 +87,7 @@ def own_messages(
 def met_schemas(
     registry: Registry, values: Sequence[WriterSchema], met_ids: Collection[SchemaId]
 ) -> PayloadSchemas:
-    """Return the schemas of a table's commits; `values` are those of its topic."""
+    """Return the schemas of a table's commits.  `values` are its topic's schemas."""
     met = (value for value in _with_met(registry, values, met_ids) if value.schema_id in met_ids)
     return (), tuple(met)
 

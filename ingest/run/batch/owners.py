@@ -34,9 +34,9 @@ def find_owners(
     own: Mapping[str, str],
     columns: Mapping[str, Column] = MappingProxyType({}),
 ) -> Owners:
-    """Find the owner of each message; fetch the schemas that messages name, until no new one is found.
+    """Find the owner of each message, fetching the schemas that messages name until no new one is found.
 
-    `own` is the source block of a table's own events; `columns` divide the groups further.
+    `own` is the source block of a table's own events.  `columns` divide the groups further.
     """
     size = "coalesce(octet_length(key), 0L) + coalesce(octet_length(value), 0L)"
     source = F.expr(f"if(owner.kind = '{OTHER}', owner.source, null)").alias("source")

@@ -23,11 +23,11 @@ class PreparedBatch(Changes):
     refused: Refused = attrs.field(default=ALL_ALLOWED, hash=False)
     """Schemas with changes that a policy of the table file rejects, and the reasons."""
     plans: Plans | None = attrs.field(default=None, eq=False)
-    """As those of the `Batch`."""
+    """As in the `Batch`."""
     condition_reads: tuple[str, ...] = ()
     """The columns that the condition of the table file reads."""
     starts: Mapping[Partition, int] | None = None
-    """As those of the `Batch`."""
+    """As in the `Batch`."""
 
     def explained(self, rejects: DataFrame) -> DataFrame:
         """Add to rejected messages their schema id and the reason."""
@@ -56,7 +56,7 @@ class PreparedBatch(Changes):
         return tuple(schema_id for schema_id in self.counts.schema_ids if schema_id > 0)
 
     def met_after(self, earlier: Iterable[SchemaId]) -> tuple[SchemaId, ...]:
-        """Return the schemas met so far: earlier ones, then those of the batch by version."""
+        """Return the schemas met so far: earlier ones, then the batch's by version."""
         return tuple(dict.fromkeys((*earlier, *self.compiled.value.in_version_order(self.schema_ids))))
 
     def state_after(self, rows: DataFrame) -> TableState:

@@ -27,8 +27,8 @@ def write_rejects(
     """Replace the rows of a range in the rejects table by the rejects of this batch.
 
     Rows take effect with the data commit that holds their offsets (`last` is the commit before).  Rows left
-    by a crashed run are deleted; rows of offsets that are read again become `reread`.  A table that never had
-    rejects costs one look at storage.
+    by a crashed run are deleted.  Rows of offsets that are read again become `reread`.  A table that never
+    had rejects costs one look at storage.
     """
     table, run_id = batch.compiled.table, writer.run.run_id
     before = last_of(writer.rejects, table)
@@ -72,7 +72,7 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
 
 
 def without_bytes(table: TableConfig) -> dict[str, Column]:
-    """Return the columns that replace those of a message's bytes where these are not stored."""
+    """Return the columns that replace a message's bytes if these are not stored."""
     if table.withholds_messages:
         return {name: F.lit(None).cast(COLUMNS[name]) for name in BYTES}
     return {name: F.when(F.col("reason") != TOO_LARGE, F.col(name)) for name in ("value", "headers")}
@@ -81,7 +81,7 @@ def without_bytes(table: TableConfig) -> dict[str, Column]:
 def _entry(
     table: TableConfig, batch: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
 ) -> LedgerEntry:
-    """Return the ledger entry of a write; `high_offsets` bounds all rows written so far."""
+    """Return the ledger entry of a write.  `high_offsets` bounds all rows written so far."""
     ends = ranges.end_offsets()
     entry = before or LedgerEntry(run_id, table.topic, {}, {})
     return attrs.evolve(

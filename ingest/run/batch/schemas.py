@@ -24,7 +24,7 @@ Spans = Mapping[Partition, tuple[int, int]]
 """First offset and exclusive end of each partition."""
 
 PayloadSchemas = tuple[tuple[WriterSchema, ...], tuple[WriterSchema, ...]]
-"""The schemas of keys, and those of values."""
+"""The schemas of keys, and the schemas of values."""
 
 _BY_ID: Final = frozenset[IdKind]({"id"})
 _WIDER = 200
@@ -34,11 +34,12 @@ _WIDER = 200
 def fetch_written(
     settings: Settings, registry: Registry, table: TableConfig, ranges: Spans, retained: Spans
 ) -> PayloadSchemas:
-    """Fetch the schemas that can be known before the range is read; `run.batch` finds the others in it.
+    """Fetch the schemas that can be known before the range is read.  `run.batch` finds the others in it.
 
-    For Avro all versions of both subjects, deleted ones too, since their records may remain; for JSON the
-    declared schema, or those inside the first and the last messages of the range.  If these are not changes
-    (tombstones, heartbeats), the messages at the ends of the whole topic give the schemas.
+    For Avro, these are all versions of both subjects, deleted ones too, since their records may remain.  For
+    JSON, these are the declared schema, or the schemas inside the first and the last messages of the range.
+    If these are not changes (tombstones, heartbeats), the messages at the ends of the whole topic give the
+    schemas.
     """
     key, value = table.subjects.key, table.subjects.value
     if table.format == "avro" and value:
@@ -71,7 +72,7 @@ def document_keys() -> tuple[WriterSchema, ...]:
 
 
 def _bare_keys(table: TableConfig) -> tuple[WriterSchema, ...]:
-    """Return the schema of keys without one: only a document's; other keys are columns of the row."""
+    """Return the schema of keys without one, only a document's.  Other keys are columns of the row."""
     return document_keys() if DIALECTS[table.dialect].is_document else ()
 
 
@@ -84,7 +85,7 @@ def fetch_versions(
 ) -> tuple[WriterSchema, ...]:
     """Fetch the versions of a subject, the soft-deleted ones before the others: the last one is the latest.
 
-    `kinds` are those of the ids that messages name them by.
+    `kinds` are the kinds of ids that messages name them by.
 
     Raises `SchemaNotFoundError` for a subject without versions.
     """
@@ -103,7 +104,7 @@ def fetch_versions(
 
 
 def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[WriterSchema, ...]:
-    """Fetch schemas by id that are not versions of the subject; skip missing and unreadable ones."""
+    """Fetch schemas by id that are not versions of the subject.  Skip missing and unreadable ones."""
     schemas = []
     for schema_id in schema_ids:
         try:
@@ -135,7 +136,7 @@ def fetch_by_frame_id(
 ) -> PayloadSchemas:
     """Fetch schemas by the ids that framings name them by, except missing and unreadable ones.
 
-    Returns the fetched schemas, which may be those of such an id, and the new ones.
+    Returns the fetched schemas, which may have such an id, and the new ones.
     """
     old_ids = {frame_id for schema in fetched for frame_id in schema.frame_ids}
     by_id: dict[SchemaId, tuple[FrameId, ...]] = {}
@@ -184,7 +185,7 @@ def compile_written(
 
 
 def _problem(table: TableConfig, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
-    """Return the reason why one version cannot be compiled; empty if it can."""
+    """Return the reason why one version cannot be compiled, or empty if it can."""
     try:
         compile_table(table, keys, (value,))
     except (SchemaError, UnmappedTypeError) as error:

@@ -16,7 +16,7 @@ _OTHER = "_ingest_other"
 
 
 def check_topic_key(batch: PreparedBatch, table_key: Sequence[str]) -> None:
-    """Raise SchemaError for a topic with other key columns than those of the table's other topics."""
+    """Raise SchemaError for a topic with other key columns than the table's other topics."""
     table, key = batch.compiled.table, batch.key_names
     if not table.source or SOURCE not in table_key or list(table_key) == key:
         return

@@ -35,9 +35,9 @@ class _Counted:
 
 
 def read_tables(run: Run, topic: Topic, values: tuple[WriterSchema, ...], messages: int) -> TopicTables:
-    """Return the tables of a topic; reads about as many messages, and decodes only their source blocks.
+    """Return the tables of a topic.  Reads about as many messages, and decodes only their source blocks.
 
-    `values` are the schemas of its subjects; others are fetched by their ids.
+    `values` are the schemas of its subjects.  Others are fetched by their ids.
     """
     key_id = sql(
         "if(owner.kind = {other} and {framed}, cast({id} as bigint), null)",

@@ -37,7 +37,7 @@ def find_start(
     *,
     is_checked: bool = False,
 ) -> Start:
-    """Compare the table's last commit with the topic; check the table file, unless a writer has.
+    """Compare the table's last commit with the topic, and check the table file, unless a writer has.
 
     Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
     """
@@ -75,7 +75,7 @@ def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
     keeps_all = row_model(table.target).keeps_changes
     if last is None:
         return Consumed(table.name, keeps_all=keeps_all)
-    read = last.next_offsets or None  # a topic that is new to the table begins where it begins
+    read = last.next_offsets or None  # a topic that is new to the table is read from its first offset
     return Consumed(
         table.name,
         read,

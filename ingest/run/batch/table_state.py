@@ -12,7 +12,7 @@ from ingest.tables import TableConfig
 
 @attrs.frozen
 class Ahead:
-    """The rows of other topics that are to be written before; `creates` where the table is new."""
+    """The rows of other topics that are to be written before.  `creates` says whether the table is new."""
 
     key_names: tuple[str, ...]
     rows: tuple[DataFrame, ...] = attrs.field(default=(), eq=False)
@@ -40,5 +40,5 @@ def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> Table
 
 
 def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
-    """Return the schemas of all commits so far; commits of older versions name only their own."""
+    """Return the schemas of all commits so far.  Commits of older versions name only their own."""
     return (last.known_ids or last.schema_ids) if last else ()

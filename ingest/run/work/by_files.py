@@ -1,4 +1,4 @@
-"""Work on tables without a JVM, several at a time; a storage that hangs holds up no other table."""
+"""Work on tables without a JVM, several at a time.  A storage that hangs holds up no other table."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ _TICK_S: Final = 0.1
 
 @attrs.define(eq=False)
 class _Attempt(Generic[T]):
-    """A table at work; `result` is None where only Hudi's classes can answer."""
+    """A table at work.  `result` is None if only Hudi's classes can answer."""
 
     table: TableConfig
     started: float = attrs.field(factory=time.monotonic)
@@ -34,7 +34,7 @@ class _Attempt(Generic[T]):
 
 
 def work_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
-    """Return the results of the tables that do without a JVM; stop early after a signal."""
+    """Return the results of the tables that do without a JVM.  Stop early after a signal."""
     patience_s = min(PATIENCE_S, run.settings.run.table_timeout_s or PATIENCE_S)
     waiting, active = deque(tables), list[_Attempt[T]]()
     done, results = SimpleQueue[_Attempt[T]](), dict[str, T]()
@@ -53,7 +53,7 @@ def work_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -
 def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
     """Return the results of tables that other writers hold: Spark does not start only to wait for them.
 
-    Waits `lock_wait_s` at most; tables that are free then are read once more.  Returns nothing where a table
+    Waits `lock_wait_s` at most.  Tables that are free then are read once more.  Returns nothing if a table
     needs Spark anyway: the others wait there, next to its work.
     """
     if not tables or any(table.name not in run.holders for table in tables):
@@ -76,7 +76,7 @@ def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -
 
 
 def _start(run: Run, task: TableTask[T], table: TableConfig, done: "SimpleQueue[_Attempt[T]]") -> _Attempt[T]:
-    """Start a thread for a table; it is left behind if its storage hangs."""
+    """Start a thread for a table, which is left behind if its storage hangs."""
     attempt = _Attempt[T](table)
 
     def work() -> None:

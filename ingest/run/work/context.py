@@ -31,7 +31,7 @@ class Progress(Protocol):
     """A listener for the steps of each table."""
 
     def __call__(self, table: str, step: str) -> None:
-        """Note a step; called from the table's thread."""
+        """Note a step.  Called from the table's thread."""
 
 
 class Jvm(Protocol):
@@ -47,7 +47,7 @@ class Jvm(Protocol):
         """Whether it has ended for want of heap, as far as known."""
 
     def restart(self) -> "SparkSession | None":
-        """Start another one; None if it belongs to the caller.  Raises the errors of a start."""
+        """Start another one, or return None if it belongs to the caller.  Raises the errors of a start."""
 
 
 @attrs.frozen
@@ -115,7 +115,7 @@ class TableTask(Protocol[T]):
     """Work on single tables, and the results that a fleet collects."""
 
     def work_by_files(self, run: Run, table: TableConfig) -> T | None:
-        """Work on one table without a JVM; None if it needs one.  May raise anything.
+        """Work on one table without a JVM, or return None if it needs one.  May raise anything.
 
         Only an IngestError counts as a result: after any other exception `work` is called.
         """

@@ -1,4 +1,4 @@
-"""Many tables in one Spark session, several at a time; an error of one table stops no other.
+"""Many tables in one Spark session, several at a time.  An error of one table stops no other.
 
 If the JVM ends, another one takes over: first the tables that had not started, then, one at a time, those
 that were at work, since each of them may have caused it.  A table that loses a second JVM is reported, unless
@@ -47,7 +47,7 @@ class Fleet(Generic[T]):
     restarts: int = attrs.field(default=0, init=False)
 
     def work(self, tables: Sequence[TableConfig]) -> tuple[T, ...]:
-        """Work on all tables; return their results in the tables' order."""
+        """Work on all tables, and return their results in the tables' order."""
         waiting, suspects = deque(tables), deque[TableConfig]()
         with listening(self.run.stop):
             while waiting or suspects:
@@ -93,14 +93,14 @@ class Fleet(Generic[T]):
             self.results[table.name] = self._finish(table, error, 0.0)
 
     def _restart(self, cause: str) -> bool:
-        """Start another JVM if this process may; after many restarts the machine is the suspect."""
+        """Start another JVM if this process may.  After many restarts the machine is the suspect."""
         if self.run.stop.signal or self.restarts > _MAX_RESTARTS:
             return False
         self.run.progress("", "starting Spark again")
         try:
             with self.run.steps.during("", "start"):
                 spark = self.jvm.restart()
-        except Exception as error:  # noqa: BLE001  pyspark has no class of its own for a failed start
+        except Exception as error:  # noqa: BLE001  pyspark has no class for a failed start
             logger(__name__).error("jvm.not-restarted", cause=cause, problem=str(error))
             return False
         if spark is None:
@@ -110,7 +110,7 @@ class Fleet(Generic[T]):
         return True
 
     def _attempt(self, table: TableConfig) -> T | IngestError:
-        """Work on one table in its own scheduler pool; return exceptions as errors of ours."""
+        """Work on one table in its own scheduler pool.  Return exceptions as `IngestError`s."""
         try:
             # A pool per table: Spark shares executors evenly between pools, and FIFO within one.
             self.run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
@@ -126,7 +126,7 @@ class Fleet(Generic[T]):
 
 
 def explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
-    """Return the meaning of an exception; raise it again where the JVM has ended."""
+    """Return the meaning of an exception, or raise it again if the JVM has ended."""
     try:
         jvm_of(run.spark).java.lang.System.nanoTime()
     except Exception:  # noqa: BLE001  whatever py4j raises

@@ -38,7 +38,7 @@ class _Reading:
 
 @attrs.define(eq=False)
 class ReadLimits:
-    """The limits of the tables of a run; a table without one reads all there is."""
+    """The limits of the tables of a run.  A table without one reads all there is."""
 
     folder: Path
     _limits: dict[str, ReadLimit | None] = attrs.field(factory=dict, init=False)
@@ -76,11 +76,11 @@ class ReadLimits:
         self._set(table, ReadLimit(max(1, rest // 2), rest, skipped) if rest > 0 else None)
 
     def lower(self, table: TableConfig, *, is_alone: bool = True) -> bool:
-        """Lower the limit of a table that ran out of memory; tell whether to try again.
+        """Lower the limit of a table that ran out of memory, and tell whether to try again.
 
-        False where it was not reading or could not read less, and where the record that is left must not be
-        skipped: the table file forbids it, or as many were skipped as a run may reject at least, so that the
-        heap is too small for the table.  Neither is skipped while other tables use the heap.
+        False if it was not reading or could not read less, or if the record that is left must not be skipped:
+        the table file forbids it, or as many were skipped as a run may reject at least, so that the heap is
+        too small for the table.  Neither is skipped while other tables use the heap.
         """
         reading = self._reading.pop(table.name, None)
         if reading is None:
@@ -97,7 +97,7 @@ class ReadLimits:
         return skips
 
     def step(self, table: TableConfig) -> str:
-        """Name the one record over which a table ran out of memory, as a step; empty for several."""
+        """Name the one record over which a table ran out of memory, as a step, or empty for several."""
         return self._records.get(table.name, "")
 
     def _count_skipped(self, table: TableConfig) -> int:

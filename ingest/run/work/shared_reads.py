@@ -23,7 +23,7 @@ else:  # an idle run does without Spark
 class SharedReads:
     """The messages of ranges that more than one table reads, until the last of these tables is done.
 
-    Spark keeps them in memory, and on the disks of its executors where memory is short.
+    Spark keeps them in memory, and on the disks of its executors if memory is short.
     """
 
     _expected: dict[tuple[str, Topic], TopicRanges] = attrs.field(factory=dict, init=False)
@@ -50,7 +50,7 @@ class SharedReads:
             return shared
 
     def done(self, table: TableConfig) -> None:
-        """Note that a table is done; the last one of its ranges frees the messages."""
+        """Note that a table is done.  The last one of its ranges frees the messages."""
         with self._guard:
             ranges = self._expected.pop((table.name, table.topic), None)
             if ranges is None or ranges in self._expected.values():

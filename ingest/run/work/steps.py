@@ -1,8 +1,8 @@
 """The seconds of a run by step, on the wall clock.
 
 Spark is lazy, but each step ends with a result: `read` with the rows of the newest change of each key in a
-shuffle, and their counts; `write` with the commit.  Within `read`, fetching and decoding a message are one
-pipeline of generated code, which Spark does not time in parts.
+shuffle, and their counts, and `write` with the commit.  Within `read`, fetching and decoding a message are
+one pipeline of generated code, which Spark does not time in parts.
 """
 
 import time
@@ -17,7 +17,7 @@ from ingest.report.contract import Step, StepSeconds
 
 @attrs.frozen
 class Span:
-    """The time from the begin of a step to its end, in monotonic seconds; `table` is empty for all tables."""
+    """The time from a step's begin to its end, in monotonic seconds.  `table` is empty for all tables."""
 
     table: str
     step: Step
@@ -27,7 +27,7 @@ class Span:
 
 @attrs.define(eq=False)
 class StepTimes:
-    """The spans of a run, noted by the threads of its tables; a table is in one step at a time."""
+    """The spans of a run, noted by the threads of its tables.  A table is in one step at a time."""
 
     _spans: list[Span] = attrs.field(factory=list, init=False)
     _open: dict[str, tuple[Step, float]] = attrs.field(factory=dict, init=False)
@@ -49,7 +49,7 @@ class StepTimes:
 
     @contextmanager
     def during(self, table: str, step: Step) -> Iterator[None]:
-        """Note a step; the steps begun inside take its place."""
+        """Note a step.  The steps begun inside take its place."""
         self.begin(table, step)
         try:
             yield
@@ -57,11 +57,11 @@ class StepTimes:
             self.end(table)
 
     def of_table(self, table: str) -> StepSeconds:
-        """Return a table's seconds; their sum is the time that the table took."""
+        """Return a table's seconds.  Their sum is the time that the table took."""
         return shares(span for span in self._all() if span.table == table)
 
     def of_run(self) -> StepSeconds:
-        """Return the run's seconds; tables that work at the same time share them equally."""
+        """Return the run's seconds.  Tables that work at the same time share them equally."""
         return shares(self._all())
 
     def _all(self) -> tuple[Span, ...]:
@@ -71,7 +71,7 @@ class StepTimes:
 
 
 def shares(spans: Iterable[Span]) -> StepSeconds:
-    """Add up the time of each step; spans that overlap share it equally."""
+    """Add up the time of each step.  Spans that overlap share it equally."""
     lasting = [span for span in spans if span.end_s > span.begin_s]
     events = sorted(
         event for span in lasting for event in ((span.begin_s, 1, span.step), (span.end_s, -1, span.step))

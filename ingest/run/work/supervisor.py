@@ -1,4 +1,4 @@
-"""Starts tables, several at a time, each in a thread of its own; leaves a thread that hangs behind."""
+"""Starts tables, several at a time, each in a separate thread.  Leaves a thread that hangs behind."""
 
 import math
 import threading
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 _TICK_S: Final = 0.1
 _LET_GO_S: Final = 3.0
-"""The time in which a stopped table has to return; then its thread is left behind."""
+"""The time in which a stopped table has to return.  Then its thread is left behind."""
 
 
 @attrs.define(eq=False)
 class _Job(Generic[T]):
-    """A table at work; the times are monotonic, in seconds."""
+    """A table at work.  The times are monotonic, in seconds."""
 
     table: TableConfig
     tag: str
@@ -58,7 +58,7 @@ class Shift(Generic[T]):
 class Supervisor(Generic[T]):
     """Starts tables, watches their time and the signals, and stops them if need be.
 
-    `work` runs in a table's thread and returns its result, errors too; `finish` turns that into a final
+    `work` runs in a table's thread and returns its result, errors too.  `finish` turns that into a final
     result, in the caller's thread.  A table in its commit gets the grace time.  Threads are daemons: one that
     hangs in a call to storage holds up neither the other tables nor the end of the process.
     """
@@ -70,7 +70,7 @@ class Supervisor(Generic[T]):
     finish: Callable[[TableConfig, T | IngestError, float], T]
 
     def run(self, tag: str, tables: Sequence[TableConfig]) -> Shift[T]:
-        """Work on all tables, or until the JVM ends; `tag` is unique in the JVM."""
+        """Work on all tables, or until the JVM ends.  `tag` is unique in the JVM."""
         shift = Shift[T](deque(tables))
         active, woken = list[_Job[T]](), threading.Event()
         while active or (shift.waiting and not shift.interrupted):
@@ -103,7 +103,7 @@ class Supervisor(Generic[T]):
     def _start(self, job: _Job[T], woken: threading.Event) -> _Job[T]:
         def work() -> None:
             try:
-                # A tag (SPARK-43952) instead of a job group: Hudi sets job groups of its own (HUDI-8596).
+                # A tag (SPARK-43952) instead of a job group: Hudi sets its own job groups (HUDI-8596).
                 self.context.addJobTag(job.tag)
                 self.context.setInterruptOnCancel(interruptOnCancel=True)
                 job.result = self.work(job.table)
@@ -114,14 +114,14 @@ class Supervisor(Generic[T]):
 
         job.started = time.monotonic()
         try:
-            # pyspark gives each thread one of the JVM (SPARK-22340); a plain one would leak it (SPARK-32010).
+            # pyspark gives each thread one of the JVM (SPARK-22340): a plain one would leak it (SPARK-32010).
             InheritableThread(target=work, name=f"table-{job.table.name}", daemon=True).start()
         except (Py4JError, OSError):  # it copies properties of a thread in the JVM, which has ended
             job.result = JvmEndedError(job.table.name)
         return job
 
     def _look(self, job: _Job[T]) -> T | IngestError | None:
-        """Return a table's result, or the reason for which it was stopped; None while it is at work."""
+        """Return a table's result, or the reason for which it was stopped, or None while it is at work."""
         reason = self.stop.reason(job.table.name)
         if job.result is not None:  # a commit in time counts
             return reason if reason and isinstance(job.result, IngestError) else job.result
@@ -150,7 +150,7 @@ class Supervisor(Generic[T]):
             job.stopped = now
 
     def _cancel(self, job: _Job[T]) -> None:
-        """Cancel its Spark jobs; called repeatedly, since the next job may begin at any time."""
+        """Cancel its Spark jobs.  Called repeatedly, since the next job may begin at any time."""
         try:
             self.context.cancelJobsWithTag(job.tag)
         except (Py4JError, OSError) as error:

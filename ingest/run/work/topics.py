@@ -1,6 +1,6 @@
 """Work on tables of several topics: each topic by itself, in the order of the table file.
 
-A topic has its own view of the table, its own commit and its own error; the table has the sum of them.
+A topic has its own view of the table, its own commit and its own error, and the table has the sum of them.
 """
 
 import time
@@ -27,7 +27,7 @@ class TopicTask(TableTask[T], Protocol[T]):
     """Work on views of tables, and the sum of their results."""
 
     def combine(self, table: TableConfig, results: Sequence[T]) -> T:
-        """Return the result of a table from those of its topics, in their order."""
+        """Return the result of a table from its topics' results, in their order."""
 
 
 @attrs.frozen
@@ -45,10 +45,10 @@ class TopicsTask(Generic[T]):
 
     task: TopicTask[T]
     stops: bool = False
-    """Whether a topic that fails stops the others where the table file says so."""
+    """Whether a topic that fails stops the others if the table file says so."""
 
     def work_by_files(self, run: Run, table: TableConfig) -> T | None:
-        """Work on all topics without a JVM; None if a topic needs one."""
+        """Work on all topics without a JVM, or return None if a topic needs one."""
         if not table.topics:
             return self.task.work_by_files(run, table)
         last = run.files.table(table).checkpoint()
@@ -57,7 +57,7 @@ class TopicsTask(Generic[T]):
         return self._sum(run, table, results) if len(results) == len(worked) else None  # type: ignore[arg-type]
 
     def work(self, run: Run, table: TableConfig) -> T:
-        """Work on all topics; an error of one is its result."""
+        """Work on all topics.  An error of one is its result."""
         if not table.topics:
             return self.task.work(run, table)
         last = run.lake.table(table).checkpoint()
@@ -75,7 +75,7 @@ class TopicsTask(Generic[T]):
         return self._sum(run, table, worked)
 
     def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float) -> T:
-        """Finish a table; its topics are finished already."""
+        """Finish a table, whose topics are finished already."""
         if not table.topics:
             return self.task.finish(run, table, result, seconds)
         if isinstance(result, IngestError):
@@ -113,7 +113,7 @@ class TopicsTask(Generic[T]):
 def _each(
     table: TableConfig, last: LedgerEntry | None, work: Callable[[TableConfig], T | IngestError]
 ) -> Iterator[_Worked[T]]:
-    """Work on each view of a table, those of topics included that only the ledger names."""
+    """Work on each view of a table, also on the topics that only the ledger names."""
     for view in (*views(table), *missing_views(table, last)):
         started = time.monotonic()
         result = work(view)
@@ -128,13 +128,13 @@ def missing_views(table: TableConfig, last: LedgerEntry | None) -> Iterator[Tabl
 
 
 def check_exists(run: Run, table: TableConfig, view: TableConfig) -> None:
-    """Raise TopicNotFoundError for a topic that no longer is among those of the table's patterns."""
+    """Raise TopicNotFoundError for a topic that the table has read and the broker lacks now."""
     if view.topic not in table.topics:
         raise TopicNotFoundError(view.topic, run.settings.kafka.bootstrap_servers)
 
 
 def refuse_several(table: TableConfig, command: str) -> None:
-    """Raise UsageError for a table of several topics, or of a part of one, where a command works on one."""
+    """Raise UsageError for a table of several topics, or of a part of one, if a command works on one."""
     if table.topics:
         names = first_few(list[str](table.topics))
         raise UsageError(f"table {table.name} reads several topics ({names}), and `{command}` is for one")
@@ -169,7 +169,7 @@ def _resolved(table: TableConfig, present: Sequence[Topic]) -> TableConfig:
 
 
 def watermarks_of(kafka: KafkaSettings, tables: Sequence[TableConfig]) -> Watermarks:
-    """Fetch the ends of the topics of all tables; a pattern without a topic has an error."""
+    """Fetch the ends of the topics of all tables.  A pattern without a topic has an error."""
     topics = {view.topic: table for table in tables for view in views(table)}
     marks = fetch_watermarks(kafka, [topic for topic in topics if not is_pattern(topic)])
     unmatched: Mapping[Topic, IngestError] = {

@@ -15,7 +15,7 @@ def all_views(kafka: KafkaSettings, tables: Sequence[TableConfig]) -> tuple[Tabl
 
 
 def chosen_views(kafka: KafkaSettings, table: TableConfig, topic: str | None) -> tuple[TableConfig, ...]:
-    """Return the views of all topics of a table, or that of the named one."""
+    """Return the views of all topics of a table, or of the named one."""
     found = all_views(kafka, [table])
     chosen = tuple(view for view in found if topic in (None, view.topic))
     if not chosen:

@@ -32,10 +32,10 @@ class Requirements:
     fixed_parts: bool = True
     """Whether the table must have the fixed parts of the file: a rebuild changes them."""
     commits: bool = True
-    """Whether commits must be those of ingest, whole and in the past: adoption in place replaces others."""
+    """Whether commits must be ingest's, whole and in the past: adoption in place replaces others."""
 
     def check(self, stored: HudiTable) -> None:
-        """Check options, owner, fixed parts, clock and files of a table; its key is known at the commit.
+        """Check options, owner, fixed parts, clock and files of a table.  Its key is known at the commit.
 
         Raises TableFileError, LakeError, TableChangedError or ClockError.
         """
@@ -111,7 +111,7 @@ def writing(run: Run, table: TableConfig, requirements: Requirements | None = No
 
 
 def _read_again(stored: HudiTable) -> None:
-    """Read a table again; complete a rewrite of its properties that was killed."""
+    """Read a table again, and complete a rewrite of its properties that was killed."""
     try:
         stored.refresh()
         stored.checkpoint()
@@ -123,7 +123,7 @@ def _read_again(stored: HudiTable) -> None:
 
 
 def _check(stored: HudiTable, requirements: Requirements) -> None:
-    """Check the requirements; a rebuild that was killed behind its commit is completed first."""
+    """Check the requirements, after completing a rebuild that was killed behind its commit."""
     try:
         requirements.check(stored)
     except TableChangedError:
