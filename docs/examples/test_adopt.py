@@ -32,7 +32,7 @@ def test_adopt_and_load(ingest_deployment: Deployment) -> None:
     rows.write.format("hudi").options(**hudi).mode("append").save(str(lake / "orders"))
     with ingest_deployment.session as session:
         plan = session.adopt("orders", AdoptRequest(dry_run=True)).plan
-        assert str(plan) == f"2 rows of {lake / 'orders'}, about a minute"
+        assert str(plan) == f"2 rows of {lake / 'orders'}, about 1.0 min"
         assert session.adopt("orders").outcome == "adopted"
 
     export = str(ingest_deployment.root / "export")

@@ -24,7 +24,7 @@ def test_rebuild_keeps_rows_and_offsets(ingest_deployment: Deployment) -> None:
     set_in_file(ingest_deployment, "buckets = 2", "buckets = 8")
     (plan,) = ingest_deployment.plan()
     assert plan.verdict == "fail"
-    assert str(plan.rebuild) == "buckets 2 -> 8, 5 rows, about a minute"
+    assert str(plan.rebuild) == "buckets 2 -> 8, 5 rows, about 1.0 min"
     with ingest_deployment.session as session:
         assert session.rebuild("shifts").outcome == "rebuilt"
 
