@@ -1,4 +1,4 @@
-"""Modules to load at their first use, since they load Spark, the Kafka client or another large library.
+"""Modules to load at their first use: they load a large library, such as Spark, or many other modules.
 
 The modules of `LAZY` are imported like any other, and mypy and import-linter see them so:
 

@@ -20,12 +20,13 @@ from ingest.tables import TableConfig
 class ReadLimit:
     """What a table may read at a time: `offsets`, of `suspects` among which a record is too large.
 
-    No offsets: the next record is too large, and is rejected unread.  `skipped` counts such records.
+    No offsets: `record` is too large, and is rejected unread.  `skipped` counts such records.
     """
 
     offsets: int
     suspects: int
     skipped: int = 0
+    record: str = ""
 
 
 @attrs.frozen
@@ -56,8 +57,14 @@ class ReadLimits:
     def cut(
         self, table: TableConfig, ranges: TopicRanges, high_offsets: Mapping[Partition, int]
     ) -> TopicRanges:
-        """Return the first offsets of ranges, as many as a table may read, and up to those applied before."""
+        """Return the first offsets of ranges, as many as a table may read, and up to those applied before.
+
+        A record to skip that is not the first one any more, as after a move of the offsets, is forgotten.
+        """
         limit = self.of(table)
+        if limit and not limit.offsets and (ranges.is_empty or _name(ranges) != limit.record):
+            self._set(table, None)
+            return ranges
         return ranges if limit is None else ranges.first(max(1, limit.offsets), high_offsets)
 
     def begin(self, table: TableConfig, ranges: TopicRanges) -> None:
@@ -90,10 +97,11 @@ class ReadLimits:
         if span > 1:
             self._set(view, ReadLimit(span // 2, span, skipped))
             return limit is None or span <= limit.offsets
-        self._records[table.name] = f"reading {_name(reading.ranges)}, a single record"
+        record = _name(reading.ranges)
+        self._records[table.name] = f"reading {record}, a single record"
         rejects = table.rejects
         skips = is_alone and rejects.too_large == "reject" and skipped < rejects.allowed(0)
-        self._set(view, ReadLimit(0 if skips else 1, 1, skipped))
+        self._set(view, ReadLimit(0 if skips else 1, 1, skipped, record))
         return skips
 
     def step(self, table: TableConfig) -> str:

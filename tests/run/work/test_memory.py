@@ -121,3 +121,17 @@ def test_a_range_that_cannot_be_cut_is_tried_once(tmp_path: Path) -> None:
     for expected in (True, False):
         limits.begin(TABLE, limits.cut(TABLE, ranges, {Partition(0): 8}))
         assert limits.lower(TABLE) is expected
+
+
+def test_another_record_is_not_skipped_in_place_of_the_one_that_was_found(tmp_path: Path) -> None:
+    """A run that was killed before the skip leaves its note, and a person may move the offsets then."""
+    limits = ReadLimits(tmp_path)
+    one = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(7, 8)})
+    limits.begin(TABLE, one)
+    assert limits.lower(TABLE)
+    moved = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(3, 8)})
+
+    assert ReadLimits(tmp_path).cut(TABLE, one, {}) == one
+    later = ReadLimits(tmp_path)
+    assert later.cut(TABLE, moved, {}) == moved
+    assert later.of(TABLE) is None
