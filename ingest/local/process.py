@@ -117,9 +117,14 @@ def find_pid(process: Process) -> int | None:
         pid, started_s = process.pid_file.read_text(encoding="ascii").split()
         live = psutil.Process(int(pid))
         difference_s = live.create_time() - psutil.boot_time() - float(started_s)
-        if abs(difference_s) < START_TOLERANCE_S and live.status() != psutil.STATUS_ZOMBIE:
+        if abs(difference_s) < START_TOLERANCE_S and _lives(live):
             return int(pid)
     return None
+
+
+def _lives(live: "psutil.Process") -> bool:
+    """Tell whether any thread of a process is alive: the main thread may end before others free the port."""
+    return bool(live.status() != psutil.STATUS_ZOMBIE or live.num_threads() > 1)
 
 
 def stop_processes(processes: Sequence[Process], wait_s: float = STOP_WAIT_S) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ def group_lives(group: int) -> bool:
 
 def _belongs(live: "psutil.Process", group: int) -> bool:
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
-        return os.getpgid(live.pid) == group and live.status() != psutil.STATUS_ZOMBIE
+        return os.getpgid(live.pid) == group and _lives(live)
     return False
 
 

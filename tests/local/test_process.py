@@ -56,6 +56,20 @@ def test_a_process_that_does_not_listen_is_killed_with_its_children(process: Pro
     assert not state.exists() or ") Z" in state.read_text()
 
 
+def test_a_process_whose_main_thread_has_ended_still_runs(process: Process) -> None:
+    """A killed server looks like that until its last thread has freed the port."""
+    script = (
+        "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(60,)).start();"
+        "ctypes.CDLL(None).pthread_exit(None)"
+    )
+    pid = start(process, sys.executable, "-c", script)
+    while ") Z" not in Path(f"/proc/{pid}/stat").read_text():
+        time.sleep(0.01)
+    assert find_pid(process) == pid
+    assert stop_processes([process]) == ("broker",)
+    assert find_pid(process) is None
+
+
 def test_a_recycled_pid_is_not_the_server(process: Process) -> None:
     """This test's own pid, with the start time of another process: must survive the stop."""
     process.data.mkdir()
