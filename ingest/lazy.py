@@ -31,7 +31,7 @@ LAZY: Final = {
     "report": "lineage notify openmetrics outcome stored_report",
     "run": "follow table task",
     "run.batch": "keys source_tables",
-    "run.work": "context fleet writer",
+    "run.work": "context fleet work writer",
     "spark": "catalog class_archive functions java process session stages",
     "verify": "metrics notices task",
 }

@@ -29,7 +29,6 @@ class Stop:
         """The signal that ends the run, empty before one comes."""
         self.on_signal: Callable[[str], None] = lambda _: None
         """Called with a first signal's name, in the signal handler: it must not take locks."""
-        self._steps: dict[str, str] = {}
         self._reasons: dict[str, IngestError] = {}
         self._committing: set[str] = set()
         self._guard = threading.Lock()
@@ -50,15 +49,6 @@ class Stop:
         """Raise the reason for which a table has to stop, if there is one."""
         if table in self._reasons:
             raise self._reasons[table]
-
-    def enter(self, table: str, step: str) -> None:
-        """Note a table's next step, unless it has to stop: then raise the reason."""
-        self.check(table)
-        self._steps[table] = step
-
-    def step(self, table: str) -> str:
-        """Return a table's last step.  Empty before the first."""
-        return self._steps.get(table, "")
 
     def raise_signal(self) -> None:
         """Raise the received signal again, for the handlers that were there before."""

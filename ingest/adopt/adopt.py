@@ -31,9 +31,9 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.kafka.watermarks import Watermarks
 from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
-from ingest.run.task import work_on_tables
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
 from ingest.run.work.topics import refuse_several
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.run.work.writer import Requirements, Writer, writing
 from ingest.tables import TableConfig
 
@@ -45,12 +45,12 @@ class AdoptTask:
     request: AdoptRequest
     watermarks: Watermarks
 
-    def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+    def by_files(self, run: Run, table: TableConfig) -> Takeover | None:
         """Return the result for a table of `ingest`. Hudi's classes read other tables."""
         last = run.files.table(table).checkpoint()
         return None if last is None else _idle(table, last)
 
-    def work(self, run: Run, table: TableConfig) -> Takeover:
+    def with_spark(self, run: Run, table: TableConfig) -> Takeover:
         """Adopt one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest adopt")
         marks = self.watermarks.of(table.topic)
@@ -80,7 +80,7 @@ class AdoptTask:
         start = self._start(run, subject, commits)
         rows = self._rows(subject, foreign)
         rows.check_columns()
-        run.enter(table, "checking its rows")
+        run.step(table, "checking its rows")
         plan = _plan(run, rows, foreign, start)
         plan.check_disk()
         if writer is None:
@@ -148,13 +148,8 @@ def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) 
     )  # fmt: skip
 
 
-def adopt_table(
-    run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: AdoptRequest, *, raises_signal: bool
-) -> Takeover:
+def adopt_table(run: Run, table: TableConfig, request: AdoptRequest) -> Takeover:
     """Import the rows of another writer's Hudi table. An error becomes part of the result."""
-
-    def make_task(watermarks: Watermarks) -> AdoptTask:
-        return AdoptTask(request, watermarks)
-
-    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    tables, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, tables, AdoptTask(request, watermarks))
     return result

@@ -39,7 +39,7 @@ class Subject:
 def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
     """Compile a table by all its schemas.  Raises TakeoverError for one that cannot begin with rows."""
     check_hudi(table)
-    run.enter(table, "comparing the columns")
+    run.step(table, "comparing the columns")
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     schemas = fetch_written(run.settings, run.registry, table, spans, spans)
     compiled = compile_written(table, *schemas)
@@ -76,7 +76,7 @@ def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKin
 def commit_first(writer: Writer, foreign: ForeignRows, position: str, entry: LedgerEntry) -> LedgerEntry:
     """Commit the rows at the table's path: the table is there with all of them, or not at all."""
     batch, rows = foreign.table_rows(position)
-    writer.run.enter(writer.table, "writing the rows")
+    writer.run.step(writer.table, "writing the rows")
     return writer.commit(rows, entry, batch.key_names)
 
 
@@ -91,7 +91,7 @@ def replace_foreign(
     folders = exchanged_folders(run, table)
     _remove_copy(run, table, folders)
     batch, rows = foreign.table_rows(position)
-    run.enter(table, "writing the rows")
+    run.step(table, "writing the rows")
     writer.begin_commit()
     copied = HudiTable(run.spark, f"file://{folders.copy}")
     committed = copied.commit(rows, table, batch.key_names, "load", entry)

@@ -4,7 +4,7 @@ The rows carry that position.  Changes up to it lose against them, and later cha
 that are too large for a snapshot by the connector.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 import attrs
@@ -23,9 +23,9 @@ from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.watermarks import Watermarks
-from ingest.run.task import work_on_tables
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
 from ingest.run.work.topics import refuse_several
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.run.work.writer import Requirements, Writer, writing
 from ingest.spark.java_errors import root_cause
 from ingest.tables import TableConfig
@@ -38,12 +38,12 @@ class LoadTask:
     request: LoadRequest
     watermarks: Watermarks
 
-    def work_by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+    def by_files(self, run: Run, table: TableConfig) -> Takeover | None:
         """Return the result for a table that was already loaded from this export."""
         last = run.files.table(table).checkpoint()
         return self._idle(table, run.files.table(table).history()) if last else None
 
-    def work(self, run: Run, table: TableConfig) -> Takeover:
+    def with_spark(self, run: Run, table: TableConfig) -> Takeover:
         """Load one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest load")
         marks = self.watermarks.of(table.topic)
@@ -76,7 +76,7 @@ class LoadTask:
         start, position = _begin(run, subject, request)
         with _opened(run, subject, request) as rows:
             rows.check_columns()
-            run.enter(table, "checking the rows")
+            run.step(table, "checking the rows")
             plan = _plan(rows, start, request)
             if writer is None:
                 return Takeover(table.name, "planned", plan)
@@ -147,13 +147,8 @@ def _plan(rows: ForeignRows, start: StartOffsets, request: LoadRequest) -> Takeo
     )
 
 
-def load_table(
-    run: Run, table: TableConfig, jvm: Callable[[], Jvm], request: LoadRequest, *, raises_signal: bool
-) -> Takeover:
+def load_table(run: Run, table: TableConfig, request: LoadRequest) -> Takeover:
     """Fill an empty table from an export. An error becomes part of the result."""
-
-    def make_task(watermarks: Watermarks) -> LoadTask:
-        return LoadTask(request, watermarks)
-
-    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    tables, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, tables, LoadTask(request, watermarks))
     return result

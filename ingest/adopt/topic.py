@@ -75,7 +75,7 @@ def resolve_position(run: Run, subject: Subject, position: SourcePosition) -> So
     ranges = changes.ranges({p: m.begin for p, m in marks.items()}, {p: m.end for p, m in marks.items()})
     if not ranges:
         return position
-    run.enter(subject.table, "reading the positions of the topic")
+    run.step(subject.table, "reading the positions of the topic")
     earlier = changes.read(ranges).where(F.col("term") <= position.commit)
     (row,) = earlier.agg(F.max("term").alias("commit")).collect()
     commit = position.commit if row["commit"] is None else int(row["commit"])

@@ -13,7 +13,7 @@ from ingest.hudi import lake_files
 from ingest.registry import Registry, open_registry
 from ingest.run.work import context
 from ingest.settings import Settings, load
-from ingest.spark.driver import MANY_MESSAGES, Driver
+from ingest.spark.driver import Driver
 from ingest.stop import Stop
 from ingest.tables import TableConfig, read_all, read_one, read_valid
 
@@ -111,15 +111,9 @@ class Deployment:
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
     ) -> "context.Run":
-        """Begin a run with a new id. Spark starts with the first table that needs it."""
-
-        def start_spark(messages: int) -> "SparkSession":
-            self._driver.is_short &= messages <= MANY_MESSAGES
-            progress("", "starting Spark")
-            return self.spark
-
+        """Begin a command with a new id.  It raises a signal again unless the caller passes a `stop`."""
         files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
         return context.Run(
-            str(uuid.uuid4()), self.settings, files, start_spark, lambda: self.registry,
-            max_offsets, progress, stop or Stop(),
+            str(uuid.uuid4()), self.settings, files, self._driver, lambda: self.registry,
+            max_offsets, progress, stop or Stop(), raises_signal=stop is None,
         )  # fmt: skip

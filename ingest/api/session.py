@@ -37,6 +37,7 @@ from ingest.report import outcome as reports
 from ingest.run import follow as following
 from ingest.run import task
 from ingest.run.batch import source_tables
+from ingest.run.work import work
 from ingest.stop import Stop
 from ingest.tables import GLOB_SIGNS, Format
 from ingest.verify import task as verifying
@@ -137,9 +138,7 @@ class Session(Deployment):
         """
         table, run = self.table(name), self._run(progress, stop=stop)
         request = request or AdoptRequest()
-        return adopting.adopt_table(
-            run, table, lambda: self._driver.process, request, raises_signal=stop is None
-        )
+        return adopting.adopt_table(run, table, request)
 
     def load(
         self, name: str, request: LoadRequest, *, progress: "Progress" = silent, stop: "Stop | None" = None
@@ -149,9 +148,7 @@ class Session(Deployment):
         Signals work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
-        return loading.load_table(
-            run, table, lambda: self._driver.process, request, raises_signal=stop is None
-        )
+        return loading.load_table(run, table, request)
 
     def describe(self, subject: str, version: int | None = None) -> "tuple[Registered, Description]":
         """Describe a subject's version, the latest by default, column by column."""
@@ -199,7 +196,7 @@ class Session(Deployment):
     ) -> "tuple[TablePlan, ...]":
         """Preview a run of tables, all or the named ones, without writing."""
         (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets)
-        plans = planning.plan_tables(run, tables, lambda: self._driver.process)
+        plans = planning.plan_tables(run, tables)
         plans = planning.with_missing_files(plans, lambda: self.valid_tables()[0])
         return (*plans, *map(planning.of_broken_file, broken))
 
@@ -217,19 +214,16 @@ class Session(Deployment):
         `stop` the signal only shows there and in the report.
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
-        unfinished.finish_killed(run, tables, partial(self._finish_rebuild, run))
-        report = task.run_tables(
-            run, tables, lambda: self._driver.process, broken, raises_signal=stop is None
-        )
+        rebuild = partial(self._finish_rebuild, attrs.evolve(run, raises_signal=False))
+        unfinished.finish_killed(run, tables, rebuild)
+        report = task.run_tables(run, tables, broken)
         if any(table.instant for table in report.tables):
             self._driver.leave_class_archive()
         return reports.with_missing_files(report, lambda: self.valid_tables()[0])
 
     def _finish_rebuild(self, run: "Run", table: "TableConfig", source: "Source") -> "IngestError | None":
         """Rebuild a table before its run, and return the error."""
-        return rebuilding.rebuild_table(
-            run, table, lambda: self._driver.process, source, dry_run=False, raises_signal=False
-        ).error
+        return rebuilding.rebuild_table(run, table, source, dry_run=False).error
 
     def follow(
         self,
@@ -260,9 +254,7 @@ class Session(Deployment):
         With `dry_run` only report the work to do.  Signals work as in `run`.
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, stop=stop)
-        return maintaining.maintain_tables(
-            run, tables, lambda: self._driver.process, broken, dry_run=dry_run, raises_signal=stop is None
-        )
+        return maintaining.maintain_tables(run, tables, broken, dry_run=dry_run)
 
     def rebuild(
         self,
@@ -279,16 +271,14 @@ class Session(Deployment):
         work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
-        return rebuilding.rebuild_table(
-            run, table, lambda: self._driver.process, source, dry_run=dry_run, raises_signal=stop is None
-        )
+        return rebuilding.rebuild_table(run, table, source, dry_run=dry_run)
 
     def status(
         self, names: Sequence[str] = (), *, progress: "Progress" = silent
     ) -> "tuple[TableStatus, ...]":
         """Return each table's last commit, rows and lag. A table's error becomes part of its status."""
         (tables, broken), run = self.valid_tables(names), self._run(progress)
-        found = statuses.read_statuses(run, tables, lambda: self._driver.process)
+        found = statuses.read_statuses(run, tables)
         return (*found, *(statuses.of_broken_file(self.settings.lake, error) for error in broken))
 
     def commits(
@@ -344,9 +334,7 @@ class Session(Deployment):
         """
         bound = None if max_lag is None else parse_bound(max_lag)
         tables, broken = self.valid_tables(names)
-        lake = overviews.read_overview(
-            self._run(progress), tables, broken, lambda: self._driver.process, with_spark=with_spark
-        )
+        lake = overviews.read_overview(self._run(progress), tables, broken, with_spark=with_spark)
         pages.write_site(Path(folder), lake, self.settings, bound)
         return lake
 
@@ -363,7 +351,7 @@ class Session(Deployment):
         """
         (tables, broken), checks = self.valid_tables(names), file_checks.VerifyFilesTask(reads_keys)
         run = self._run(progress)
-        found = task.work_on_lake(run, tables, lambda: self._driver.process, checks, asks_registry=False)
+        found = work.work_on_tables(run, tables, checks, asks_registry=False)
         return (*found, *(file_checks.of_broken_file(self.settings.lake, error) for error in broken))
 
     def move_offsets(self, name: str, to: str, *, topic: str | None = None) -> "TableStatus":

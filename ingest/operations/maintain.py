@@ -1,6 +1,6 @@
 """Maintenance of tables on a separate schedule: compaction, cleaning, archiving.  No row changes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ from ingest.report.contract import (
     unstructure,
 )
 from ingest.report.result import TableResult, worst, worst_outcome
-from ingest.run.task import work_on_lake
 from ingest.run.work import writer as writers
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
+from ingest.run.work.work import work_on_tables
 from ingest.tables import TableConfig
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class MaintainTask:
 
     is_dry: bool
 
-    def work_by_files(self, run: Run, table: TableConfig) -> Maintained | None:
+    def by_files(self, run: Run, table: TableConfig) -> Maintained | None:
         """Return the result for a table without commits."""
         if run.files.table(table).checkpoint() is None:
             return Maintained(table.name)
@@ -84,13 +84,13 @@ class MaintainTask:
             run.note_holder(table)
         return None
 
-    def work(self, run: Run, table: TableConfig) -> Maintained:
+    def with_spark(self, run: Run, table: TableConfig) -> Maintained:
         """Maintain one table as its only writer, or plan it as a reader."""
         if self.is_dry:
-            run.enter(table, "planning its maintenance")
+            run.step(table, "planning its maintenance")
             return Maintained(table.name, services.plan_upkeep(run.lake.table(table), table))
         with writers.writing(run, table, writers.Requirements(table, fixed_parts=False)) as writer:
-            run.enter(table, "maintaining")
+            run.step(table, "maintaining")
             writer.begin_commit()
             _remove_copy(run, table)
             return Maintained(table.name, services.maintain(writer.stored, table))
@@ -116,14 +116,12 @@ def _remove_copy(run: Run, table: TableConfig) -> None:
 def maintain_tables(
     run: Run,
     tables: Sequence[TableConfig],
-    jvm: Callable[[], Jvm],
     broken: Sequence[TableFileError] = (),
     *,
     dry_run: bool,
-    raises_signal: bool = True,
 ) -> Maintenance:
     """Maintain every table.  An error of one, or a `broken` table file, stops no other."""
     started, task = datetime.now(UTC), MaintainTask(dry_run)
-    results = work_on_lake(run, tables, jvm, task, asks_registry=False, raises_signal=raises_signal)
+    results = work_on_tables(run, tables, task, asks_registry=False)
     of_files = (Maintained(error.table, error=error) for error in broken)
     return Maintenance(run.run_id, started, datetime.now(UTC), (*results, *of_files), dry_run)

@@ -38,9 +38,9 @@ from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, compile_written
 from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import TableState, known_ids, table_state
-from ingest.run.task import work_on_tables
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import TableConfig
 
 States = dict[str, TableState]
@@ -279,11 +279,11 @@ class PlanTask:
     watermarks: Watermarks
     states: States = attrs.Factory(dict)
 
-    def work(self, run: Run, table: TableConfig) -> TablePlan:
+    def with_spark(self, run: Run, table: TableConfig) -> TablePlan:
         """Plan one table."""
         return plan_table(run, table, self.watermarks.of(table.topic), self.states)
 
-    def work_by_files(self, run: Run, table: TableConfig) -> TablePlan | None:
+    def by_files(self, run: Run, table: TableConfig) -> TablePlan | None:
         """Plan one table without pending messages."""
         return plan_by_files(run, table, self.watermarks.of(table.topic))
 
@@ -299,9 +299,10 @@ class PlanTask:
         return combined(table.name, results)
 
 
-def plan_tables(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TablePlan, ...]:
+def plan_tables(run: Run, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
-    return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(PlanTask(marks)))
+    tables, watermarks = resolve(run, tables)
+    return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks)))
 
 
 def of_broken_file(error: TableFileError) -> TablePlan:

@@ -74,19 +74,19 @@ class VerifyFilesTask:
 
     reads_keys: bool
 
-    def work_by_files(self, run: Run, table: TableConfig) -> FilesCheck | None:
+    def by_files(self, run: Run, table: TableConfig) -> FilesCheck | None:
         """Check files and offsets without a JVM, or return None if the keys are read, too."""
         if self.reads_keys:
             return None
         return _with_rejects(run, table, run.files.at)
 
-    def work(self, run: Run, table: TableConfig) -> FilesCheck:
+    def with_spark(self, run: Run, table: TableConfig) -> FilesCheck:
         """Check files and offsets by Hudi's classes, then the keys."""
-        run.enter(table, "checking its files")
+        run.step(table, "checking its files")
         result = _with_rejects(run, table, lambda path: hudi_table.HudiTable(run.spark, path))
         if not self.reads_keys or not result.commits:
             return result
-        run.enter(table, "checking its keys")
+        run.step(table, "checking its keys")
         rows, findings = key_check.check_keys(run.lake.table(table))
         return attrs.evolve(result, rows=rows, findings=(*result.findings, *findings))
 

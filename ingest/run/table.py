@@ -74,12 +74,10 @@ def _write(writer: Writer, start: Start) -> TableOutcome:
     run.limits.begin(table, start.ranges)
     state = table_state(run, table, start.last)
     schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
-    run.steps.begin(table.name, "read")
     with prepared(run, table, state, start.ranges, schemas) as batch:
         new = rows_to_write(run, batch)
         chosen = new.batch
-        run.steps.begin(table.name, "write")
-        run.enter(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows")
+        run.step(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows", "write")
         committing = time.monotonic()
         write_rejects(writer, chosen, start.ranges, start.last)
         entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)

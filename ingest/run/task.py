@@ -1,14 +1,12 @@
-"""Work on many tables: first without a JVM, by their files.  Spark starts for the tables that need it."""
+"""Bring many tables up to date."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import attrs
 
-from ingest.errors import IngestError, StoppedError, TableChangedError, TableFileError, TopicNotFoundError
+from ingest.errors import IngestError, TableChangedError, TableFileError, TopicNotFoundError
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.group import store_offsets
 from ingest.kafka.watermarks import Watermarks
@@ -20,13 +18,10 @@ from ingest.run import table as running
 from ingest.run.batch.start import find_start, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
 from ingest.run.work import fleet
-from ingest.run.work.by_files import await_writers, work_by_files
-from ingest.run.work.context import Jvm, Run, TableTask
-from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
-from ingest.stop import listening
+from ingest.run.work.context import Run
+from ingest.run.work.topics import TopicsTask
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import TableConfig
-
-T = TypeVar("T")
 
 
 @attrs.frozen
@@ -38,7 +33,7 @@ class RunTask:
     parts: dict[str, list[TableOutcome]] = attrs.Factory(dict)
     """The commits of each table so far: several, if it ran out of memory."""
 
-    def work_by_files(self, run: Run, table: TableConfig) -> TableOutcome | None:
+    def by_files(self, run: Run, table: TableConfig) -> TableOutcome | None:
         """Return the outcome of a table without new messages."""
         started, stored = time.monotonic(), run.files.table(table)
         open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
@@ -71,7 +66,7 @@ class RunTask:
                 raise
             raise attrs.evolve(error, hint="The table has read it before, so it was deleted.") from None
 
-    def work(self, run: Run, table: TableConfig) -> TableOutcome:
+    def with_spark(self, run: Run, table: TableConfig) -> TableOutcome:
         """Run one table, then measure it."""
         if run.lineage is not None:
             run.lineage.start(table)
@@ -124,73 +119,7 @@ def _key(table: TableConfig) -> str:
     return f"{table.name} {table.topic}"
 
 
-def work_on_tables(
-    run: Run,
-    tables: Sequence[TableConfig],
-    jvm: Callable[[], Jvm],
-    make_task: Callable[[Watermarks], TableTask[T]],
-    *,
-    raises_signal: bool = True,
-) -> tuple[T, ...]:
-    """Work on every table, with the ends that its topic has now.  Return the results in the tables' order.
-
-    Starts Spark only if a table needs it.  `jvm` is the one below it.  Raises only errors that concern all
-    tables: a broker out of reach.  A SIGTERM or SIGINT ends the work in order.  Then the signal is raised
-    again, unless the caller looks at the run's `stop` itself.
-    """
-    with run.steps.during("", "plan"):
-        tables = resolved(run.settings.kafka, tables)
-        task = make_task(watermarks_of(run.settings.kafka, tables))
-    return work_on_lake(run, tables, jvm, task, raises_signal=raises_signal)
-
-
-def work_on_lake(
-    run: Run,
-    tables: Sequence[TableConfig],
-    jvm: Callable[[], Jvm],
-    task: TableTask[T],
-    *,
-    raises_signal: bool = True,
-    asks_registry: bool = True,
-) -> tuple[T, ...]:
-    """Work on every table as `work_on_tables` does, by a task that needs no ends of topics."""
-    with run.steps.during("", "plan"), listening(run.stop):
-        results = work_by_files(run, task, tables) if run.settings.spark.internals else {}
-        results |= await_writers(run, task, [table for table in tables if table.name not in results])
-    remaining = [table for table in tables if table.name not in results]
-    if run.stop.signal:
-        results |= {
-            table.name: task.finish(run, table, StoppedError(table.name, run.stop.signal), 0.0)
-            for table in remaining
-        }
-    elif remaining:
-        _open(run, asks_registry=asks_registry)
-        worked = fleet.Fleet(run, task, jvm()).work(remaining)
-        results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
-    if raises_signal:
-        run.stop.raise_signal()
-    return tuple(results[table.name] for table in tables)
-
-
-def _open(run: Run, *, asks_registry: bool) -> None:
-    """Load the registry's client while the JVM starts.  An error of either concerns all tables."""
-    if not asks_registry:
-        _ = run.spark
-        return
-    with ThreadPoolExecutor(1, "registry") as pool:
-        registry = pool.submit(lambda: run.registry)
-        _ = run.spark
-        registry.result()
-
-
-def run_tables(
-    run: Run,
-    tables: Sequence[TableConfig],
-    jvm: Callable[[], Jvm],
-    broken: Sequence[TableFileError] = (),
-    *,
-    raises_signal: bool = True,
-) -> RunReport:
+def run_tables(run: Run, tables: Sequence[TableConfig], broken: Sequence[TableFileError] = ()) -> RunReport:
     """Bring every table up to the ends that its topic has now (see `work_on_tables`).
 
     A table whose file is `broken` has failed, and stops no other.
@@ -198,9 +127,8 @@ def run_tables(
     started = datetime.now(UTC)
     if run.settings.lineage.is_on:
         run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
-    outcomes = work_on_tables(
-        run, tables, jvm, lambda marks: TopicsTask(RunTask(marks), stops=True), raises_signal=raises_signal
-    )
+    tables, watermarks = resolve(run, tables)
+    outcomes = work_on_tables(run, tables, TopicsTask(RunTask(watermarks), stops=True))
     if run.settings.kafka.group:
         show_offsets(run, outcomes)
     of_files = tuple(failed(error.table, Topic(""), error, 0.0) for error in broken)

@@ -67,6 +67,11 @@ class Driver:
             catalog.check_catalog(self._session)
         return self._session
 
+    def start(self, messages: int) -> "SparkSession":
+        """Return the session.  A JVM that is started for many messages gets its optimising compiler."""
+        self.is_short &= messages <= MANY_MESSAGES
+        return self.session
+
     @property
     def process(self) -> "spark_process.SparkProcess":
         """The JVM of the session.  A JVM that was started here can be replaced."""

@@ -142,7 +142,7 @@ def _verify_topic(work: _Work, table: TableConfig) -> TableVerification:
     """Compare the rows of one topic: all rows, unless the table is a view of several."""
 
     def compare(answer: TableVerification) -> TableVerification:
-        work.run.enter(table, "looking for its source")
+        work.run.step(table, "looking for its source")
         return _compare(work, table, lambda: outcome_of(work.bring(table.name), table), answer)
 
     return _guarded(table, work.request, compare)
@@ -192,7 +192,7 @@ def _compare(
         repairs = Repairs(run, table, sql_rows, origin, layout, request.repair, request.delete_extra)
         options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
-            Looks(layout, source.rows, stored), cut, sql_rows, options, lambda step: run.enter(table, step),
+            Looks(layout, source.rows, stored), cut, sql_rows, options, lambda step: run.step(table, step),
             _progress(run, table, sql_rows, request),
         )  # fmt: skip
         blank = attrs.evolve(

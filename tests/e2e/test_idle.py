@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ingest import Session
 from ingest.api.session import silent
 from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.plan import PlanTask
 from ingest.operations.status.status import StatusTask
-from ingest.run.task import RunTask, work_on_tables
+from ingest.run.task import RunTask
 from ingest.run.work.context import Run
+from ingest.run.work.work import resolve, work_on_tables
+from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import LOCAL, UNKNOWN, HadoopSettings
-from ingest.spark.process import SparkProcess
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
@@ -37,17 +39,21 @@ class SparkStartedError(Exception):
     """A table needed Spark, though its files could have answered."""
 
 
+class IdleDriver(Driver):
+    """A driver that must not start Spark."""
+
+    def start(self, messages: int) -> SparkSession:
+        """Fail the test."""
+        raise SparkStartedError(messages)
+
+
 def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str]) -> list[dict[str, Any]]:
     """Return a task's results as JSON, without the times; with `LOCAL` nothing may start Spark."""
-
-    def start_spark(_: int) -> Any:
-        if hadoop == LOCAL:
-            raise SparkStartedError
-        return session.spark
-
+    driver = (IdleDriver if hadoop == LOCAL else Driver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
-    run = Run("r", session.settings, files, start_spark, lambda: session.registry, None, silent)
-    results = work_on_tables(run, session.tables(names), lambda: SparkProcess(session.spark), task)
+    run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    tables, watermarks = resolve(run, session.tables(names))
+    results = work_on_tables(run, tables, task(watermarks))
     return [without_times(result.to_json()) for result in results]
 
 

@@ -31,8 +31,8 @@ from ingest.run.work.context import Run
 from ingest.sources.forms import Form
 from ingest.sources.layout import ComparedColumn, Layout
 from ingest.sources.origin import Origin
+from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import LOCAL
-from ingest.spark.process import SparkProcess
 from ingest.tables import TableConfig
 from ingest.verify.repair import delete_extra
 from tests.e2e.other_writers import V2, write_as_streamer
@@ -77,21 +77,25 @@ class Lake:
         settings = Session.open(self.root / "ingest.toml", overrides=overrides).settings
         session = self.place.deployment.session
         files = LakeFiles(settings.lake, LOCAL)
-        return Run("writer", settings, files, lambda _: session.spark, lambda: session.registry, None, silent)
+        return Run(
+            "writer",
+            settings,
+            files,
+            Driver(settings, session.spark),
+            lambda: session.registry,
+            None,
+            silent,
+            raises_signal=False,
+        )
 
     def table(self) -> TableConfig:
         """Read the table file."""
         return self.place.deployment.session.table("t")
 
 
-def jvm_of(run: Run) -> Callable[[], SparkProcess]:
-    """Return the JVM below a run."""
-    return lambda: SparkProcess(run.spark)
-
-
 def run_once(lake: Lake, run: Run) -> Any:
     """Apply the waiting change, and reject the bad record."""
-    return run_tables(run, [lake.table()], jvm_of(run)).tables[0]
+    return run_tables(run, [lake.table()]).tables[0]
 
 
 def replay_rejects(lake: Lake, run: Run) -> Any:
@@ -120,23 +124,23 @@ def delete_extra_row(lake: Lake, run: Run) -> Any:
 def rebuild(lake: Lake, run: Run) -> Any:
     """Rebuild the table with other buckets."""
     edit(lake.place.deployment, "t", buckets="3")
-    return rebuild_table(run, lake.table(), jvm_of(run), "table", dry_run=False, raises_signal=False)
+    return rebuild_table(run, lake.table(), "table", dry_run=False)
 
 
 def maintain(lake: Lake, run: Run) -> Any:
     """Clean the table."""
-    return maintain_tables(run, [lake.table()], jvm_of(run), dry_run=False).tables[0]
+    return maintain_tables(run, [lake.table()], dry_run=False).tables[0]
 
 
 def adopt(lake: Lake, run: Run) -> Any:
     """Adopt the table of a streamer in its own place."""
-    return adopt_table(run, lake.table(), jvm_of(run), AdoptRequest(), raises_signal=False)
+    return adopt_table(run, lake.table(), AdoptRequest())
 
 
 def load(lake: Lake, run: Run) -> Any:
     """Load an export into the empty table."""
     request = LoadRequest("parquet", str(lake.root / "export"), offsets="earliest")
-    return load_table(run, lake.table(), jvm_of(run), request, raises_signal=False)
+    return load_table(run, lake.table(), request)
 
 
 WRITERS: Final[Mapping[str, Callable[[Lake, Run], Any]]] = {

@@ -16,10 +16,11 @@ from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.local.servers import Addresses
 from ingest.operations.status.status import StatusTask
-from ingest.run.task import RunTask, work_on_tables
+from ingest.run.task import RunTask
 from ingest.run.work.context import Run
+from ingest.run.work.work import resolve, work_on_tables
+from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
-from ingest.spark.process import SparkProcess
 from ingest.testing import nullable
 from tests.e2e.events import Change, make_topics
 from tests.hudi.checks import check_files
@@ -57,19 +58,23 @@ def make_session(
     return lambda: Session.open(tmp_path / "ingest.toml", spark=outer_spark)
 
 
+class IdleDriver(Driver):
+    """A driver that must not start Spark."""
+
+    def start(self, messages: int) -> SparkSession:
+        """Fail the test."""
+        raise SparkStartedError(messages)
+
+
 def results(session: Session, hadoop: HadoopSettings, task: Any) -> list[dict[str, Any]]:
     """Return a task's results as JSON, without the times; known settings must not need Spark."""
-
-    def start_spark(_: int) -> Any:
-        if hadoop != UNKNOWN:
-            raise SparkStartedError
-        return session.spark
-
+    driver = (Driver if hadoop == UNKNOWN else IdleDriver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
-    run = Run("r", session.settings, files, start_spark, lambda: session.registry, None, silent)
-    tables = work_on_tables(run, session.tables(), lambda: SparkProcess(session.spark), task)
+    run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    tables, watermarks = resolve(run, session.tables())
+    found = work_on_tables(run, tables, task(watermarks))
     by_time = ("seconds", "step_seconds", "source_lag_s", "metrics")
-    return [{key: value for key, value in table.to_json().items() if key not in by_time} for table in tables]
+    return [{key: value for key, value in table.to_json().items() if key not in by_time} for table in found]
 
 
 def test_a_table_of_real_runs_is_read_without_a_jvm(

@@ -1,6 +1,6 @@
 """Tables written again after a change of a part that is fixed at creation: one commit, the offsets stay."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,9 +29,9 @@ from ingest.run.batch.compacted_topics import refuse_compacted
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
 from ingest.run.batch.table_state import known_ids
-from ingest.run.task import work_on_tables
 from ingest.run.work import writer as writers
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import TableConfig, views
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ class RebuildTask:
     is_dry: bool
     watermarks: Watermarks
 
-    def work_by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
+    def by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
         """Return the result for a table without commits."""
         if run.files.table(table).checkpoint() is None:
             return Rebuilt(table.name, "idle", self.source)
         return None
 
-    def work(self, run: Run, table: TableConfig) -> Rebuilt:
+    def with_spark(self, run: Run, table: TableConfig) -> Rebuilt:
         """Rebuild one table as its only writer, or plan it as a reader."""
         if self.source == "topic" and table.source_table:
             refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
@@ -121,7 +121,7 @@ class RebuildTask:
         changes = subject.changes.all
         if not changes:
             return None
-        run.enter(subject.config, "planning its rebuild")
+        run.step(subject.config, "planning its rebuild")
         plan = plan_rebuild(subject.config, subject.stored, free_by_hadoop(run), changes)
         if plan.needed_source == "topic" and self.source == "table":
             lost = next(change for change in changes if change.needs_topic)
@@ -144,9 +144,9 @@ class RebuildTask:
         plan = self._plan(run, subject)
         if plan is None:
             return Rebuilt(table.name, "idle", self.source)
-        run.enter(table, f"reading {plan.rows:,} rows")
+        run.step(table, f"reading {plan.rows:,} rows")
         with self._rows(run, subject, plan) as new:
-            run.enter(table, f"writing {plan.rows:,} rows")
+            run.step(table, f"writing {plan.rows:,} rows")
             writer.begin_commit()
             entry = _entry(run, subject, plan, new.entry, self.source)
             rewritten = rebuild.Rewrite(new.rows, table, subject.key_columns, entry)
@@ -231,7 +231,7 @@ def _open(run: Run, table: TableConfig, watermarks: Watermarks) -> _Table | None
     last = stored.checkpoint()
     if last is None:
         return None
-    run.enter(table, "comparing it with its file")
+    run.step(table, "comparing it with its file")
     compiled = compile_written(table, *_schemas(run, table, last, marks))
     keys = compiled.record_key
     changes = stored.fixed_changes(table, keys)
@@ -270,19 +270,8 @@ def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, sou
     )
 
 
-def rebuild_table(
-    run: Run,
-    table: TableConfig,
-    jvm: Callable[[], Jvm],
-    source: Source,
-    *,
-    dry_run: bool,
-    raises_signal: bool,
-) -> Rebuilt:
+def rebuild_table(run: Run, table: TableConfig, source: Source, *, dry_run: bool) -> Rebuilt:
     """Rebuild a table by the fixed parts of its file.  An error is in the result."""
-
-    def make_task(watermarks: Watermarks) -> RebuildTask:
-        return RebuildTask(source, dry_run, watermarks)
-
-    (result,) = work_on_tables(run, (table,), jvm, make_task, raises_signal=raises_signal)
+    tables, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, tables, RebuildTask(source, dry_run, watermarks))
     return result

@@ -129,7 +129,7 @@ def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
 
 def _replay(writer: Writer, table: TableConfig, chosen: DataFrame, last: LedgerEntry) -> Replayed:
     run = writer.run
-    run.enter(table, "replaying rejects")
+    run.step(table, "replaying rejects")
     whole = chosen.select(*MESSAGE, "headers")
     batch = Batch(
         table,

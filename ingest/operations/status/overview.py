@@ -31,10 +31,10 @@ from ingest.operations.status.status import TableStatus, combined
 from ingest.report.lag import source_lag_s
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
-from ingest.run.work import fleet
-from ingest.run.work.by_files import PATIENCE_S, work_by_files
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.by_files import PATIENCE_S, answer_by_files
+from ingest.run.work.context import Run, TableTask
 from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
+from ingest.run.work.work import work_on_tables
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
@@ -94,27 +94,33 @@ def read_overview(
     run: Run,
     tables: Sequence[TableConfig],
     broken: Sequence[TableFileError],
-    jvm: Callable[[], Jvm],
     *,
     with_spark: bool,
 ) -> LakeOverview:
     """Read tables by their files, and with Spark the parts that files do not answer, if that is wanted."""
     problems: list[str] = []
     tables, watermarks = _watermarks(run, tables, problems)
-    task = TopicsTask(OverviewTask(watermarks, with_spark, problems))
-    with listening(run.stop):
-        results = work_by_files(run, task, tables)
-    remaining = [table for table in tables if table.name not in results]
-    if with_spark and remaining and not run.stop.signal:
-        worked = fleet.Fleet(run, task, jvm()).work(remaining)
-        results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
-    run.stop.raise_signal()
-    for table in remaining if not with_spark else ():
-        path = run.settings.lake.table_path(table.name)
-        error = LakeUnreachableError(path, f"did not answer within {PATIENCE_S:.0f} s")
-        results[table.name] = task.finish(run, table, error, 0.0)
-    overviews = [results[table.name] for table in tables if table.name in results]
+    task = TopicsTask[TableOverview](OverviewTask(watermarks, with_spark, problems))
+    if with_spark:
+        overviews = work_on_tables(run, tables, task, asks_registry=False)
+    else:
+        overviews = _read_files(run, tables, task)
     return LakeOverview((*map(_of_broken_file, broken), *overviews), tuple(dict.fromkeys(problems)))
+
+
+def _read_files(
+    run: Run, tables: Sequence[TableConfig], task: TableTask[TableOverview]
+) -> tuple[TableOverview, ...]:
+    """Read tables without a JVM.  A storage that does not answer in time is an error."""
+    with listening(run.stop):
+        results = answer_by_files(run, task, tables)
+    run.stop.raise_signal()
+    for table in tables:
+        if table.name not in results:
+            path = run.settings.lake.table_path(table.name)
+            error = LakeUnreachableError(path, f"did not answer within {PATIENCE_S:.0f} s")
+            results[table.name] = task.finish(run, table, error, 0.0)
+    return tuple(results[table.name] for table in tables)
 
 
 def _watermarks(
@@ -139,10 +145,10 @@ class OverviewTask:
     """Reads overviews of tables (a `TableTask`)."""
 
     watermarks: Watermarks
-    with_spark: bool
+    uses_spark: bool
     problems: list[str]
 
-    def work_by_files(self, run: Run, table: TableConfig) -> TableOverview | None:
+    def by_files(self, run: Run, table: TableConfig) -> TableOverview | None:
         """Read one table without a JVM, or return None if Spark is wanted and would know more."""
         parts = Parts()
         rejects = parts.read("rejects", lambda: rejects_by_files(run.files, table))
@@ -150,11 +156,11 @@ class OverviewTask:
         overview = self._read(run, table, run.files.table(table), parts)
         overview = attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
         needs_spark = any(gap.needs_spark for gap in parts.gaps) or (rejects and rejects.open is None)
-        return None if self.with_spark and needs_spark else overview
+        return None if self.uses_spark and needs_spark else overview
 
-    def work(self, run: Run, table: TableConfig) -> TableOverview:
+    def with_spark(self, run: Run, table: TableConfig) -> TableOverview:
         """Read one table with Hudi's classes."""
-        run.enter(table, "reading its commits and rejects")
+        run.step(table, "reading its commits and rejects")
         parts = Parts()
         size = parts.read("size", run.files.table(table).size)
         rejects = parts.read("rejects", lambda: read_rejects(run, table))

@@ -18,9 +18,9 @@ from ingest.report.lag import max_or_none, present, source_lag_s, sum_or_none
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, worst_error
 from ingest.run.batch.start import last_of, pending
-from ingest.run.task import work_on_tables
-from ingest.run.work.context import Jvm, Run
+from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
+from ingest.run.work.work import resolve, work_on_tables
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
 
@@ -104,12 +104,12 @@ class StatusTask:
 
     watermarks: Watermarks
 
-    def work(self, run: Run, table: TableConfig) -> TableStatus:
+    def with_spark(self, run: Run, table: TableConfig) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
-        run.enter(table, "reading its status")
+        run.step(table, "reading its status")
         return self._read(run, table, run.lake.table(table), lambda: rejected.count_open(run.lake, table))
 
-    def work_by_files(self, run: Run, table: TableConfig) -> TableStatus:
+    def by_files(self, run: Run, table: TableConfig) -> TableStatus:
         """Read the same, without a JVM."""
         return self._read(run, table, run.files.table(table), lambda: run.files.count_open(table))
 
@@ -140,9 +140,10 @@ class StatusTask:
         return attrs.evolve(combined(results), table=table.name)
 
 
-def read_statuses(run: Run, tables: Sequence[TableConfig], jvm: Callable[[], Jvm]) -> tuple[TableStatus, ...]:
+def read_statuses(run: Run, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
-    return work_on_tables(run, tables, jvm, lambda marks: TopicsTask(StatusTask(marks)))
+    tables, watermarks = resolve(run, tables)
+    return work_on_tables(run, tables, TopicsTask(StatusTask(watermarks)))
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:

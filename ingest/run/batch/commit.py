@@ -61,7 +61,7 @@ def prepared(
     run: Run, table: TableConfig, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
-    run.enter(table, Reading(ranges.span))
+    run.step(table, Reading(ranges.span), "read")
     limit = run.limits.of(table)
     batch = read_batch(run.spark, run.settings.kafka, ranges, table, state, limit=limit)
     if batch.plans is None and limit is None:  # few messages are sooner read again than kept
@@ -163,7 +163,7 @@ def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
 def commit_rows(writer: Writer, batch: PreparedBatch, rows: DataFrame, entry: LedgerEntry) -> LedgerEntry:
     """Commit rows with their ledger entry.  Rewrite the table if a column cannot be widened in place."""
     if batch.rewrites:
-        writer.run.enter(writer.table, f"rewriting the table, for {', '.join(batch.rewrites)}")
+        writer.run.step(writer.table, f"rewriting the table, for {', '.join(batch.rewrites)}")
         rows = merge(writer.stored.rows(), rows, batch.compiled)
     return writer.commit(rows, entry, batch.key_names, overwrites=bool(batch.rewrites))
 

@@ -45,7 +45,8 @@ def read_tables(run: Run, topic: Topic, values: tuple[WriterSchema, ...], messag
         framed=is_framed("key"),
         id=written_id_sql("key"),
     )
-    spark = run.start_spark(messages)
+    run.waiting[topic] = messages
+    spark = run.spark
     run.progress(topic, "reading its tables")
     try:
         topic_messages = read_topic(spark, run.settings.kafka, topic)

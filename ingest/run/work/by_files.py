@@ -33,7 +33,7 @@ class _Attempt(Generic[T]):
     result: T | IngestError | None = None
 
 
-def work_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
+def answer_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
     """Return the results of the tables that do without a JVM.  Stop early after a signal."""
     patience_s = min(PATIENCE_S, run.settings.run.table_timeout_s or PATIENCE_S)
     waiting, active = deque(tables), list[_Attempt[T]]()
@@ -72,7 +72,7 @@ def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -
     results = {
         table.name: task.finish(run, table, error, seconds) for table, error in zip(busy, errors, strict=True)
     }
-    return results | work_by_files(run, task, [table for table in tables if table not in busy])
+    return results | answer_by_files(run, task, [table for table in tables if table not in busy])
 
 
 def _start(run: Run, task: TableTask[T], table: TableConfig, done: "SimpleQueue[_Attempt[T]]") -> _Attempt[T]:
@@ -81,7 +81,7 @@ def _start(run: Run, task: TableTask[T], table: TableConfig, done: "SimpleQueue[
 
     def work() -> None:
         try:
-            attempt.result = task.work_by_files(run, table)
+            attempt.result = task.by_files(run, table)
         except IngestError as error:
             attempt.result = error
         except Exception as error:  # noqa: BLE001  Spark works on the table, and names what is wrong

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ingest.hudi.lake import Lake
+    from ingest.report.contract import Step
     from ingest.report.lineage import Lineage
+    from ingest.spark.driver import Driver
 
 T = TypeVar("T")
 
@@ -34,39 +36,22 @@ class Progress(Protocol):
         """Note a step.  Called from the table's thread."""
 
 
-class Jvm(Protocol):
-    """The JVM below a run's Spark session."""
-
-    def is_alive(self) -> bool:
-        """Whether it answers and its Spark context is open."""
-
-    def cause(self) -> str:
-        """Say how it ended, as far as known."""
-
-    def is_out_of_memory(self) -> bool:
-        """Whether it has ended for want of heap, as far as known."""
-
-    def restart(self) -> "SparkSession | None":
-        """Start another one, or return None if it belongs to the caller.  Raises the errors of a start."""
-
-
 @attrs.frozen
 class Run:
-    """Settings, Spark session, registry and stop of one run, shared by its tables.
-
-    Spark starts with the first table that needs it.
-    """
+    """The context of a command: its settings, JVM, registry, steps and stop, which its tables share."""
 
     run_id: str
     settings: Settings
     files: LakeFiles
     """The tables as far as their files answer without a JVM."""
-    start_spark: "Callable[[int], SparkSession]"
-    """Starts a JVM for a number of messages."""
+    driver: "Driver"
+    """The JVM, which starts with the first table that needs it."""
     open_registry: "Callable[[], Registry]"
     max_offsets: int | None
     progress: Progress
     stop: Stop = attrs.Factory(Stop)
+    raises_signal: bool = True
+    """Whether a signal is raised again after the work.  Otherwise the caller looks at `stop`."""
     steps: StepTimes = attrs.Factory(StepTimes)
     lineage: "Lineage | None" = None
     """The events for lineage tools, if the settings name a receiver."""
@@ -84,7 +69,8 @@ class Run:
     def spark(self) -> "SparkSession":
         """The Spark session, started at its first use."""
         with self.steps.during("", "start"):
-            return self.start_spark(sum(self.waiting.values()))
+            self.progress("", "starting Spark")
+            return self.driver.start(sum(self.waiting.values()))
 
     @cached_property
     def registry(self) -> Registry:
@@ -96,10 +82,14 @@ class Run:
         """The tables, each opened once."""
         return lakes.Lake(self.spark, self.settings.lake)
 
-    def enter(self, table: TableConfig, step: str) -> None:
-        """Enter a table's next step, unless the table has to stop: then raise the reason."""
-        self.stop.enter(table.name, step)
-        self.progress(table.name, step)
+    def step(self, table: TableConfig, detail: str, kind: "Step | None" = None) -> None:
+        """Enter a table's next step, unless the table has to stop: then raise the reason.
+
+        `kind` is the part of the report that its time belongs to, by default the present one.
+        """
+        self.stop.check(table.name)
+        self.steps.enter(table.name, detail, kind)
+        self.progress(table.name, detail)
 
     def note_holder(self, table: TableConfig) -> bool:
         """Note the other writer of a table that is to be written, if there is one."""
@@ -114,14 +104,14 @@ class Run:
 class TableTask(Protocol[T]):
     """Work on single tables, and the results that a fleet collects."""
 
-    def work_by_files(self, run: Run, table: TableConfig) -> T | None:
-        """Work on one table without a JVM, or return None if it needs one.  May raise anything.
+    def by_files(self, run: Run, table: TableConfig) -> T | None:
+        """Return the result of a table that does without a JVM, or None.  May raise anything.
 
-        Only an IngestError counts as a result: after any other exception `work` is called.
+        Only an IngestError counts as a result: after any other exception `with_spark` is called.
         """
 
-    def work(self, run: Run, table: TableConfig) -> T:
-        """Work on one table, in the table's thread.  May raise anything."""
+    def with_spark(self, run: Run, table: TableConfig) -> T:
+        """Return the result of a table, in the table's thread.  May raise anything."""
 
     def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
         """Return the final result of a table, in the caller's thread."""

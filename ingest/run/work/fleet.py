@@ -22,9 +22,8 @@ from ingest.errors import (
 )
 from ingest.kafka.topics import broker_gone
 from ingest.log import logger
-from ingest.run.work.context import Jvm, Run, TableTask
+from ingest.run.work.context import Run, TableTask
 from ingest.run.work.supervisor import Shift, Supervisor
-from ingest.spark.java import jvm_of
 from ingest.spark.java_errors import class_names, is_unreachable, root_cause
 from ingest.stop import listening
 from ingest.tables import TableConfig
@@ -42,11 +41,10 @@ class Fleet(Generic[T]):
 
     run: Run
     task: TableTask[T]
-    jvm: Jvm
     results: dict[str, T] = attrs.field(factory=dict, init=False)
     restarts: int = attrs.field(default=0, init=False)
 
-    def work(self, tables: Sequence[TableConfig]) -> tuple[T, ...]:
+    def run_all(self, tables: Sequence[TableConfig]) -> tuple[T, ...]:
         """Work on all tables, and return their results in the tables' order."""
         waiting, suspects = deque(tables), deque[TableConfig]()
         with listening(self.run.stop):
@@ -55,7 +53,7 @@ class Fleet(Generic[T]):
                 waiting = shift.waiting
                 if not shift.interrupted:
                     continue
-                cause, reads_less = self.jvm.cause(), False
+                cause, reads_less = self.run.driver.process.cause(), False
                 if len(shift.interrupted) > 1:
                     suspects.extend(shift.interrupted)
                 elif reads_less := self._reads_less(shift.interrupted[0]):
@@ -72,7 +70,7 @@ class Fleet(Generic[T]):
         """Work on tables in the present JVM."""
         run = self.run
         supervisor = Supervisor(
-            run.spark.sparkContext, run.settings.run, run.stop, self._attempt, self._finish
+            run.spark.sparkContext, run.settings.run, run.stop, run.steps, self._attempt, self._finish
         )
         shift = supervisor.run(f"ingest-{run.run_id}-{len(self.results)}", tables)
         self.results |= shift.results
@@ -83,12 +81,12 @@ class Fleet(Generic[T]):
 
     def _reads_less(self, table: TableConfig) -> bool:
         """Whether a table that was alone when the heap was full can read less at the next try."""
-        return self.jvm.is_out_of_memory() and self.run.limits.lower(table)
+        return self.run.driver.process.is_out_of_memory() and self.run.limits.lower(table)
 
     def _lose(self, tables: Iterable[TableConfig], cause: str) -> None:
         """Report tables for which no JVM is left."""
         for table in tables:
-            step = self.run.limits.step(table) or self.run.stop.step(table.name)
+            step = self.run.limits.step(table) or self.run.steps.detail(table.name)
             error = JvmEndedError(table.name, step, cause)
             self.results[table.name] = self._finish(table, error, 0.0)
 
@@ -99,14 +97,14 @@ class Fleet(Generic[T]):
         self.run.progress("", "starting Spark again")
         try:
             with self.run.steps.during("", "start"):
-                spark = self.jvm.restart()
+                spark = self.run.driver.process.restart()
         except Exception as error:  # noqa: BLE001  pyspark has no class for a failed start
             logger(__name__).error("jvm.not-restarted", cause=cause, problem=str(error))
             return False
         if spark is None:
             return False
         logger(__name__).warning("jvm.restarted", cause=cause)
-        self.run = attrs.evolve(self.run, start_spark=lambda _: spark)
+        self.run = attrs.evolve(self.run)  # opens the session and the tables again
         return True
 
     def _attempt(self, table: TableConfig) -> T | IngestError:
@@ -114,27 +112,18 @@ class Fleet(Generic[T]):
         try:
             # A pool per table: Spark shares executors evenly between pools, and FIFO within one.
             self.run.spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.name)
-            return self.task.work(self.run, table)
+            return self.task.with_spark(self.run, table)
         except Exception as error:  # noqa: BLE001  one table's surprise must not stop the others
-            return self._explain(table, error)
-
-    def _explain(self, table: TableConfig, error: Exception) -> IngestError:
-        if not self.jvm.is_alive():
-            logger(__name__).debug("jvm.ended", table=table.name, exc_info=error)
-            return JvmEndedError(table.name)
-        return error if isinstance(error, IngestError) else _explain(self.run, table, error)
+            return explain(self.run, table, error)
 
 
 def explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
-    """Return the meaning of an exception, or raise it again if the JVM has ended."""
-    try:
-        jvm_of(run.spark).java.lang.System.nanoTime()
-    except Exception:  # noqa: BLE001  whatever py4j raises
-        raise error from None
-    return _explain(run, table, error)
-
-
-def _explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
+    """Return the meaning of a table's exception.  The JVM may have ended."""
+    if not run.driver.process.is_alive():
+        logger(__name__).debug("jvm.ended", table=table.name, exc_info=error)
+        return JvmEndedError(table.name)
+    if isinstance(error, IngestError):
+        return error
     if isinstance(error, (Py4JError, PySparkException)):
         return _explain_spark(run, table, error)
     logger(__name__).error("table.failed", table=table.name, exc_info=error)

@@ -31,6 +31,17 @@ class StepTimes:
 
     _spans: list[Span] = attrs.field(factory=list, init=False)
     _open: dict[str, tuple[Step, float]] = attrs.field(factory=dict, init=False)
+    _details: dict[str, str] = attrs.field(factory=dict, init=False)
+
+    def enter(self, table: str, detail: str, kind: Step | None = None) -> None:
+        """Note what a table does next, and begin a step if it is of another kind."""
+        self._details[table] = detail
+        if kind is not None:
+            self.begin(table, kind)
+
+    def detail(self, table: str) -> str:
+        """Return what a table did last.  Empty before the first step."""
+        return self._details.get(table, "")
 
     def begin(self, table: str, step: Step) -> None:
         """Begin a step of a table, which ends the one before."""

@@ -13,6 +13,7 @@ from pyspark import InheritableThread, SparkContext
 
 from ingest.errors import IngestError, JvmEndedError, StoppedError, TableTimeoutError, UnexpectedError
 from ingest.log import logger
+from ingest.run.work.steps import StepTimes
 from ingest.settings import RunSettings
 from ingest.stop import Stop
 from ingest.tables import TableConfig
@@ -66,6 +67,7 @@ class Supervisor(Generic[T]):
     context: SparkContext
     settings: RunSettings
     stop: Stop
+    steps: StepTimes
     work: Callable[[TableConfig], T | IngestError]
     finish: Callable[[TableConfig, T | IngestError, float], T]
 
@@ -141,7 +143,7 @@ class Supervisor(Generic[T]):
         if self.stop.signal:
             reason = StoppedError(name, self.stop.signal)
         elif limit_s and now - job.started >= limit_s:
-            reason = TableTimeoutError(name, limit_s, self.stop.step(name))
+            reason = TableTimeoutError(name, limit_s, self.steps.detail(name))
         else:
             return
         job.overdue = min(job.overdue, now)

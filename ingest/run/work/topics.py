@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 import attrs
 
-from ingest.errors import IngestError, TableFileError, TopicNotFoundError, UsageError
+from ingest.errors import IngestError, JvmEndedError, TableFileError, TopicNotFoundError, UsageError
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
@@ -47,19 +47,19 @@ class TopicsTask(Generic[T]):
     stops: bool = False
     """Whether a topic that fails stops the others if the table file says so."""
 
-    def work_by_files(self, run: Run, table: TableConfig) -> T | None:
+    def by_files(self, run: Run, table: TableConfig) -> T | None:
         """Work on all topics without a JVM, or return None if a topic needs one."""
         if not table.topics:
-            return self.task.work_by_files(run, table)
+            return self.task.by_files(run, table)
         last = run.files.table(table).checkpoint()
         worked = list(_each(table, last, lambda view: self._by_files(run, table, view)))
         results = [topic for topic in worked if topic.result is not None]
         return self._sum(run, table, results) if len(results) == len(worked) else None  # type: ignore[arg-type]
 
-    def work(self, run: Run, table: TableConfig) -> T:
+    def with_spark(self, run: Run, table: TableConfig) -> T:
         """Work on all topics.  An error of one is its result."""
         if not table.topics:
-            return self.task.work(run, table)
+            return self.task.with_spark(run, table)
         last = run.lake.table(table).checkpoint()
         stops = self.stops and table.shards.failure == "stop"
         if stops:
@@ -89,7 +89,7 @@ class TopicsTask(Generic[T]):
     def _by_files(self, run: Run, table: TableConfig, view: TableConfig) -> T | IngestError | None:
         try:
             check_exists(run, table, view)
-            return self.task.work_by_files(run, view)
+            return self.task.by_files(run, view)
         except IngestError as error:
             return error
 
@@ -103,11 +103,12 @@ class TopicsTask(Generic[T]):
     def _with_spark(self, run: Run, table: TableConfig, view: TableConfig) -> T | IngestError:
         try:
             check_exists(run, table, view)
-            return self.task.work(run, view)
-        except IngestError as error:
-            return error
-        except Exception as error:  # noqa: BLE001  one topic's surprise must not stop the others
-            return fleet.explain(run, view, error)
+            return self.task.with_spark(run, view)
+        except Exception as error:
+            meaning = fleet.explain(run, view, error)
+            if isinstance(meaning, JvmEndedError):
+                raise meaning from error
+            return meaning
 
 
 def _each(

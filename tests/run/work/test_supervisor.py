@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import IngestError, StoppedError, TableTimeoutError
 from ingest.names import Subject, Topic
+from ingest.run.work.steps import StepTimes
 from ingest.run.work.supervisor import Supervisor
 from ingest.settings import RunSettings
 from ingest.stop import Stop, listening
@@ -29,6 +30,7 @@ class Tables:
 
     spark: SparkSession
     stop: Stop = attrs.Factory(Stop)
+    steps: StepTimes = attrs.Factory(StepTimes)
     over: threading.Event = attrs.Factory(threading.Event)
 
     def run(self, settings: RunSettings, works: Mapping[str, Work]) -> dict[str, str | IngestError]:
@@ -42,9 +44,14 @@ class Tables:
             return table.name
 
         for name in works:
-            self.stop.enter(name, "reading")
+            self.steps.enter(name, "reading")
         supervisor = Supervisor(
-            self.spark.sparkContext, settings, self.stop, lambda table: works[table.name](), finish
+            self.spark.sparkContext,
+            settings,
+            self.stop,
+            self.steps,
+            lambda table: works[table.name](),
+            finish,
         )
         with listening(self.stop):
             shift = supervisor.run("r", tables)
