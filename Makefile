@@ -133,7 +133,7 @@ golden: setup ## rewrite docs/reference, docs/types and the expected output of `
 	@$(BIN)/python docs/pages.py
 	@mkdir -p docs/types
 	@for connector in sqlserver oracle mongodb postgres mysql cdl; do \
-	  $(BIN)/ingest schema types $$connector --markdown > docs/types/$$connector.md || exit 1; \
+	  $(BIN)/ingest schema show --connector $$connector --markdown > docs/types/$$connector.md || exit 1; \
 	done
 	@for file in registry_fixtures/*/*/v*.avsc; do \
 	  subject=$${file%/*}; version=$${file##*/v}; \
@@ -201,7 +201,7 @@ build/browser/axe.min.js: tests/browser/axe.txt
 	@cd build/browser && echo "$$(cut -d' ' -f2 ../../$<)  $$(ls *.tgz)" | sha512sum --check --quiet
 	@cd build/browser && tar xzf *.tgz --strip-components=1 package/axe.min.js && touch axe.min.js
 
-test-browser: setup build/browser/axe.min.js ## look at the pages of ingest report and of docs/ in Chromium; needs Debian's chromium and npm
+test-browser: setup build/browser/axe.min.js ## look at the pages of ingest and of docs/ in Chromium; needs Debian's chromium and npm
 	$(BIN)/pytest -m browser tests/browser tests/docs
 
 test-versions: setup functions ## run the tests without a JVM at the lowest versions, on Python 3.12 and 3.13, and a part of Spark's on 3.5.0 and 3.5.9

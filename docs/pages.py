@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 import attrs
 
 from ingest import errors
-from ingest.cli.app import app
+from ingest.cli.app import COMMANDS, app
 from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, file_fields, help_of, key_of
 from ingest.errors import IngestError
@@ -181,7 +181,8 @@ def _error(one: type[IngestError]) -> str:
 
 def commands_page() -> str:
     """Return the page of the command line, as its own help has it."""
-    _, _, text = app.generate_docs().partition("**Commands**:")
+    _, title, rest = app.generate_docs().partition(f"**{next(iter(COMMANDS))}**:")
+    text = title + rest
     # Under `python -m pytest`, cyclopts puts that module's name into the usage lines.
     text = re.sub(r"^(ingest [a-z -]+?) -m \w+", r"\1", text, flags=re.MULTILINE)
     return _page(["# Commands", GENERATED, _head("commands"), "## Overview", text.strip()])

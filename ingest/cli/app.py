@@ -6,35 +6,48 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 
+from ingest.cli.old_spellings import respell
 from ingest.cli.output import adapt_streams, is_reader_gone, print_error
 from ingest.errors import IngestError, RetryableError, UnexpectedError, UsageError
 from ingest.stop import INTERRUPTED, Terminated
 
 # cyclopts imports the module of a command when that command is called.
-COMMANDS: Final = (
-    ("onboard", 1, "Write table files for the topics that match, from their registry subjects."),
-    ("plan", 2, "Preview a run, without writing."),
-    ("run", 2, "Bring tables up to the current ends of their topics, then stop; or keep following."),
-    ("maintain", 3, "Compact, clean and archive tables."),
-    ("rebuild", 3, "Write a table again with other buckets, type, key or policies; its offsets stay."),
-    ("adopt", 3, "Take over a Hudi table of another writer, and continue from its offsets."),
-    ("load", 3, "Fill an empty table from an export, and continue from its position."),
-    ("status", 3, "Show last commits, rows, open rejects and lag."),
-    ("history", 3, "Show the commits of a table, and its state at a time."),
-    ("verify", 3, "Compare tables with their sources, cell by cell, or check their own files."),
-    ("report", 3, "Write static HTML pages of all tables."),
-    ("rejects", 4, "List, show, replay or purge the records that a table rejected."),
-    ("schema", 4, "Show, compare and check the schemas of a registry."),
-    ("offsets", 5, "Show or move the Kafka offsets of a table's last commit."),
-    ("signal", 5, "Ask a Debezium connector for a snapshot."),
-    ("init", 1, "Write a settings file, and examine it."),
-    ("doctor", 1, "Examine the deployment: settings, Java, jars, lake, registry, broker."),
-    ("completion", 7, "Print a script that completes commands, options and table names in a shell."),
-    ("jars", 6, "Fetch or list the pinned jars of a Spark job."),
-    ("local", 6, "Run a real Kafka broker and schema registry on loopback, for development and tests."),
-)
+COMMANDS: Final = {
+    "Daily use": {
+        "init": "Write a settings file, and examine it.",
+        "onboard": "Write table files for the topics that match a pattern.",
+        "plan": "Preview a run, without writing.",
+        "run": "Bring tables up to the ends of their topics, or keep following.",
+        "status": "Show last commits, rows, open rejects and lag.",
+        "verify": "Compare tables with their sources, cell by cell.",
+    },
+    "Repair": {
+        "rejects": "List, show, replay or purge the records that a table rejected.",
+        "rebuild": "Write a table again with other buckets, type, key or policies.",
+        "maintain": "Compact, clean and archive tables.",
+        "offsets": "Move a table to other Kafka offsets.",
+        "signal": "Ask a Debezium connector for a snapshot.",
+    },
+    "Inspect": {
+        "doctor": "Examine settings, Java, jars, lake, registry and broker.",
+        "pages": "Write static HTML pages of all tables.",
+        "commits": "Show the commits of a table, and its state at a time.",
+        "check": "Check tables by their own files: files, offsets and keys.",
+        "schema": "Show, compare and check the schemas of a registry.",
+    },
+    "Move in": {
+        "adopt": "Take over another writer's Hudi table, and go on from its offsets.",
+        "load": "Fill an empty table from an export, and go on from its position.",
+    },
+    "Tools": {
+        "local": "Run a real Kafka broker and schema registry on loopback.",
+        "jars": "Fetch or list the pinned jars of a Spark job.",
+        "completion": "Print a script that completes commands, options and tables.",
+    },
+}
+"""The commands by group, in the order of the help."""
 READER_GONE: Final = 141
 """The exit code after a SIGPIPE, as shells have it."""
 _EXTRAS: Final = {
@@ -60,8 +73,13 @@ app = App(
     # Else cyclopts exits with 130 itself, also after SIGTERM.
     suppress_keyboard_interrupt=False,
 )
-for _name, _sort_key, _help in COMMANDS:
-    app.command(f"ingest.cli.{_name}:app", name=_name, help=_help, sort_key=_sort_key)
+for _number, (_title, _commands) in enumerate(COMMANDS.items()):
+    _group = Group(_title, sort_key=_number)
+    for _sort_key, (_name, _help) in enumerate(_commands.items()):
+        app.command(f"ingest.cli.{_name}:app", name=_name, help=_help, group=_group, sort_key=_sort_key)
+_group = Group("Options", sort_key=len(COMMANDS))
+for _flag in ("--help", "--version"):
+    app[_flag].group = _group
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -74,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def call(arguments: Sequence[str]) -> int:
     """Run a command line, and return its exit code.  A traceback is shown only with --debug."""
     adapt_streams()
+    arguments = respell(arguments)
     try:
         result = app(arguments, result_action="return_value", exit_on_error=False, print_error=False)
     except Terminated:

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import attrs
 from cyclopts import App, Parameter
 
+from ingest.cli.options import EXPERT
 from ingest.cli.output import print_json, print_page, print_table, print_text, spin
 from ingest.cli.page import Json
 from ingest.local import servers
@@ -73,7 +74,7 @@ def status(*, data: Data = DATA, json: Json = False) -> None:
 
 
 @app.command
-def load(
+def produce(
     folder: Annotated[Path, Parameter(help="A fixture folder, or a corpus folder as dumped.")],
     /,
     *,
@@ -81,25 +82,31 @@ def load(
         tuple[str, ...],
         Parameter(negative=(), show_default=False, help="Only topics that match this glob (repeatable)."),
     ] = (),
-    partitions: Annotated[int | None, Parameter(help="Number of partitions [default: as recorded].")] = None,
+    partitions: Annotated[
+        int | None, Parameter(group=EXPERT, help="Number of partitions [default: as recorded].")
+    ] = None,
     rename: Annotated[
         tuple[str, str] | None,
-        Parameter(negative=(), help="OLD NEW: replace the prefix of topics and subjects."),
+        Parameter(group=EXPERT, negative=(), help="OLD NEW: replace the prefix of topics and subjects."),
     ] = None,
     versions: Annotated[
         int | None, Parameter(help="End each topic before its first value of a later version.")
     ] = None,
-    limit: Annotated[int | None, Parameter(help="Messages per topic at most.")] = None,
+    limit: Annotated[int | None, Parameter(group=EXPERT, help="Messages per topic at most.")] = None,
     data: Data = DATA,
-    bootstrap_servers: Annotated[str | None, Parameter(help="A broker other than the local one.")] = None,
-    registry_url: Annotated[str | None, Parameter(help="A registry other than the local one.")] = None,
+    bootstrap_servers: Annotated[
+        str | None, Parameter(group=EXPERT, help="A broker other than the local one.")
+    ] = None,
+    registry_url: Annotated[
+        str | None, Parameter(group=EXPERT, help="A registry other than the local one.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Register a folder's schemas, version by version, and produce its recorded messages.
 
     Messages that a topic already holds are not produced again, so a load can be repeated or continued.
 
-    Example: `ingest local load registry_fixtures/sqlserver --versions 1`
+    Example: `ingest local produce registry_fixtures/sqlserver --versions 1`
     """
     if bootstrap_servers is None or registry_url is None:
         local = find_addresses(data)

@@ -1,46 +1,45 @@
-"""`ingest offsets`: the offsets that a table has read, and deliberate moves."""
+"""`ingest offsets`: deliberate moves of a table, and the offsets that it has read."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from ingest.cli.completer import table_parameter
+from ingest.cli.old_spellings import warn_of
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import Json
 from ingest.report.result import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ingest.operations.offsets import OffsetMove
     from ingest.operations.status.status import TableStatus
 
-app = App(
-    name="offsets", help_format="markdown", help="Show or move the Kafka offsets of a table's last commit."
-)
+app = App(name="offsets", help_format="markdown", help="Move a table to other Kafka offsets.")
 
 
-@app.command
+@app.command(show=False)
 def show(
     *tables: Annotated[str, table_parameter("Tables, all by default; globs are possible.")],
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show the offsets that the next run of tables starts from.
+    """Show the offsets that the next run starts from, as `ingest status --offsets`.
 
     With --json an object for one table that is named, else a list of objects.
-
-    Example: `ingest offsets show server1_dbo_customers`
     """
+    warn_of("offsets show", "status --offsets")
     claim_stdout()
     with deployment.open() as session:
         statuses = session.status(tables)
     is_one = len(tables) == len(statuses) == 1 and tables[0] == statuses[0].table
     if json:
         print_json(statuses[0].to_json() if is_one else [status.to_json() for status in statuses])
-    for number, status in enumerate(statuses):
-        if not json:
-            print_text() if number else None
-            _print(status, as_json=False)
+    else:
+        print_offsets(statuses)
+    for status in statuses:
         if status.error:
             print_error(str(status.error))
     return worst(status for status in statuses if status.last is None)
@@ -80,7 +79,10 @@ def set_(
             _print_move(session.preview_offsets(table, to, topic=topic), as_json=json)
             return 0
         status = session.move_offsets(table, to, topic=topic)
-    _print(status, as_json=json)
+    if json:
+        print_json(status.to_json())
+    else:
+        _print(status)
     return 0
 
 
@@ -100,10 +102,14 @@ def _print_move(move: "OffsetMove", *, as_json: bool) -> None:
     print_table(headings, rows, right=headings)
 
 
-def _print(status: "TableStatus", *, as_json: bool) -> None:
-    if as_json:
-        print_json(status.to_json())
-        return
+def print_offsets(statuses: "Sequence[TableStatus]") -> None:
+    """Print the offsets that the next run of each table starts from."""
+    for number, status in enumerate(statuses):
+        print_text() if number else None
+        _print(status)
+
+
+def _print(status: "TableStatus") -> None:
     last = status.last
     if last is None and status.error:
         return
@@ -111,7 +117,7 @@ def _print(status: "TableStatus", *, as_json: bool) -> None:
         print_text(f"{status.table} has no commit yet: its first run starts at the topic's beginning")
         return
     for topic in status.topics:
-        _print(topic, as_json=False)
+        _print(topic)
     if status.topics:
         return
     lag = "unknown" if status.lag is None else f"{status.lag:,}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import Parameter
 
 from ingest.cli.display import show_progress
-from ingest.cli.options import Deployment
+from ingest.cli.options import EXPERT, Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
@@ -38,12 +38,15 @@ def onboard(
     key: Annotated[
         str | None,
         Parameter(
-            help="Columns that are unique, such as id,region: for topics without keys.", show_default=False
+            group=EXPERT,
+            help="Columns that are unique, such as id,region: for topics without keys.",
+            show_default=False,
         ),
     ] = None,
     append: Annotated[
         bool,
         Parameter(
+            group=EXPERT,
             negative=(),
             show_default=False,
             help="Keep every change as a row: for topics without keys, and for plain records.",
@@ -52,6 +55,7 @@ def onboard(
     merge: Annotated[
         bool,
         Parameter(
+            group=EXPERT,
             negative=(),
             show_default=False,
             help="Make topics of one table name one table: shards of a database, with --name '{table}'.",
@@ -60,6 +64,7 @@ def onboard(
     split: Annotated[
         bool,
         Parameter(
+            group=EXPERT,
             negative=(),
             show_default=False,
             help="Make a table of each that the messages of a topic name, for a router's topics. Reads them "

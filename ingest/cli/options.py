@@ -11,6 +11,8 @@ from ingest.api.session import Session
 from ingest.log import configure
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
+EXPERT = Group("Expert options", sort_key=95, help="Few deployments need them.")
+"""The group of options that come last in the help."""
 
 
 def _option(text: str) -> Parameter:

@@ -13,7 +13,7 @@ from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
 from ingest.cli.metrics import check_target, publish_failure, publish_or_warn
 from ingest.cli.notify import notify_or_warn
-from ingest.cli.options import Deployment
+from ingest.cli.options import EXPERT, Deployment
 from ingest.cli.output import (
     announce_stop,
     claim_stdout,
@@ -47,7 +47,9 @@ def run(
     ] = None,
     metrics: Annotated[
         str | None,
-        Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
+        Parameter(
+            group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."
+        ),
     ] = None,
     follow: Annotated[
         bool, Parameter(negative="", help="Start run after run, until SIGTERM or Ctrl-C.")

@@ -8,10 +8,11 @@ import attrs
 from cyclopts import App, Parameter
 
 from ingest.cli.completer import table_parameter
-from ingest.cli.options import Deployment
+from ingest.cli.options import EXPERT, Deployment
 from ingest.cli.output import claim_stdout, print_error, print_json, print_page, print_table, print_text
 from ingest.cli.page import Json
-from ingest.dialects import DIALECTS
+from ingest.dialects import DIALECTS, Dialect
+from ingest.errors import UsageError
 from ingest.operations.versions import CompatibilityReport, PlannedChange, SubjectVersion
 from ingest.typemap.page import type_lines, type_page
 
@@ -19,53 +20,42 @@ app = App(name="schema", help_format="markdown", help="Show, compare and check t
 
 
 @app.command
-def types(
-    connector: Annotated[
-        Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl"],
-        Parameter(help="The connector, as table files name it."),
-    ],
-    /,
-    *,
-    markdown: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Print a page, not a table.")
-    ] = False,
-    json: Json = False,
-) -> int:
-    """Show the Spark type of each type of a connector: by semantic name, physical type and policy.
-
-    Example: `ingest schema types postgres`
-    """
-    dialect = DIALECTS[connector]
-    lines = type_lines(dialect)
-    if markdown:
-        print_page(type_page(dialect).rstrip())
-    elif json:
-        print_json([attrs.asdict(line) for line in lines])
-    else:
-        rows = [
-            (line.semantic.rpartition(".")[2], line.physical, line.policy, line.spark, line.unit, line.loses)
-            for line in lines
-        ]
-        headings = ("meaning", "carried as", "policy", "spark", "unit", "loses")
-        print_table(headings, rows, elastic=("unit", "loses"))
-    return 0
-
-
-@app.command
 def show(
-    subject: Annotated[str, Parameter(help="Registry subject, such as server1.dbo.customers-value.")],
+    subject: Annotated[
+        str | None, Parameter(help="Registry subject, such as server1.dbo.customers-value.")
+    ] = None,
     /,
     *,
     version: Annotated[int | None, Parameter(help="Version of the subject; the latest by default.")] = None,
+    connector: Annotated[
+        Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl"] | None,
+        Parameter(help="In place of a subject: all types of this connector, as table files name it."),
+    ] = None,
+    markdown: Annotated[
+        bool,
+        Parameter(
+            negative=(), show_default=False, group=EXPERT, help="With --connector: print a page, not a table."
+        ),
+    ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
     """Show a subject column by column: Avro type, meaning, Spark type, unit, and any loss.
 
+    With `--connector` shows the Spark type of each type of a connector: by semantic name, physical type and
+    policy.
+
     Exit code 1 if ingest does not know a column's type.
 
-    Example: `ingest schema show server1.dbo.customers-value --version 2`
+    Examples: `ingest schema show server1.dbo.customers-value --version 2`,
+    `ingest schema show --connector postgres`
     """
+    if connector and not subject and version is None:
+        _show_types(DIALECTS[connector], markdown=markdown, as_json=json)
+        return 0
+    if connector or markdown or not subject:
+        todo = "Give a subject, perhaps with --version, or --connector, perhaps with --markdown"
+        raise UsageError("schema show takes either a subject or a connector", todo)
     with deployment.open() as session:
         registered, described = session.describe(subject, version)
     if json:
@@ -85,6 +75,21 @@ def show(
     for problem in problems:
         print_error(problem)
     return 1 if problems else 0
+
+
+def _show_types(dialect: Dialect, *, markdown: bool, as_json: bool) -> None:
+    lines = type_lines(dialect)
+    if markdown:
+        print_page(type_page(dialect).rstrip())
+    elif as_json:
+        print_json([attrs.asdict(line) for line in lines])
+    else:
+        rows = [
+            (line.semantic.rpartition(".")[2], line.physical, line.policy, line.spark, line.unit, line.loses)
+            for line in lines
+        ]
+        headings = ("meaning", "carried as", "policy", "spark", "unit", "loses")
+        print_table(headings, rows, elastic=("unit", "loses"))
 
 
 @app.command
@@ -119,7 +124,7 @@ def diff(
 
 
 @app.command
-def history(
+def versions(
     table: Annotated[str, table_parameter("A table.")],
     /,
     *,
@@ -128,17 +133,17 @@ def history(
 ) -> int:
     """Show the versions of a table's value subject, their ids, and the commits that read them.
 
-    Example: `ingest schema history server1_dbo_customers`
+    Example: `ingest schema versions server1_dbo_customers`
     """
     claim_stdout()
     with deployment.open() as session:
-        versions = session.history(table)
+        known = session.history(table)
     if json:
-        print_json([version.to_json() for version in versions])
+        print_json([version.to_json() for version in known])
         return 0
     numbers = ("version", "id", "commits")
     headings = ("version", "id", "first commit", "last commit", "commits", "note")
-    print_table(headings, [_version_row(version) for version in versions], right=numbers)
+    print_table(headings, [_version_row(version) for version in known], right=numbers)
     return 0
 
 

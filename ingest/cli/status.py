@@ -7,6 +7,8 @@ from cyclopts import Parameter
 
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
+from ingest.cli.offsets import print_offsets
+from ingest.cli.old_spellings import warn_of
 from ingest.cli.options import Deployment
 from ingest.cli.output import (
     claim_stdout,
@@ -33,9 +35,13 @@ def status(
     max_lag: Annotated[
         str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
     ] = None,
-    html: Annotated[
-        Path | None, Parameter(help="Also write static pages into this folder, as `ingest report`.")
-    ] = None,
+    offsets: Annotated[
+        bool,
+        Parameter(
+            negative=(), show_default=False, help="Also show the offsets that the next run starts from."
+        ),
+    ] = False,
+    html: Annotated[Path | None, Parameter(show=False)] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -47,6 +53,8 @@ def status(
     Example: `ingest status --max-lag 15m`
     """
     bound = None if max_lag is None else parse_bound(max_lag)
+    if html is not None:
+        warn_of("status --html", "pages --to")
     claim_stdout()
     with (
         deployment.open() as session,
@@ -64,6 +72,9 @@ def status(
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(results)
         _show_warnings(results)
+        if offsets:
+            print_text()
+            print_offsets(results)
     for status in results:
         if status.error:
             print_problems(status.error)

@@ -9,10 +9,9 @@ from cyclopts.validators import Number
 
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
-from ingest.cli.files_check import ByFiles, verify_by_files
 from ingest.cli.metrics import check_target, publish_verification_or_warn, verification_target
 from ingest.cli.notify import notify_verification_or_warn
-from ingest.cli.options import Deployment
+from ingest.cli.options import EXPERT, Deployment
 from ingest.cli.output import (
     claim_stdout,
     exit_code_of,
@@ -53,12 +52,12 @@ class Modes:
     keys: Annotated[bool, _flag(_MODE, "Compare which keys there are.")] = False
     full: Annotated[bool, _flag(_MODE, "Compare every value itself, not checksums: slower.")] = False
     as_is: Annotated[
-        bool, _flag(_MODE, "Compare the table as it is: do not run it, do not look again at what differs.")
+        bool, _flag(EXPERT, "Compare the table as it is: do not run it, do not look again at what differs.")
     ] = False
     wait: Annotated[
         float | None,
         Parameter(
-            help="Do not run the table: wait this many seconds for another's run.", group=_MODE,
+            help="Do not run the table: wait this many seconds for another's run.", group=EXPERT,
             validator=Number(gte=0),
         ),
     ] = None  # fmt: skip
@@ -97,7 +96,7 @@ class Extent:
     parallel: Annotated[
         int | None,
         Parameter(
-            help="Queries of the source at a time, instead of `sources.NAME.parallel`.", group=_ROWS,
+            help="Queries of the source at a time, instead of `sources.NAME.parallel`.", group=EXPERT,
             validator=Number(gte=1),
         ),
     ] = None  # fmt: skip
@@ -107,7 +106,7 @@ class Extent:
     show_values: Annotated[bool, _flag(_ROWS, "Show the values that differ, too.")] = False
 
     resume: Annotated[
-        bool, _flag(_ROWS, "Keep the finished chunks of an interrupted comparison of the last 24 hours.")
+        bool, _flag(EXPERT, "Keep the finished chunks of an interrupted comparison of the last 24 hours.")
     ] = False
 
     def percent(self) -> float:
@@ -149,14 +148,15 @@ def verify(
     *tables: Annotated[str, table_parameter("Tables to compare, by name or glob; all by default.")],
     modes: Modes = Modes(),
     extent: Extent = Extent(),
-    by_files: ByFiles = ByFiles(),
     repairing: Repairing = Repairing(),
     report: Annotated[
         str | None, Parameter(help="File for the answer, as JSON; or a Hadoop path (hdfs://…).")
     ] = None,
     metrics: Annotated[
         str,
-        Parameter(help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."),
+        Parameter(
+            group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."
+        ),
     ] = "",
     json: Json = False,
     deployment: Deployment = Deployment(),
@@ -167,19 +167,12 @@ def verify(
     if these differ. A row that differs is looked at again after the connector has delivered its changes. It
     counts only if it is unchanged on both sides and still differs. Nothing is locked or stopped.
 
-    With `--files` a table is checked by itself: no file of a commit is missing, no offset is skipped, each
-    key is once.
+    `ingest check` checks tables without their sources.
 
-    Exit code 0: equal, or sound. 1: different, damaged, or failed. 75: undecided, try again.
+    Exit code 0: equal. 1: different, or failed. 75: undecided, try again.
 
-    Examples: `ingest verify server1_dbo_customers --show-values`, `ingest verify --files`
+    Example: `ingest verify server1_dbo_customers --show-values`
     """
-    plain = (Modes(), Extent(), Repairing(), None, "")
-    by_files.check(is_plain=(modes, extent, repairing, report, metrics) == plain)
-    if by_files.files:
-        claim_stdout()
-        with deployment.open() as session:
-            return verify_by_files(session, tables, by_files, as_json=json)
     request = _request(modes, extent, repairing)
     prepare_report(report)
     claim_stdout()

@@ -19,7 +19,7 @@ from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
     import psutil
-else:  # only in the extra, and `ingest local load` does without
+else:  # only in the extra, and `ingest local produce` does without
     psutil = LazyModule("psutil")
 
 LAUNCH: Final = Path(__file__).with_name("launch.py")

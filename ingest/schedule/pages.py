@@ -1,4 +1,4 @@
-"""Links from a task to the pages of its tables, as `ingest report --html FOLDER` writes them."""
+"""Links from a task to the pages of its tables, as `ingest pages --to FOLDER` writes them."""
 
 from collections.abc import Sequence
 from typing import Final

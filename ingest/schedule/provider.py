@@ -28,7 +28,7 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "config": {
             "ingest": {
-                "description": "Links to the pages that `ingest report --html FOLDER` writes.",
+                "description": "Links to the pages that `ingest pages --to FOLDER` writes.",
                 "options": {
                     "pages_url": {
                         "description": "Address of that folder. The log of a failed task then ends with "

@@ -1,4 +1,4 @@
-"""The pages of `ingest report` in Chromium: they render, fit, answer to the keyboard and to axe."""
+"""The pages that `ingest pages` writes in Chromium: they render, fit, answer to the keyboard and to axe."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -120,7 +120,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(capsys: pytest.Ca
 
 def test_a_reader_that_closes_the_pipe_ends_a_command_quietly() -> None:
     """As `ingest … | head -1` does: the exit code of SIGPIPE, and no error to report."""
-    command = [sys.executable, "-m", "ingest", "schema", "types", "postgres", "--json"]
+    command = [sys.executable, "-m", "ingest", "schema", "show", "--connector", "postgres", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -23,11 +23,11 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
 COMMANDS = (
-    ["onboard"], ["plan"], ["run"], ["status"], ["schema", "show"], ["schema", "types"], ["schema", "diff"],
-    ["schema", "history"], ["schema", "check"], ["offsets", "show"], ["offsets", "set"], ["rejects", "list"],
+    ["onboard"], ["plan"], ["run"], ["status"], ["schema", "show"], ["schema", "diff"],
+    ["schema", "versions"], ["schema", "check"], ["check"], ["offsets", "set"], ["rejects", "list"],
     ["rejects", "show"], ["rejects", "replay"], ["rejects", "purge"],
     ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
-    ["local", "up"], ["local", "down"], ["local", "status"], ["local", "load"],
+    ["local", "up"], ["local", "down"], ["local", "status"], ["local", "produce"],
     ["completion"], ["doctor"], ["init"], ["jars", "fetch"], ["jars", "list"],
 )  # fmt: skip
 COLUMNS = {"id": "int", "v": nullable("string")}

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import re
 import os
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def ingest_without_java(folder: Path, *command: str) -> "subprocess.CompletedPro
 
 
 def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Deployment]) -> None:
-    """Run, plan, status and offsets show work where Java is missing, until a message waits."""
+    """Run, plan, status and check work where Java is missing, until a message waits."""
     deployment = make_deployment()
     names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in ("idle", "fresh")}
     topics = make_topics(deployment.servers, names)
@@ -86,24 +87,17 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
     run = ingest_without_java(deployment.root, "run", "--report", "run.json")
     status = ingest_without_java(deployment.root, "status", "--json", "--max-lag", "0")
     plan = ingest_without_java(deployment.root, "plan", "--json")
-    offsets = ingest_without_java(deployment.root, "offsets", "show", "idle", "--json")
-
+    offsets = ingest_without_java(deployment.root, "status", "idle", "--offsets")
+    old = ingest_without_java(deployment.root, "offsets", "show", "idle", "--json")
     verified = ingest_without_java(
-        deployment.root,
-        "verify",
-        "idle",
-        "--files",
-        "--no-keys",
-        "--json",
-        "--bootstrap-servers",
-        "nowhere:1",
+        deployment.root, "check", "idle", "--no-keys", "--json", "--bootstrap-servers", "nowhere:1"
     )
 
     compared = ingest_without_java(deployment.root, "verify")
     assert compared.returncode == 2
     assert "the settings have no source" in compared.stderr
 
-    for done in (run, status, plan, offsets, verified):
+    for done in (run, status, plan, offsets, old, verified):
         assert done.returncode == 0, done.stderr
     report = json.loads((deployment.root / "run.json").read_text())
     assert [(table["table"], table["outcome"]) for table in report["tables"]] == [
@@ -113,7 +107,9 @@ def test_no_command_on_idle_tables_needs_java(make_deployment: Callable[[], Depl
         (None, 0, "not run yet"), (3, 0, "ok"),
     ]  # fmt: skip
     assert [table["verdict"] for table in json.loads(plan.stdout)] == ["idle", "idle"]
-    assert json.loads(offsets.stdout)["offsets"] == {"0": 3}
+    assert re.search(r"^partition +next offset +applied up to\n─+\n +0 +3 +3$", offsets.stdout, re.MULTILINE)
+    assert json.loads(old.stdout)["offsets"] == {"0": 3}
+    assert "is now `ingest status --offsets`" in old.stderr
     (check,) = json.loads(verified.stdout)
     assert (check["outcome"], check["commits"], check["rows"]) == ("sound", 1, None)
 

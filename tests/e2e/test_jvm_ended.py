@@ -186,7 +186,7 @@ def list_commits(deployment: Deployment, table: str) -> int:
 @pytest.mark.pairs  # `run` is above
 @pytest.mark.parametrize(
     "command",
-    [["plan", "a"], ["offsets", "show", "a"], ["status", "a"], ["schema", "history", "a"]],
+    [["plan", "a"], ["status", "a", "--offsets"], ["status", "a"], ["schema", "versions", "a"]],
 )
 def test_a_command_without_its_jvm_can_be_repeated(
     make_deployment: Callable[[], Deployment], command: list[str]

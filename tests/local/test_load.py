@@ -220,7 +220,7 @@ def test_servers_out_of_reach_are_temporary(servers: Addresses) -> None:
 def test_the_command_prints_its_actions(servers: Addresses) -> None:
     """A table that fits 100 columns, with the sum at its end."""
     flags = ["--bootstrap-servers", servers.bootstrap_servers, "--registry-url", servers.registry_url]
-    command = [sys.executable, "-c", "from ingest.cli.local import app; app()", "load", str(SQLSERVER)]
+    command = [sys.executable, "-c", "from ingest.cli.local import app; app()", "produce", str(SQLSERVER)]
     choice = ["--topic", "*widen", "--topic", "*orders", "--rename", "sqs", "printed"]
     done = subprocess.run([*command, *choice, *flags], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()

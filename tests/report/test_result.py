@@ -41,7 +41,7 @@ RESULTS: dict[str, Callable[[IngestError | None], TableResult]] = {
     "maintain": lambda error: Maintained("t", error=error),
     "rejects replay": lambda error: Replayed("t", error=error),
     "verify": lambda error: TableVerification("t", error=error),
-    "verify --files": lambda error: FilesCheck("t", "lake/t", error=error),
+    "check": lambda error: FilesCheck("t", "lake/t", error=error),
 }
 WHOLE: dict[str, Callable[[tuple[Any, ...]], int]] = {
     "run": lambda tables: RunReport("r", NOW, NOW, tables).exit_code,

@@ -176,7 +176,9 @@ def test_every_command_on_a_page_is_one_of_ours(site: Path) -> None:
     commands = {
         code.text for file in pages(site) for code in page(file).all("code") if "ingest " in code.text
     }
-    assert {command.split()[1] for command in commands} <= {name for name, *_ in COMMANDS}
+    assert {command.split()[1] for command in commands} <= {
+        name for group in COMMANDS.values() for name in group
+    }
     assert "ingest plan changed" in commands
 
 
@@ -216,24 +218,22 @@ def test_an_unusable_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_command_line_writes_pages_and_counts_states(tmp_path: Path) -> None:
-    """Without Java, broker and registry; `status --html` writes them before that error."""
+    """Without Java, broker and registry."""
     deployment = MadeDeployment(tmp_path / "deployment")
     deployment.table("t").commit(1)
     command = [sys.executable, "-m", "ingest"]
     options = {"cwd": deployment.root, "capture_output": True, "text": True, "env": {"PATH": "", "HOME": "/"}}
     options["env"] |= {"PYTHONPATH": str(Path(__file__).parents[3])}  # type: ignore[operator]
-    report = subprocess.run([*command, "report", "--html", "www", "--json"], check=True, **options)  # type: ignore[call-overload]
-    status = subprocess.run([*command, "status", "--html", "other"], check=False, **options)  # type: ignore[call-overload]
+    pages = subprocess.run([*command, "pages", "--to", "www", "--json"], check=True, **options)  # type: ignore[call-overload]
 
-    assert json.loads(report.stdout) == {"index": "www/index.html", "tables": 1, "states": {"ok": 1}}
-    assert status.returncode == 2
-    assert (deployment.root / "other" / "table" / "t.html").is_file()
+    assert json.loads(pages.stdout) == {"index": "www/index.html", "tables": 1, "states": {"ok": 1}}
+    assert (deployment.root / "www" / "table" / "t.html").is_file()
 
 
 def test_a_folder_is_required(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no other form yet."""
-    assert call(["report"]) == 2
-    assert "--html" in capsys.readouterr().err
+    """The command line names the option that is missing."""
+    assert call(["pages"]) == 2
+    assert "--to" in capsys.readouterr().err
 
 
 # --- any text, any secret --------------------------------------------------------------------------

@@ -49,8 +49,8 @@ def orders(tmp_path: Path) -> Orders:
 
 
 def run_cli(orders: Orders, *arguments: str) -> str:
-    """Run `ingest history orders` as a process of its own; return its output."""
-    command = [sys.executable, "-m", "ingest", "history", "orders", *arguments]
+    """Run `ingest commits orders` as a process of its own; return its output."""
+    command = [sys.executable, "-m", "ingest", "commits", "orders", *arguments]
     return subprocess.run(
         command, cwd=orders.deployment.root, capture_output=True, text=True, check=True
     ).stdout
@@ -152,7 +152,7 @@ def test_the_text_fits_and_names_every_commit(orders: Orders) -> None:
     assert "5 commits" in out
     assert "11111111" in out
     assert "moved back" in out
-    assert "ingest history orders --archived" in out
+    assert "ingest commits orders --archived" in out
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -177,7 +177,7 @@ def test_the_json_has_every_field(orders: Orders) -> None:
 )  # fmt: skip
 def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
     """Exit code 2 and one line, before anything is read."""
-    assert call(["history", "orders", *arguments]) == 2
+    assert call(["commits", "orders", *arguments]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""`ingest history`: the commits of a table, and its state at a time."""
+"""`ingest commits`: the commits of a table, and its state at a time."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ingest.operations.status.history import Commit, TableHistory, TableState
 
-app = CommandPage(name="history", help_format="markdown")
+app = CommandPage(name="commits", help_format="markdown")
 
 _SHOWN_PARTITIONS: Final = 3
 _RUN_ID: Final = 8
@@ -26,7 +26,7 @@ _RUN_ID: Final = 8
 
 
 @app.default
-def history(
+def commits(
     table: Annotated[str, table_parameter("The table.")],
     /,
     *,
@@ -46,7 +46,7 @@ def history(
 
     The seconds cover reading, decoding and committing. `--json` has them apart.
 
-    Example: `ingest history server1_dbo_customers --since 1d`
+    Example: `ingest commits server1_dbo_customers --since 1d`
     """
     if at is not None and (since is not None or archived):
         raise UsageError("--at goes with neither --since nor --archived", "Give --at only")
@@ -81,7 +81,7 @@ def _print_history(result: "TableHistory") -> None:
         print_table(headings, rows, right=numbers, elastic=("schemas", "offsets", "note"))
     if result.is_cut:
         print_text()
-        print_text(f"Older commits are in Hudi's archive: `ingest history {result.table} --archived`")
+        print_text(f"Older commits are in Hudi's archive: `ingest commits {result.table} --archived`")
 
 
 def _row(commit: "Commit") -> tuple[object, ...]:

@@ -1,20 +1,26 @@
-"""`ingest verify --files`: the results as text or JSON."""
+"""`ingest check`: tables by their own files."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
-import attrs
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
+from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
-from ingest.cli.output import exit_code_of, print_error, print_json, print_problems, print_table
-from ingest.errors import UsageError
+from ingest.cli.options import Deployment
+from ingest.cli.output import (
+    claim_stdout,
+    exit_code_of,
+    print_error,
+    print_json,
+    print_problems,
+    print_table,
+)
+from ingest.cli.page import CommandPage, Json
 
 if TYPE_CHECKING:
-    from ingest.api.session import Session
     from ingest.operations.verify_files import FilesCheck
 
-_GROUP: Final = Group("Without a source", sort_key=75)
+app = CommandPage(name="check", help_format="markdown")
 FINDINGS: Final = 10
 """How many findings of a table are printed as text."""
 
@@ -25,36 +31,35 @@ _OLD_FOOTERS: Final = (
 )
 
 
-def _flag(text: str) -> Parameter:
-    return Parameter(help=text, group=_GROUP, show_default=False, negative=())
-
-
-@Parameter(name="*")
-@attrs.frozen
-class ByFiles:
-    """Whether tables are checked by themselves, and how far."""
-
-    files: Annotated[
-        bool, _flag("Check the table by itself: files, offsets and keys. No source, broker or registry.")
-    ] = False
+@app.default
+def check(
+    *tables: Annotated[str, table_parameter("Tables to check, by name or glob ('crm_*'); all by default.")],
     no_keys: Annotated[
-        bool, _flag("With --files: do not read the rows. Starts no JVM where the files answer.")
-    ] = False
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Do not read the rows. Starts no JVM where the files answer.",
+        ),
+    ] = False,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
+    """Check tables by their own files: no file is missing, no offset is skipped, each key is once.
 
-    def check(self, *, is_plain: bool) -> None:
-        """Raise `UsageError` for options of the other kind of check. `is_plain` is true without any."""
-        if self.files and not is_plain:
-            todo = "Leave out the options of a comparison with the source"
-            raise UsageError("--files checks a table by itself", todo)
-        if self.no_keys and not self.files:
-            raise UsageError("--no-keys belongs to --files", "Give both")
+    Needs no source, broker or registry. `ingest verify` compares tables with their sources.
 
+    Exit code 0: sound. 1: damaged, or failed. 75: could not be read, try again.
 
-def verify_by_files(session: "Session", tables: Sequence[str], by_files: ByFiles, *, as_json: bool) -> int:
-    """Check tables by themselves, print the results, and return the exit code."""
-    with show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress:
-        results = session.verify_files(tables, reads_keys=not by_files.no_keys, progress=progress)
-    if as_json:
+    Example: `ingest check orders --no-keys`
+    """
+    claim_stdout()
+    with (
+        deployment.open() as session,
+        show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
+    ):
+        results = session.verify_files(tables, reads_keys=not no_keys, progress=progress)
+    if json:
         print_json([result.to_json() for result in results])
     else:
         numbers = ("commits", "files", "bytes", "rows", "findings")

@@ -1,4 +1,4 @@
-"""`ingest report`: static pages of the tables."""
+"""`ingest pages`: static pages of the tables."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,13 +17,13 @@ from ingest.operations.status.health import Bound, parse_bound
 if TYPE_CHECKING:
     from ingest.operations.status.overview import LakeOverview
 
-app = CommandPage(name="report", help_format="markdown")
+app = CommandPage(name="pages", help_format="markdown")
 
 
 @app.default
-def report(
+def pages(
     *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'); all by default.")],
-    html: Annotated[Path, Parameter(help="Folder for the pages: index.html, and a page per table.")],
+    to: Annotated[Path, Parameter(help="Folder for the pages: index.html, and a page per table.")],
     max_lag: Annotated[
         str | None, Parameter(help="Show tables beyond this lag as behind: offsets (1000), or time (15m).")
     ] = None,
@@ -39,7 +39,7 @@ def report(
     Reads the files of the tables, without Spark. A page says which parts are missing. Exit code 0 even if
     tables are in trouble: `ingest status` has exit codes for that.
 
-    Example: `ingest report --html /srv/www/ingest --max-lag 15m`
+    Example: `ingest pages --to /srv/www/ingest --max-lag 15m`
     """
     bound = None if max_lag is None else parse_bound(max_lag)
     claim_stdout()
@@ -47,8 +47,8 @@ def report(
         deployment.open() as session,
         show_progress(session.settings.run.heartbeat_s, session.spark_stages) as progress,
     ):
-        lake = session.report_html(html, tables, max_lag=max_lag, with_spark=spark, progress=progress)
-    print_pages(html, lake, bound, as_json=json)
+        lake = session.report_html(to, tables, max_lag=max_lag, with_spark=spark, progress=progress)
+    print_pages(to, lake, bound, as_json=json)
     return 0
 
 
