@@ -2,17 +2,20 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
+from cyclopts import Parameter
 
 from ingest.cli.doctor import examine, show_checkup
 from ingest.cli.options import Deployment
-from ingest.cli.output import print_json, print_text
+from ingest.cli.output import print_json, print_text, spin
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import IngestError, UsageError
 from ingest.kafka import connection
 from ingest.local import servers
+from ingest.local.fixture import sample_folder
+from ingest.local.load import load
 from ingest.settings import write_settings
 
 if TYPE_CHECKING:
@@ -21,22 +24,41 @@ if TYPE_CHECKING:
 app = CommandPage(name="init", help_format="markdown")
 LAKE = "lake"
 SETTINGS = Path("ingest.toml")
+SAMPLE_TOPICS = "sqs*"
+"""The topics of the recording that the package brings."""
 
 
 @app.default
-def init(*, json: Json = False, deployment: Deployment = Deployment()) -> int:
+def init(
+    *,
+    sample: Annotated[
+        bool,
+        Parameter(
+            negative=(), show_default=False, help="Start local servers with recorded events, to play with."
+        ),
+    ] = False,
+    json: Json = False,
+    deployment: Deployment = Deployment(),
+) -> int:
     """Write a settings file, then examine the deployment as `ingest doctor` does.
 
-    On a terminal, asks for each address without a flag. Without one, `--bootstrap-servers` is required. An
-    empty registry is one that the topics do not need (JSON). The file holds comments on logins, and only its
+    On a terminal, asks for each address without a flag. Without one, `--bootstrap-servers` is required,
+    unless the servers of `ingest local` run here. An empty registry is one that the topics do not need (JSON).
+
+    With `--sample` starts these servers, and produces what Debezium recorded for four SQL Server tables.
+
+    The file holds comments on logins, and only its
     owner can read it. Relative paths start at the file. An existing file is never overwritten. Exit code 1:
     written, but something needs a remedy.
 
-    Example: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`
+    Examples: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`,
+    `ingest init --sample`
     """
     path = (deployment.settings or SETTINGS).absolute()
     if path.exists():
         raise UsageError(f"{path} exists already", "Edit it, or name another file with --settings")
+    if sample:
+        deployment = _start_sample(deployment)
     registry, bootstrap_servers, lake = _answers(deployment)
     connection.check_addresses(bootstrap_servers)
     write_settings(path, registry, bootstrap_servers, lake)
@@ -49,8 +71,25 @@ def init(*, json: Json = False, deployment: Deployment = Deployment()) -> int:
         print_text()
         show_checkup(checkup)
         print_text()
-        print_text("Next: `ingest onboard 'PATTERN'` makes tables of topics, and `ingest run` fills them.")
+        pattern = SAMPLE_TOPICS if sample else "PATTERN"
+        print_text(f"Next: `ingest onboard '{pattern}'` makes tables of topics, and `ingest run` fills them.")
     return 0 if checkup.is_healthy else 1
+
+
+def _start_sample(deployment: Deployment) -> Deployment:
+    """Start the local servers, load the recording, and return the deployment with their addresses."""
+    if deployment.registry is not None or deployment.bootstrap_servers is not None:
+        raise UsageError("--sample brings a broker and a registry", "Leave out their addresses")
+    with spin("Starting the Kafka broker and the schema registry") as show:
+        local = servers.up()
+        show("Producing the recorded events")
+        load(sample_folder(), local.bootstrap_servers, local.registry_url)
+    return attrs.evolve(
+        deployment,
+        registry=local.registry_url,
+        bootstrap_servers=local.bootstrap_servers,
+        lake=deployment.lake or LAKE,
+    )
 
 
 def _answers(deployment: Deployment) -> tuple[str, str, str]:

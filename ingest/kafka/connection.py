@@ -29,7 +29,10 @@ A = TypeVar("A")
 def check_addresses(bootstrap_servers: str) -> None:
     """Raise `SettingsError` for an address that is not `host:port`: Kafka's Java client needs both."""
     if not bootstrap_servers.strip():
-        todo = "Set [kafka] bootstrap_servers in the settings file, or INGEST_KAFKA_BOOTSTRAP_SERVERS"
+        todo = (
+            "Set [kafka] bootstrap_servers in the settings file, or INGEST_KAFKA_BOOTSTRAP_SERVERS. "
+            "`ingest init` writes that file"
+        )
         raise SettingsError("settings", "kafka.bootstrap_servers", "is not set", todo)
     for address in bootstrap_servers.split(","):
         if _ADDRESS.fullmatch(address.strip()) is None:

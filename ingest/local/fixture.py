@@ -21,6 +21,7 @@ from ingest.names import SchemaId, Subject, Topic
 
 T = TypeVar("T")
 ENDING: Final = ".jsonl.gz"
+PACKAGE: Final = Path(__file__).parents[1]
 
 
 @attrs.frozen
@@ -92,6 +93,12 @@ class _Manifest:
     """The part of a corpus's manifest.json that a load uses."""
 
     partitions: int | None = None
+
+
+def sample_folder() -> Path:
+    """Return the recording that a wheel brings, which is a fixture folder of a checkout."""
+    packaged = PACKAGE / "sample"
+    return packaged if packaged.is_dir() else PACKAGE.parent / "registry_fixtures" / "sqlserver"
 
 
 def read_recording(folder: Path) -> Recording:

@@ -217,5 +217,5 @@ class AbsentRegistry:
 
 
 def _refuse() -> NoReturn:
-    todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
+    todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL. `ingest init` writes that file"
     raise SettingsError("settings", "registry.url", "is not set", todo)

@@ -115,7 +115,10 @@ def _list_files(folder: Path) -> list[Path]:
     paths = sorted(path for path in folder.glob("*.toml") if not path.name.startswith("."))
     if not paths:
         problem = "holds no table file" if folder.is_dir() else "does not exist"
-        todo = "Write table files with `ingest onboard`, or name their folder with --tables"
+        todo = (
+            "Write table files with `ingest onboard`, or name their folder with --tables. "
+            "`ingest init` begins a deployment"
+        )
         raise UsageError(f"the tables folder {folder} {problem}", todo)
     return paths
 

@@ -84,3 +84,31 @@ def test_a_terminal_is_asked_for_each_address_without_a_flag(tmp_path: Path, ser
     written = tomllib.loads((tmp_path / "ingest.toml").read_text())
     assert (written["registry"], written["lake"]) == ({"url": str(FIXTURES)}, {"path": "lake"})
     assert f"Wrote {tmp_path}/ingest.toml." in done.stdout
+
+
+@pytest.mark.servers
+def test_a_sample_needs_no_address(tmp_path: Path) -> None:
+    """Servers, recorded topics and settings come by one command; the topics can be onboarded at once."""
+    ingest = [sys.executable, "-m", "ingest"]
+    options = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    try:
+        done = subprocess.run([*ingest, "init", "--sample"], check=False, **options)  # type: ignore[call-overload]
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "`ingest onboard 'sqs*'`" in done.stdout
+        onboarded = subprocess.run([*ingest, "onboard", "sqs*"], check=False, **options)  # type: ignore[call-overload]
+        assert "4 new" in onboarded.stdout, onboarded.stderr
+    finally:
+        subprocess.run([*ingest, "local", "down"], check=True, **options)  # type: ignore[call-overload]
+
+
+def test_a_sample_refuses_the_addresses_of_other_servers(capsys: pytest.CaptureFixture[str]) -> None:
+    """The recorded events would go to a broker that is in use."""
+    assert call(["init", "--sample", "--bootstrap-servers", BROKER]) == 2
+    assert "--sample brings a broker and a registry" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "status"])
+def test_a_command_in_an_empty_folder_names_init(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the first step of a deployment."""
+    assert call([command]) == 2
+    assert "`ingest init`" in capsys.readouterr().err
