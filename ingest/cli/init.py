@@ -43,7 +43,7 @@ def init(
     """Write a settings file, then examine the deployment as `ingest doctor` does.
 
     On a terminal, asks for each address without a flag. Without one, `--bootstrap-servers` is required,
-    unless the servers of `ingest local` run here. An empty registry is one that the topics do not need (JSON).
+    unless the servers of `ingest local` run here. An empty registry is one that the topics do not need.
 
     With `--sample` starts these servers, and produces what Debezium recorded for four SQL Server tables.
 

@@ -46,7 +46,7 @@ def debezium(shell: Shell, database: Database) -> Iterator[None]:
 
 
 def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    """Its servers, settings, and commands with their output, in their order."""
+    """Its servers, commands with their output, and Python, in their order."""
     (tmp_path / "registry_fixtures").symlink_to(DOCS.parent / "registry_fixtures")
     folder = tmp_path / ".ingest" / "tour"
     folder.mkdir(parents=True)
@@ -54,10 +54,10 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
         addresses = json.loads(run_ingest(folder, "local up --json"))
         shell = Shell(folder, addresses["registry_url"], addresses["bootstrap_servers"])
         for language, text in read_blocks(TOUR, "The tour"):
-            if language == "toml":
-                (folder / "ingest.toml").write_text(shell.local(text))
-            elif language == "console":
+            if language == "console":
                 shell.check(text)
+            elif language == "python":
+                subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
     finally:
         run_ingest(folder, "local down")
 

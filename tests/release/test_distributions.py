@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NAME = f"hudi_cdc_ingest-{PROJECT['version']}"
 TOP_LEVEL = {
-    "ingest", "jars", "jvm", "docs", "docker", "registry_fixtures", "hatch_build.py", "pyproject.toml", "README.md",
-    "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "PKG-INFO", ".gitignore",
+    "ingest", "jars", "jvm", "docs", "docker", "registry_fixtures", "hatch_build.py", "pyproject.toml",
+    "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "PKG-INFO", ".gitignore",
 }  # fmt: skip
 
 
