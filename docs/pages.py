@@ -18,7 +18,7 @@ import attrs
 from ingest import errors
 from ingest.cli.app import COMMANDS, app
 from ingest.config.convert import Seconds
-from ingest.config.rules import AtLeast, file_fields, help_of, key_of
+from ingest.config.rules import AtLeast, file_fields, help_of, is_expert, key_of
 from ingest.errors import IngestError
 from ingest.settings import Secret
 from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
@@ -53,11 +53,17 @@ def settings_page() -> str:
     """Return the page of `ingest.toml`."""
     parts = ["# Settings", GENERATED, _head("settings")]
     for section in SECTIONS:
-        rows = [_settings_row(key, field) for key, field in FIELDS.items() if key.startswith(f"{section}.")]
+        fields = [(key, field) for key, field in FIELDS.items() if key.startswith(f"{section}.")]
+        rows = [
+            _settings_row(key, field) for key, field in sorted(fields, key=lambda pair: is_expert(pair[1]))
+        ]
         variables = f"Environment variables: `INGEST_{section.upper()}_` and the key in capitals."
         parts += [f"## `[{section}]`", variables, _table(("key", "type", "default", "meaning"), rows)]
     for section, kind in NAMED.items():
-        rows = [_settings_row(f"{section}.{field.name}", field) for field in attrs.fields(kind)]
+        rows = [
+            _settings_row(f"{section}.{field.name}", field)
+            for field in sorted(attrs.fields(kind), key=is_expert)
+        ]
         variables = f"Environment variables: `INGEST_{section.upper()}_NAME_` and the key in capitals."
         parts += [f"## `[{section}.NAME]`", variables, _table(("key", "type", "default", "meaning"), rows)]
     return _page(parts)
@@ -78,7 +84,7 @@ def _settings_row(key: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
         f"`{name}`",
         _kind(field.type),
         "required" if field.default is attrs.NOTHING else _default(_made(field.default)),
-        help_of(field) + minimum + note,
+        _meaning(field) + minimum + note,
     )
 
 
@@ -89,7 +95,7 @@ def table_file_page() -> str:
     """Return the page of `tables/<table>.toml`."""
     head = ("key", "type", "default", "meaning")
     fields = file_fields(TableConfig).values()
-    top = [_table_row("", field) for field in fields if not _is_section(field.type)]
+    top = [_table_row("", field) for field in sorted(fields, key=is_expert) if not _is_section(field.type)]
     parts = ["# Table files", GENERATED, _head("table-file"), "## At the top", _table(head, top)]
     for field in fields:
         if not _is_section(field.type):
@@ -99,7 +105,8 @@ def table_file_page() -> str:
         parts += [_example(name, example)] if example else []
         owner = get_args(field.type)[1] if get_origin(field.type) is dict else field.type
         if attrs.has(owner):
-            parts.append(_table(head, [_table_row(name, inner) for inner in attrs.fields(owner)]))
+            rows = [_table_row(name, inner) for inner in sorted(attrs.fields(owner), key=is_expert)]
+            parts.append(_table(head, rows))
     return _page(parts)
 
 
@@ -119,7 +126,7 @@ def _table_row(section: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:
         for (owner, name), present in ALIASES.items()
         if owner.partition(".")[0] == section and present == field.name
     )
-    return f"`{key_of(field)}`", _kind(field.type), default, help_of(field) + former
+    return f"`{key_of(field)}`", _kind(field.type), default, _meaning(field) + former
 
 
 # --- errors ------------------------------------------------------------------------------------
@@ -270,6 +277,11 @@ def _requests() -> str:
 
 
 # --- pieces ------------------------------------------------------------------------------------
+
+
+def _meaning(field: "attrs.Attribute[Any]") -> str:
+    """Return the help of a key. It begins with a mark if only experts need the key."""
+    return f"**Expert.** {help_of(field)}" if is_expert(field) else help_of(field)
 
 
 def _kind(kind: Any) -> str:

@@ -97,6 +97,11 @@ def file_fields(kind: type[attrs.AttrsInstance]) -> "dict[str, attrs.Attribute[A
     return {key_of(field): field for field in fields if field.metadata.get("in_file", True)}
 
 
+def is_expert(field: "attrs.Attribute[Any]") -> bool:
+    """Whether few deployments need a field.  The reference lists it last."""
+    return bool(field.metadata.get("expert", False))
+
+
 def help_of(field: "attrs.Attribute[Any]") -> str:
     """Return the help text of a field: Markdown, for the reference and for comments in table files."""
     return str(field.metadata.get("help", ""))

@@ -66,10 +66,11 @@ class RegistrySettings:
         default="", metadata={"help": "Scope of the token, if the server requires one."}
     )
     logical_cluster: str = attrs.field(
-        default="", metadata={"help": "Confluent Cloud, with a token: the registry's logical cluster."}
+        default="",
+        metadata={"expert": True, "help": "Confluent Cloud, with a token: the registry's logical cluster."},
     )
     identity_pool_id: str = attrs.field(
-        default="", metadata={"help": "Confluent Cloud, with a token: the identity pool."}
+        default="", metadata={"expert": True, "help": "Confluent Cloud, with a token: the identity pool."}
     )
     ca: Path | None = attrs.field(
         default=None,
@@ -88,10 +89,12 @@ class RegistrySettings:
     timeout_s: Seconds = attrs.field(
         default=10.0,
         validator=AtLeast(0.001),
-        metadata={"help": "Time limit of one request with its whole answer, in seconds."},
+        metadata={"expert": True, "help": "Time limit of one request with its whole answer, in seconds."},
     )
     retries: int = attrs.field(
-        default=2, validator=AtLeast(0), metadata={"help": "Retries of a request that got no answer."}
+        default=2,
+        validator=AtLeast(0),
+        metadata={"expert": True, "help": "Retries of a request that got no answer."},
     )
 
 
@@ -121,14 +124,18 @@ class KafkaSettings:
     timeout_s: Seconds = attrs.field(
         default=15.0,
         validator=AtLeast(0.001),
-        metadata={"help": "Time limit of an answer about topics, offsets or groups, in seconds."},
+        metadata={
+            "expert": True,
+            "help": "Time limit of an answer about topics, offsets or groups, in seconds.",
+        },
     )
     read_timeout_s: Seconds = attrs.field(
         default=60.0,
         validator=AtLeast(1.0),
         metadata={
+            "expert": True,
             "help": "Time that a read waits for a broker that does not answer, in seconds. The table then "
-            "ends with exit code 75."
+            "ends with exit code 75.",
         },
     )
 
@@ -177,36 +184,41 @@ class SparkSettings:
         },
     )
     jars: Path | None = attrs.field(
-        default=None, metadata={"help": "Folder of jars that replaces the ones that `ingest` brings."}
+        default=None,
+        metadata={"expert": True, "help": "Folder of jars that replaces the ones that `ingest` brings."},
     )
     repository: str = attrs.field(
         default="",
         repr=_masked,
         metadata={
+            "expert": True,
             "help": "Base address of the Maven repository that `ingest jars fetch`, and the first start, get "
             "the pinned jars from; `https://USER:PASSWORD@HOST/PATH` to log in. Empty: the mirror of the "
-            "central repository in `~/.m2/settings.xml`, else the repository of Spark's own `--packages`."
+            "central repository in `~/.m2/settings.xml`, else the repository of Spark's own `--packages`.",
         },
     )
     fetch_jars: bool = attrs.field(
         default=True,
         metadata={
+            "expert": True,
             "help": "Fetch the pinned jars that the platform's Spark lacks. `false`: all but the jar of "
-            "`ingest` itself have to be on Spark's class path. Ignored under spark-submit."
+            "`ingest` itself have to be on Spark's class path. Ignored under spark-submit.",
         },
     )
     class_archive: bool = attrs.field(
         default=True,
         metadata={
+            "expert": True,
             "help": "Keep an archive of the loaded classes in the cache folder, 180 MB, so that later runs "
-            "start faster. Written once, after the first run that commits. Ignored under spark-submit."
+            "start faster. Written once, after the first run that commits. Ignored under spark-submit.",
         },
     )
     internals: bool = attrs.field(
         default=True,
         metadata={
+            "expert": True,
             "help": "Use internals of Spark, Hudi, Hadoop and the JVM that make runs faster. `false` turns "
-            "off all that are optional, for a bug report: see [Internals](../internals.md)."
+            "off all that are optional, for a bug report: see [Internals](../internals.md).",
         },
     )
 
@@ -221,32 +233,40 @@ class RunSettings:
     share_reads: bool = attrs.field(
         default=False,
         metadata={
+            "expert": True,
             "help": "Read a topic from Kafka once for all tables of a run that read the same offsets of it, "
             "such as current rows and [history](../history.md). Spark keeps the messages, in memory or on "
-            "disk, until the last of these tables is done. Up to 10,000 messages are read for each table."
+            "disk, until the last of these tables is done. Up to 10,000 messages are read for each table.",
         },
     )
     lock_wait_s: Seconds = attrs.field(
         default=5.0,
         validator=AtLeast(0),
-        metadata={"help": "Seconds that a table waits for another run of it to end."},
+        metadata={"expert": True, "help": "Seconds that a table waits for another run of it to end."},
     )
     table_timeout_s: Seconds = attrs.field(
         default=0.0,
         validator=AtLeast(0),
-        metadata={"help": "Time limit per table, in seconds; 0: no limit, as a first load may take hours."},
+        metadata={
+            "expert": True,
+            "help": "Time limit per table, in seconds; 0: no limit, as a first load may take hours.",
+        },
     )
     stop_grace_s: Seconds = attrs.field(
         default=20.0,
         validator=AtLeast(0),
-        metadata={"help": "Seconds that a table in its commit gets to finish when the run is stopped."},
+        metadata={
+            "expert": True,
+            "help": "Seconds that a table in its commit gets to finish when the run is stopped.",
+        },
     )
     heartbeat_s: Seconds = attrs.field(
         default=30.0,
         validator=AtLeast(0),
         metadata={
+            "expert": True,
             "help": "Seconds between log lines that name the tables at work and their steps, where standard "
-            "error is not a terminal; 0: no lines."
+            "error is not a terminal; 0: no lines.",
         },
     )
     upkeep: Literal["inline", "maintain"] = attrs.field(

@@ -28,8 +28,9 @@ class LakeSettings:
     lock: Literal["auto", "none"] = attrs.field(
         default="auto",
         metadata={
+            "expert": True,
             "help": "`auto`: one writer per table, by the lock that fits the storage. `none`: only if "
-            "something else prevents two runs of one table at a time."
+            "something else prevents two runs of one table at a time.",
         },
     )
     database: str = attrs.field(

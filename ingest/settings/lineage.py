@@ -34,7 +34,8 @@ class LineageSettings:
         default=5.0,
         validator=AtLeast(0.001),
         metadata={
-            "help": "Time limit of one request, in seconds. After the first failure a run sends no more."
+            "expert": True,
+            "help": "Time limit of one request, in seconds. After the first failure a run sends no more.",
         },
     )
 

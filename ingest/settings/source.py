@@ -61,7 +61,8 @@ class SourceSettings:
     slot: str = attrs.field(
         default="",
         metadata={
-            "help": "PostgreSQL: the connector's replication slot, if the database has several of them."
+            "expert": True,
+            "help": "PostgreSQL: the connector's replication slot, if the database has several of them.",
         },
     )
     signal_table: str = attrs.field(
@@ -81,20 +82,26 @@ class SourceSettings:
     chunk_rows: int = attrs.field(
         default=100_000,
         validator=AtLeast(100),
-        metadata={"help": "Rows that one query reads, for tables whose first key column is a whole number."},
+        metadata={
+            "expert": True,
+            "help": "Rows that one query reads, for tables whose first key column is a whole number.",
+        },
     )
     pause_s: Seconds = attrs.field(
-        default=0.0, validator=AtLeast(0), metadata={"help": "Seconds between two queries."}
+        default=0.0, validator=AtLeast(0), metadata={"expert": True, "help": "Seconds between two queries."}
     )
     statement_timeout_s: int = attrs.field(
-        default=600, validator=AtLeast(1), metadata={"help": "Time limit of one query, in seconds."}
+        default=600,
+        validator=AtLeast(1),
+        metadata={"expert": True, "help": "Time limit of one query, in seconds."},
     )
     wait_s: Seconds = attrs.field(
         default=60.0,
         validator=AtLeast(0),
         metadata={
+            "expert": True,
             "help": "Seconds to wait until the connector has delivered a position, or, where the database "
-            "does not show that, to grant it."
+            "does not show that, to grant it.",
         },
     )
 

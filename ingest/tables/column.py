@@ -81,7 +81,8 @@ class Rows:
         default=None,
         validator=not_empty,
         metadata={
+            "expert": True,
             "help": "The same condition in the source's SQL, over the source's columns: `ingest verify` "
-            "compares the rows of the source for which it is true."
+            "compares the rows of the source for which it is true.",
         },
     )

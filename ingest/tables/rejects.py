@@ -31,20 +31,27 @@ class Rejects:
     min_rows: int = attrs.field(
         default=10,
         validator=Between(0, 10_000_000),
-        metadata={"help": "Number of them that a run may reject whatever their share, unless that is 0."},
+        metadata={
+            "expert": True,
+            "help": "Number of them that a run may reject whatever their share, unless that is 0.",
+        },
     )
 
     max_record_mb: int = attrs.field(
         default=RECORD_MB,
         validator=Between(1, 1024),
         metadata={
+            "expert": True,
             "help": "Largest record, in MiB without compression: key, value and headers. Its decoded values "
-            "may take four times as much memory."
+            "may take four times as much memory.",
         },
     )
     too_large: Literal["reject", "fail"] = attrs.field(
         default="reject",
-        metadata={"help": "What a larger record does, or one for which the JVM runs out of memory."},
+        metadata={
+            "expert": True,
+            "help": "What a larger record does, or one for which the JVM runs out of memory.",
+        },
     )
 
     @property

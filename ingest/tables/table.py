@@ -61,8 +61,9 @@ class Key:
     mismatch: Literal["reject", "ignore"] = attrs.field(
         default="reject",
         metadata={
+            "expert": True,
             "help": "Effect of a message key that contradicts its row. `reject`: the record is rejected. "
-            "`ignore`: they are not compared."
+            "`ignore`: they are not compared.",
         },
     )
 
@@ -109,7 +110,10 @@ class Types:
     placeholder: str = attrs.field(
         default="__debezium_unavailable_value",
         validator=check_placeholder,
-        metadata={"help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes."},
+        metadata={
+            "expert": True,
+            "help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes.",
+        },
     )
 
 
@@ -187,8 +191,9 @@ class TableConfig:
         default=CONFLUENT,
         validator=check_framings,
         metadata={
+            "expert": True,
             "help": "How Avro messages name the schema that wrote them; messages of other framings are "
-            "rejected. [Registries](../registries.md) describes each."
+            "rejected. [Registries](../registries.md) describes each.",
         },
     )
     schema: str | None = attrs.field(
@@ -206,8 +211,9 @@ class TableConfig:
         default=0,
         validator=Between(0, 9999),
         metadata={
+            "expert": True,
             "help": "First part of every change's position: raise it after the source was "
-            "re-created. 0 to 9999."
+            "re-created. 0 to 9999.",
         },
     )
     key: Key = attrs.field(

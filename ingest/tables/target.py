@@ -46,8 +46,9 @@ class Target:
     index: Literal["bucket", "global_simple"] = attrs.field(
         default="bucket",
         metadata={
+            "expert": True,
             "help": "`bucket`: find rows by a hash of the key. `global_simple`: read the keys of all "
-            "partitions, for partition columns outside the key. Fixed at creation."
+            "partitions, for partition columns outside the key. Fixed at creation.",
         },
     )
     buckets: int = attrs.field(
@@ -55,14 +56,15 @@ class Target:
         validator=Between(1, 4096),
         metadata={
             "help": "Files per partition, 1 to 4096, by expected size: see [Cluster](../cluster.md). "
-            "Fixed at creation."
+            "Fixed at creation.",
         },
     )
     first_load: Literal["upsert", "bulk_insert"] = attrs.field(
         default="bulk_insert",
         metadata={
+            "expert": True,
             "help": "How to write the first commit. `bulk_insert` merges nothing, as the table is empty, and "
-            "writes Spark's own rows where the types of the key allow it; `upsert` costs more."
+            "writes Spark's own rows where the types of the key allow it; `upsert` costs more.",
         },
     )
     retain_commits: int = attrs.field(

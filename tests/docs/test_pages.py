@@ -64,6 +64,17 @@ def test_a_generated_page_is_current(name: str) -> None:
     assert (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8") == pages.PAGES[name]()
 
 
+@pytest.mark.parametrize("name", ["settings", "table-file"])
+def test_expert_keys_come_last_and_are_marked(name: str) -> None:
+    """A reader of a section stops at the first mark."""
+    sections = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8").split("\n## ")
+    marks = [
+        re.findall(r"^\| `\w+` \|.*\| (\*\*Expert\.\*\*)?[^|]*\|$", text, re.MULTILINE) for text in sections
+    ]
+    assert any(marked[-1:] == ["**Expert.**"] for marked in marks)
+    assert all(marked == sorted(marked) for marked in marks)
+
+
 def test_every_error_has_an_entry() -> None:
     """Each error class is there once, under its exit code: message, remedy, and what to type when on call."""
     page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
