@@ -51,8 +51,9 @@ def init(
     owner can read it. Relative paths start at the file. An existing file is never overwritten. Exit code 1:
     written, but something needs a remedy.
 
-    Examples: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`,
-    `ingest init --sample`
+    Example: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`
+
+    Example: `ingest init --sample`
     """
     path = (deployment.settings or SETTINGS).absolute()
     if path.exists():

@@ -47,8 +47,9 @@ def show(
 
     Exit code 1 if ingest does not know a column's type.
 
-    Examples: `ingest schema show server1.dbo.customers-value --version 2`,
-    `ingest schema show --connector postgres`
+    Example: `ingest schema show server1.dbo.customers-value --version 2`
+
+    Example: `ingest schema show --connector postgres`
     """
     if connector and not subject and version is None:
         _show_types(DIALECTS[connector], markdown=markdown, as_json=json)

@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 JARS = ROOT / "jars" / "lib"
 COMMANDS = (
     ["onboard"], ["plan"], ["run"], ["status"], ["schema", "show"], ["schema", "diff"],
-    ["schema", "versions"], ["schema", "check"], ["check"], ["offsets", "set"], ["rejects", "list"],
-    ["rejects", "show"], ["rejects", "replay"], ["rejects", "purge"],
+    ["schema", "versions"], ["schema", "check"], ["check"], ["pages"], ["commits"], ["offsets", "set"],
+    ["rejects", "list"], ["rejects", "show"], ["rejects", "replay"], ["rejects", "purge"],
     ["signal", "execute-snapshot"], ["signal", "stop-snapshot"],
     ["local", "up"], ["local", "down"], ["local", "status"], ["local", "produce"],
     ["completion"], ["doctor"], ["init"], ["jars", "fetch"], ["jars", "list"],
