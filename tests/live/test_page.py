@@ -50,6 +50,7 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
     (tmp_path / "registry_fixtures").symlink_to(DOCS.parent / "registry_fixtures")
     folder = tmp_path / ".ingest" / "tour"
     folder.mkdir(parents=True)
+    shown = ""
     try:
         addresses = json.loads(run_ingest(folder, "local up --json"))
         shell = Shell(folder, addresses["registry_url"], addresses["bootstrap_servers"])
@@ -57,7 +58,11 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
             if language == "console":
                 shell.check(text)
             elif language == "python":
-                subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
+                shown = subprocess.run(
+                    [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=True
+                ).stdout
+            elif language == "text":
+                assert text in shown
     finally:
         run_ingest(folder, "local down")
 
