@@ -262,7 +262,7 @@ class TableConfig:
         factory=dict,
         validator=check_hudi_options,
         metadata={
-            "help": 'Hudi options, such as `"hoodie.cleaner.commits.retained" = "20"`. Options that `ingest` '
+            "help": 'Hudi options, such as `"hoodie.parquet.compression.codec" = "gzip"`. Options that `ingest` '
             "sets itself are refused."
         },
     )
