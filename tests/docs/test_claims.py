@@ -207,8 +207,6 @@ def test_the_page_of_rejects_names_every_reason() -> None:
 def test_the_page_of_maintenance_names_when_upkeep_is_due() -> None:
     """Options of Hudi have one name on the pages, the present one."""
     least, most = retention.ARCHIVE_AT
-    due = first_column(text_of("maintenance.md").replace("| upkeep | does |", "| due |"), "due")
-    assert due == ["compaction", "cleaning", "archiving"]
     assert f"| after {retention.DELTA_COMMITS} commits |" in text_of("maintenance.md")
     assert f"| after {most} commits, leaving {least} |" in text_of("maintenance.md")
     former = retention.FORMER_NAMES.values()
