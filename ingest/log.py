@@ -13,7 +13,7 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import FilteringBoundLogger, Processor
 
-from ingest.errors.printable import printable
+from ingest.errors import printable
 
 PROGRESS: Final = "ingest.progress"
 """The logger of lines that show a command at work."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ingest.cli import drawing
 from ingest.cli.heartbeat import Measure, Steps, Work, heartbeat, ticking, unmeasured
 from ingest.cli.output import speaks_unicode
-from ingest.errors.printable import printable
+from ingest.errors import printable
 
 if TYPE_CHECKING:
     from ingest.run.work.context import Progress

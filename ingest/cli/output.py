@@ -13,8 +13,7 @@ from shutil import get_terminal_size
 from typing import Any, Final
 
 from ingest.cli import drawing
-from ingest.errors import IngestError, StoppedError
-from ingest.errors.printable import printable
+from ingest.errors import IngestError, StoppedError, printable
 from ingest.report.result import TableResult, worst
 from ingest.stop import INTERRUPTED
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import attrs
 
-from ingest.errors.base import sentences
+from ingest.errors import sentences
 from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.timeline.damage import damaged_files, live_files
 from ingest.hudi.timeline.ledger import LedgerEntry

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from ingest.errors.printable import printable
+from ingest.errors import printable
 from ingest.log import masked
 from ingest.moments import write_duration
 from ingest.settings import mask_url
