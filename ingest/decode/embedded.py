@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from ingest import avro
 from ingest.compile.payload import CompiledWriter, Payload, WriterSchema
 from ingest.decode.jsonvalue import Parsed, parse_sql
-from ingest.decode.numeric import find_scales, with_base64
-from ingest.decode.rejects import Check
+from ingest.decode.rejects import Cause, Check, implied_checks
 from ingest.sql.template import Sql, ident, join, literal, sql
 
 BEFORE_PAYLOAD: Final = ',"payload":'
@@ -253,26 +253,57 @@ def label_sql(_: str) -> Sql:
     return literal("")
 
 
+_CAUSES: Final[tuple[Cause, ...]] = (
+    ("unreadable", sql("length({c}) = 0"), sql("': empty payload'")),
+    ("unreadable", sql("not ingest_is_json(cast({c} as string))"), sql("': not JSON'")),
+    (
+        "unknown-schema",
+        sql("coalesce({writer}, -1) = -1"),
+        sql("': written with a schema that cannot be read'"),
+    ),
+)
+
+
 def framing_checks(payload: Payload, column: str) -> list[Check]:
     """Return the checks of messages of unknown schemas."""
-    parts = {"c": ident(column), "name": literal(column)}
-    return [
-        Check(
-            sql("length({c}) = 0", **parts),
-            "unreadable",
-            sql("concat({name}, ': empty payload')", **parts),
-            implied=True,
-        ),
-        Check(
-            sql("not ingest_is_json(cast({c} as string))", **parts),
-            "unreadable",
-            sql("concat({name}, ': not JSON')", **parts),
-            implied=True,
-        ),
-        Check(
-            sql("coalesce({writer}, -1) = -1", writer=writer_sql(payload, column)),
-            "unknown-schema",
-            sql("concat({name}, ': written with a schema that cannot be read')", **parts),
-            implied=True,
-        ),
-    ]
+    return implied_checks(column, _CAUSES, writer=writer_sql(payload, column))
+
+
+# --- decimals as numbers (`decimal.format=NUMERIC`, KIP-481) ---------------------------------------
+
+
+Scales = int | dict[str, "Scales"] | list["Scales | None"]
+"""A decimal's scale, the fields of a record, `[element]` of an array, or `[null, value]` of a map."""
+
+
+def with_base64(body: Sql, payload: Payload, writer: CompiledWriter) -> Sql | None:
+    """Return a writer's payload with decimals as base64, as JsonConverter writes them by default.
+
+    Return None if the schema has no decimals.
+    """
+    scales = find_scales(writer.record) if writer.record else None
+    if scales is None:
+        return None
+    by_image = {image: scales for image in payload.images if image}
+    text = json.dumps(by_image or scales, separators=(",", ":"))
+    return sql("ingest_numeric_decimals({body}, {scales})", body=body, scales=literal(text))
+
+
+def find_scales(schema: avro.Schema) -> Scales | None:
+    """Return the scales of all decimals in a schema, or None if it has no decimals."""
+    match schema:
+        case avro.Nullable(inner):
+            return find_scales(inner)
+        case avro.Record():
+            fields = {field.name: find_scales(field.type) for field in schema.fields}
+            return {name: scales for name, scales in fields.items() if scales is not None} or None
+        case avro.Array(items):
+            element = find_scales(items)
+            return None if element is None else [element]
+        case avro.MapOf(values):
+            value = find_scales(values)
+            return None if value is None else [None, value]
+        case avro.Scalar("bytes", notes) if notes.logical == "decimal":
+            return notes.scale
+        case _:
+            return None

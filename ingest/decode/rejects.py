@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from ingest.sql.template import Sql, any_true, join, literal, sql
+from ingest.sql.template import Sql, any_true, ident, join, literal, sql
 
 Reason = Literal[
     "too-large",
@@ -40,6 +40,20 @@ class Check:
     reason: Reason
     error: Sql
     implied: bool = False
+
+
+Cause = tuple[Reason, Sql, Sql]
+"""A reason, its condition, and the text behind the name of the bytes' column, which is `{c}`."""
+
+
+def implied_checks(column: str, causes: Sequence[Cause], **parts: Sql) -> list[Check]:
+    """Return the checks of a binary column that the check of its decoded record implies."""
+    parts["c"] = ident(column)
+    error = sql("concat({name}, {text})", name=literal(column))
+    return [
+        Check(condition.of(**parts), reason, error.of(text=text.of(**parts)), implied=True)
+        for reason, condition, text in causes
+    ]
 
 
 def rejected_sql(checks: Sequence[Check]) -> Sql:

@@ -7,7 +7,7 @@ https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-d
 from typing import Final
 
 from ingest.compile.payload import Payload, WriterSchema
-from ingest.decode.rejects import Check, Reason
+from ingest.decode.rejects import Cause, Check, implied_checks
 from ingest.names import SchemaId
 from ingest.sql.template import Sql, binary, ident, join, literal, sql
 
@@ -51,53 +51,44 @@ def writer_sql(payload: Payload, column: str) -> Sql:
     )
 
 
+_CAUSES: Final[tuple[Cause, ...]] = (
+    ("unreadable", sql("length({c}) = 0"), sql("': empty payload'")),
+    (
+        "unreadable",
+        sql("substring({c}, 1, 1) = X'01'"),
+        literal(f": a schema GUID (magic byte 1): {TODO}"),
+    ),
+    (
+        "unreadable",
+        sql("substring({c}, 1, 2) in (X'0300', X'0305')"),
+        literal(f": AWS Glue's header (magic byte 3): {TODO}"),
+    ),
+    (
+        "unreadable",
+        sql("substring({c}, 1, 1) != X'00'"),
+        sql("': magic byte 0x', hex(substring({c}, 1, 1)), ' is not 0x00'"),
+    ),
+    (
+        "unreadable",
+        sql("length({c}) < {bytes}", bytes=HEADER_BYTES),
+        sql("': ', length({c}), ' bytes are too few for a schema id'"),
+    ),
+    (
+        "unknown-schema",
+        sql("coalesce({header} not in ({headers}), true)"),
+        sql("': unknown schema id ', {id}"),
+    ),
+)
+
+
 def framing_checks(payload: Payload, column: str) -> list[Check]:
     """Return the checks of bytes that do not begin with the header of a known schema.
 
     Such bytes decode to null, so that the check of the decoded record implies all of these.
     """
     headers = [header_literal(writer.schema_id) for writer in payload.writers] or [sql("null")]
-    parts = {"c": ident(column), "name": literal(column)}
-    return [
-        _check(
-            "unreadable", sql("length({c}) = 0", **parts), sql("concat({name}, ': empty payload')", **parts)
-        ),
-        _check(
-            "unreadable",
-            sql("substring({c}, 1, 1) = X'01'", **parts),
-            sql("concat({name}, {text})", text=literal(f": a schema GUID (magic byte 1): {TODO}"), **parts),
-        ),
-        _check(
-            "unreadable",
-            sql("substring({c}, 1, 2) in (X'0300', X'0305')", **parts),
-            sql(
-                "concat({name}, {text})", text=literal(f": AWS Glue's header (magic byte 3): {TODO}"), **parts
-            ),
-        ),
-        _check(
-            "unreadable",
-            sql("substring({c}, 1, 1) != X'00'", **parts),
-            sql("concat({name}, ': magic byte 0x', hex(substring({c}, 1, 1)), ' is not 0x00')", **parts),
-        ),
-        _check(
-            "unreadable",
-            sql("length({c}) < {bytes}", bytes=HEADER_BYTES, **parts),
-            sql("concat({name}, ': ', length({c}), ' bytes are too few for a schema id')", **parts),
-        ),
-        _check(
-            "unknown-schema",
-            sql(
-                "coalesce({header} not in ({headers}), true)",
-                header=header_sql(column),
-                headers=join(", ", headers),
-            ),
-            sql("concat({name}, ': unknown schema id ', {id})", id=written_id_sql(column), **parts),
-        ),
-    ]
-
-
-def _check(reason: Reason, condition: Sql, error: Sql) -> Check:
-    return Check(condition, reason, error, implied=True)
+    parts = {"header": header_sql(column), "headers": join(", ", headers), "id": written_id_sql(column)}
+    return implied_checks(column, _CAUSES, **parts)
 
 
 def label_sql(column: str) -> Sql:

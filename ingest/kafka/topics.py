@@ -1,10 +1,15 @@
-"""The topics of a broker."""
+"""The topics of a broker, and how long they keep their messages."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package has no __all__
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+)
 
 from ingest.errors import BrokerUnreachableError, IngestError
 from ingest.kafka.connection import Connection
@@ -43,3 +48,40 @@ def broker_gone(kafka: KafkaSettings, problem: str) -> BrokerUnreachableError:
     except IngestError as error:
         problem = f"{problem} ({error})"
     return BrokerUnreachableError(kafka.bootstrap_servers, problem)
+
+
+def fetch_retention(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[Topic, float | None]:
+    """Return the seconds that each topic keeps a message, or None if it deletes no message by time.
+
+    Topics are left out if the login may not read their settings (DescribeConfigs): a run does not need them.
+    """
+    retention: dict[Topic, float | None] = {}
+    for topic, config in _settings(kafka, topics):
+        limit_ms = int(config["retention.ms"].value or -1)
+        retention[topic] = limit_ms / 1000 if "delete" in _policies(config) and limit_ms >= 0 else None
+    return retention
+
+
+def is_compacted(kafka: KafkaSettings, topic: Topic) -> bool | None:
+    """Return whether a topic keeps only the last message of a key, or None if the login may not know."""
+    return next(("compact" in _policies(config) for _, config in _settings(kafka, [topic])), None)
+
+
+def _settings(
+    kafka: KafkaSettings, topics: Sequence[Topic]
+) -> Iterator[tuple[Topic, Mapping[str, ConfigEntry]]]:
+    """Yield the settings of topics that the login may read."""
+    connection = Connection.within(kafka)
+    admin = connection.open(AdminClient)
+    resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
+    if not resources:
+        return
+    for resource, future in admin.describe_configs(resources, request_timeout=kafka.timeout_s).items():
+        try:
+            yield Topic(resource.name), future.result(timeout=kafka.timeout_s)
+        except (KafkaException, TimeoutError):
+            continue
+
+
+def _policies(config: Mapping[str, ConfigEntry]) -> list[str]:
+    return [policy.strip() for policy in (config["cleanup.policy"].value or "").split(",")]

@@ -18,19 +18,11 @@ import cattrs
 
 from ingest.errors import FixtureError
 from ingest.names import SchemaId, Subject, Topic
+from ingest.registry import Reference
 
 T = TypeVar("T")
 ENDING: Final = ".jsonl.gz"
 PACKAGE: Final = Path(__file__).parents[1]
-
-
-@attrs.frozen
-class Reference:
-    """A named schema that another schema refers to."""
-
-    name: str
-    subject: Subject
-    version: int
 
 
 @attrs.frozen

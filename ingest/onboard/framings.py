@@ -14,7 +14,7 @@ from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.watermarks import Watermarks
 from ingest.onboard.discover import TopicSchemas
 from ingest.registry import Registry, Side
-from ingest.registry.frame_ids import OF_APICURIO
+from ingest.registry.apicurio import OF_APICURIO
 from ingest.run.batch.schemas import fetch_versions
 from ingest.settings import KafkaSettings
 from ingest.tables import CONFLUENT, Framing

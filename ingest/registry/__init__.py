@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from ingest.errors import SettingsError
 from ingest.lazy import LazyModule
 from ingest.registry.folder import FolderRegistry
-from ingest.registry.hints import suggesting
-from ingest.registry.lookup import AbsentRegistry, Registry, deleted_versions, versions_in_order
+from ingest.registry.lookup import AbsentRegistry, Registry, deleted_versions, suggesting, versions_in_order
 from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
     CompatibilityResult,

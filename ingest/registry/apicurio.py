@@ -8,9 +8,10 @@ import attrs
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from ingest.names import Subject
-from ingest.registry.answer import read_own_ids, read_own_versions
-from ingest.registry.subject import FrameId
+from ingest.names import SchemaId, Subject
+from ingest.registry.answer import read_id_of_guid, read_own_ids, read_own_versions
+from ingest.registry.subject import FrameId, Registered
+from ingest.tables import IdKind
 
 _CONFLUENT: Final = "/apis/ccompat/"
 """The path of Confluent's API in Apicurio."""
@@ -60,3 +61,26 @@ def own_api(client: SchemaRegistryClient) -> OwnApi | None:
     base: str = client._rest_client.base_urls[0]  # noqa: SLF001  it hides its address
     root, is_apicurio, _ = base.partition(_CONFLUENT)
     return OwnApi(client, root) if is_apicurio else None
+
+
+OF_APICURIO: Final = frozenset[IdKind]({"globalId", "contentId"})
+"""The kinds of id that only Apicurio's own API gives."""
+
+
+def fetch_frame_ids(
+    client: SchemaRegistryClient, registered: Registered, kinds: frozenset[IdKind]
+) -> tuple[FrameId, ...]:
+    """Return a version's ids from a live registry, and from Apicurio's own API if only that has them."""
+    own = own_api(client) if kinds & OF_APICURIO else None
+    return (*registered.frame_ids, *(own.ids_of(registered.subject, registered.version) if own else ()))
+
+
+def fetch_versions_with(client: SchemaRegistryClient, frame_id: FrameId) -> tuple[tuple[Subject, int], ...]:
+    """Return the versions with an id of Apicurio's."""
+    own = own_api(client) if frame_id.kind in OF_APICURIO else None
+    return own.versions_with(frame_id) if own else ()
+
+
+def fetch_id_of_guid(client: SchemaRegistryClient, frame_id: FrameId) -> SchemaId:
+    """Return the id of a GUID (schema-registry 8.5.0: SchemasResource.getIdsByGuid)."""
+    return read_id_of_guid(client._rest_client.get(f"schemas/guids/{frame_id.text}/ids"))  # noqa: SLF001

@@ -18,8 +18,8 @@ from ingest.registry.answer import (
     read_subjects,
     read_versions,
 )
+from ingest.registry.apicurio import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
 from ingest.registry.connection import FAILURES, OTHER_SERVER, Question, connect
-from ingest.registry.frame_ids import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
 from ingest.registry.lookup import chosen_ids, texts_in_order
 from ingest.registry.subject import (
     CompatibilityResult,

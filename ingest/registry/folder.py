@@ -3,8 +3,10 @@
 The folder has `<subject>/v<version>.avsc`, and optionally `fixture.json` with recorded ids and references
 (entry `schemas`).  Without that file, ids count from 1 in the order of subject and version.  A recorded
 corpus works too: its `registry.json` has subjects, versions, ids and texts.  Entries of both may have the ids
-of other framings, as `guid`, `global_id`, `content_id`.  `<subject>/v<version>.json` is a recorded answer of
-AWS Glue.
+of other framings, as `guid`, `global_id`, `content_id`.
+
+`<subject>/v<version>.json` is an answer of AWS Glue, as `aws glue get-schema-version` writes it.  Nothing
+here calls AWS: Glue's API needs signed requests, and a bounded job reads schemas that seldom change.
 """
 
 import json
@@ -13,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from ingest.errors import SchemaError, SchemaNotFoundError, UsageError
 from ingest.names import SchemaId, Subject
-from ingest.registry import glue
 from ingest.registry.lookup import chosen_ids, texts_in_order
 from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
 from ingest.tables import IdKind
@@ -152,7 +154,7 @@ def _numbered_entries(path: Path) -> Iterator[Registered]:
     numbered = sorted((file.parent.name, int(match[1]), file) for match, file in files)
     for number, (subject, version, file) in enumerate(numbered, start=1):
         if file.suffix == ".json":
-            yield glue.read_answer(file, version)
+            yield _read_glue(file, version)
         else:
             text = file.read_text(encoding="utf-8")
             yield Registered(Subject(subject), version, SchemaId(number), text)
@@ -215,4 +217,35 @@ def _field(file: Path, path_in_file: str, entry: Mapping[str, Any], name: str, k
     if type(value) is not kind:
         allowed = "text" if kind is str else "a whole number"
         raise SchemaError(str(file), f"{path_in_file}.{name}", f"found {value!r}, allowed: {allowed}")
+    return value
+
+
+_MAX_ID = 2**31 - 1
+
+
+def _read_glue(file: Path, version: int) -> Registered:
+    """Read a recorded answer of GetSchemaVersion.  The folder names the subject.
+
+    Glue has no numbers for schemas, so the id is made of the UUID's first 31 bits, the same in every run.
+    Raises `SchemaError`.
+    """
+    try:
+        answer = json.loads(file.read_text(encoding="utf-8"))
+        format_name, uuid = _text(answer, "DataFormat"), UUID(_text(answer, "SchemaVersionId"))
+        text = _text(answer, "SchemaDefinition")
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"is not an answer of GetSchemaVersion: {error!r}"
+        todo = "Write it with: aws glue get-schema-version --schema-version-id UUID"
+        raise SchemaError(str(file), "$", problem, todo) from None
+    if format_name != "AVRO":
+        raise SchemaError(str(file), "DataFormat", f"found {format_name}, allowed: AVRO")
+    schema_id = SchemaId(uuid.int >> 96 & _MAX_ID)
+    frame_ids = (FrameId("schemaVersionId", str(uuid)),)
+    return Registered(Subject(file.parent.name), version, schema_id, text, frame_ids=frame_ids)
+
+
+def _text(answer: Mapping[str, Any], key: str) -> str:
+    value = answer[key]
+    if not isinstance(value, str):
+        raise TypeError(key)
     return value

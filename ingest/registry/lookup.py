@@ -1,13 +1,23 @@
-"""The interface of registries, live, a folder or absent, and queries that need several requests."""
-
-# ruff: noqa: ARG002  an absent registry has one answer to every query
+"""The interface of registries, live, a folder or absent, queries of several requests, and suggestions."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, NoReturn, Protocol
 
-from ingest.errors import SchemaError, SchemaNotFoundError, SettingsError
-from ingest.names import SchemaId, Subject
-from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
+import attrs
+
+from ingest.config.rules import suggest
+from ingest.errors import IngestError, SchemaError, SchemaNotFoundError, SettingsError
+from ingest.names import SchemaId, Subject, first_few
+from ingest.registry.subject import (
+    CompatibilityResult,
+    FrameId,
+    Reference,
+    Registered,
+    Schema,
+    split_subject,
+    subject_of,
+)
 from ingest.tables import IdKind
 
 MAX_REFERENCES: Final = 200
@@ -151,71 +161,50 @@ def texts_in_order(registry: Registry, schema: Schema | Registered) -> tuple[str
 
 
 class AbsentRegistry:
-    """The registry of a deployment without a URL: every query raises `SettingsError`.
-
-    JSON topics need no registry.  A run opens its registry before it knows whether a table needs it.  A
-    nullable registry would put the same test at each query.
-    """
+    """The registry of a deployment without a URL, such as one of JSON topics: every query fails."""
 
     url = ""
 
-    def subjects(self, pattern: str = "*") -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         """Raise `SettingsError`."""
-        _refuse()
+        todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL. `ingest init` writes that file"
+        raise SettingsError("settings", "registry.url", "is not set", todo)
 
-    def versions(self, subject: Subject, *, deleted: bool = False) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def latest(self, subject: Subject) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def version(self, subject: Subject, number: int) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def by_id(self, schema_id: SchemaId) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def frame_ids(self, registered: Registered, kinds: frozenset[IdKind]) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def by_frame_id(self, frame_id: FrameId) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def with_references(self, schema: Schema | Registered) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def compatibility(self, subject: Subject) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def compatible(
-        self,
-        subject: Subject,
-        schema_text: str,
-        references: tuple[Reference, ...] = (),
-        *,
-        version: int | None = None,
-    ) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
-
-    def register(
-        self, subject: Subject, schema_text: str, references: tuple[Reference, ...] = ()
-    ) -> NoReturn:
-        """Raise `SettingsError`."""
-        _refuse()
+    subjects = versions = latest = version = by_id = frame_ids = by_frame_id = _refuse
+    with_references = compatibility = compatible = register = _refuse
 
     def close(self) -> None:
         """Close nothing."""
 
 
-def _refuse() -> NoReturn:
-    todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL. `ingest init` writes that file"
-    raise SettingsError("settings", "registry.url", "is not set", todo)
+@contextmanager
+def suggesting(registry: Registry, subject: Subject, todo: str = "") -> Iterator[None]:
+    """Add a suggestion to the error of a missing subject or version, or `todo` if no name is near."""
+    try:
+        yield
+    except SchemaNotFoundError as error:
+        raise attrs.evolve(error, todo=error.todo or _suggestion(registry, subject) or todo) from None
+
+
+def _suggestion(registry: Registry, subject: Subject) -> str:
+    """Suggest versions of a subject, the subjects of a topic, or the nearest name.  Empty without any."""
+    try:
+        subjects = registry.subjects()
+        if subject in subjects:
+            numbers = [str(number) for number in registry.versions(subject)]
+            return f"Its versions are: {first_few(numbers)}"
+    except IngestError:  # a suggestion must not hide the error
+        return ""
+    of_topic = [name for name in (f"{subject}-value", f"{subject}-key") if name in subjects]
+    if of_topic:
+        return f"Did you mean '{of_topic[0]}'?"
+    return suggest(subject, [name for name in subjects if name != _opposite(subject)])
+
+
+def _opposite(subject: Subject) -> Subject | None:
+    """Return the key's subject for a value's, and the reverse: a deleted one is not a misspelled one."""
+    parts = split_subject(subject)
+    if parts is None:
+        return None
+    topic, side = parts
+    return subject_of(topic, "key" if side == "value" else "value")

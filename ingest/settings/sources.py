@@ -11,8 +11,7 @@ import attrs
 import cattrs
 
 from ingest.config.convert import Seconds, exactly, make_converter, structure
-from ingest.config.document import property_text, read_text, read_toml
-from ingest.config.lines import find_line
+from ingest.config.document import find_line, property_text, read_text, read_toml
 from ingest.config.rules import WrongValueError, wrong_value
 from ingest.errors import SettingsError, joined
 from ingest.settings.deployment import RegistrySettings, Settings

@@ -9,7 +9,7 @@ import attrs
 
 from ingest.config import document
 from ingest.config.convert import make_converter, structure
-from ingest.config.lines import find_line
+from ingest.config.document import find_line
 from ingest.config.rules import WrongValueError, suggest
 from ingest.errors import TableFileError, UsageError, joined
 from ingest.names import first_few

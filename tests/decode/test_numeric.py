@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ingest.avro import connect
-from ingest.decode.numeric import find_scales
+from ingest.decode.embedded import find_scales
 
 DIGITS = "123456789876543212345678987654321.11"
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ingest.errors import FixtureError, UsageError
 from ingest.local.cut import Rewriting, cut, murmur2, partition, read_id, select, skip_present
-from ingest.local.fixture import Message, RecordedSchema, RecordedTopic, Recording, Reference
+from ingest.local.fixture import Message, RecordedSchema, RecordedTopic, Recording
 from ingest.names import SchemaId, Subject, Topic
+from ingest.registry import Reference
 
 V1, V2, SHARED, POINT = SchemaId(7), SchemaId(8), SchemaId(9), SchemaId(10)
 

@@ -8,9 +8,8 @@ import attrs
 
 from ingest.errors import IngestError, OffsetError, SchemaNotFoundError
 from ingest.hudi.lake_files import LakeFiles
-from ingest.kafka.retention import fetch_retention
 from ingest.kafka.sample import sample
-from ingest.kafka.topics import list_topics
+from ingest.kafka.topics import fetch_retention, list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.moments import write_duration
 from ingest.names import Partition, Subject, first_few

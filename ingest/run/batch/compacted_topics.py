@@ -1,7 +1,7 @@
 """Topics of several tables must keep the events of deletes."""
 
 from ingest.errors import BrokerRefusedError, TableFileError
-from ingest.kafka.retention import is_compacted
+from ingest.kafka.topics import is_compacted
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
 
