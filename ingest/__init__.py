@@ -95,54 +95,44 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "AdoptRequest": "ingest.adopt.request",
-    "BatchCounts": "ingest.order.batch_counts",
-    "Checkup": "ingest.operations.doctor.doctor",
-    "Commit": "ingest.operations.status.history",
-    "Comparison": "ingest.operations.versions",
-    "CompatibilityReport": "ingest.operations.versions",
-    "Description": "ingest.compile.describe",
-    "FilesCheck": "ingest.operations.verify_files",
-    "Finding": "ingest.operations.doctor.finding",
-    "LakeOverview": "ingest.operations.status.overview",
-    "LoadRequest": "ingest.adopt.request",
-    "Maintained": "ingest.operations.maintain",
-    "Maintenance": "ingest.operations.maintain",
-    "Measures": "ingest.report.lag",
-    "OffsetMove": "ingest.operations.offsets",
-    "Onboarded": "ingest.onboard.outcome",
-    "PlannedChange": "ingest.operations.versions",
-    "Progress": "ingest.run.work.context",
-    "Rebuilt": "ingest.operations.rebuild.rebuild",
-    "Registered": "ingest.registry",
-    "Reject": "ingest.operations.rejects.rejects",
-    "Rejects": "ingest.operations.rejects.rejects",
-    "Replayed": "ingest.operations.rejects.replay",
-    "RunReport": "ingest.report.outcome",
-    "Session": "ingest.api.session",
-    "Settings": "ingest.settings",
-    "Signal": "ingest.operations.signal",
-    "SignalRequest": "ingest.operations.signal",
-    "Stop": "ingest.stop",
-    "SubjectVersion": "ingest.operations.versions",
-    "TableConfig": "ingest.tables",
-    "TableHistory": "ingest.operations.status.history",
-    "TableOutcome": "ingest.report.outcome",
-    "TableOverview": "ingest.operations.status.overview",
-    "TablePlan": "ingest.operations.table_plan",
-    "TableState": "ingest.operations.status.history",
-    "TableStatus": "ingest.operations.status.status",
-    "TableVerification": "ingest.verify.result",
-    "Takeover": "ingest.adopt.plan",
-    "Verification": "ingest.verify.result",
-    "VerifyRequest": "ingest.verify.task",
+    "adopt.plan": "Takeover",
+    "adopt.request": "AdoptRequest LoadRequest",
+    "api.session": "Session",
+    "compile.describe": "Description",
+    "onboard.outcome": "Onboarded",
+    "operations.doctor.doctor": "Checkup",
+    "operations.doctor.finding": "Finding",
+    "operations.maintain": "Maintained Maintenance",
+    "operations.offsets": "OffsetMove",
+    "operations.rebuild.rebuild": "Rebuilt",
+    "operations.rejects.rejects": "Reject Rejects",
+    "operations.rejects.replay": "Replayed",
+    "operations.signal": "Signal SignalRequest",
+    "operations.status.history": "Commit TableHistory TableState",
+    "operations.status.overview": "LakeOverview TableOverview",
+    "operations.status.status": "TableStatus",
+    "operations.table_plan": "TablePlan",
+    "operations.verify_files": "FilesCheck",
+    "operations.versions": "Comparison CompatibilityReport PlannedChange SubjectVersion",
+    "order.batch_counts": "BatchCounts",
+    "registry": "Registered",
+    "report.lag": "Measures",
+    "report.outcome": "RunReport TableOutcome",
+    "run.work.context": "Progress",
+    "settings": "Settings",
+    "stop": "Stop",
+    "tables": "TableConfig",
+    "verify.result": "TableVerification Verification",
+    "verify.task": "VerifyRequest",
 }
+"""The public names by their modules."""
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: `ingest --help` needs neither the session nor the package's metadata."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    for module, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"ingest.{module}"), name)
     if name == "__version__":
         return import_module("importlib.metadata").version("hudi-cdc-ingest")
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

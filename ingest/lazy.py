@@ -15,10 +15,8 @@ LAZY: Final = {
     "cli": "drawing",
     "hudi": "clock key_check lake lake_files rejects table",
     "hudi.locks": "lock",
-    "hudi.storage": "exchange",
     "hudi.timeline": "timeline_files",
     "hudi.upkeep": "maintain rebuild",
-    "jars": "artifacts job_jars",
     "kafka": "connection signal",
     "local": "servers",
     "onboard": "onboard split",
@@ -33,7 +31,7 @@ LAZY: Final = {
     "run.batch": "keys source_tables",
     "run.work": "context fleet work writer",
     "spark": "catalog class_archive functions java process session stages",
-    "verify": "metrics notices task",
+    "verify": "metrics task",
 }
 """Modules by their packages."""
 

@@ -8,16 +8,12 @@ from uuid import uuid4
 
 from ingest.kafka.properties import spark_properties
 from ingest.kafka.ranges import TopicRanges
-from ingest.lazy import LazyModule
 from ingest.settings import KafkaSettings
 from ingest.spark import java
 from ingest.sql.template import binary, sql
 
 if TYPE_CHECKING:
-    from pyspark import sql as pyspark_sql
     from pyspark.sql import DataFrame, SparkSession
-else:
-    pyspark_sql = LazyModule("pyspark.sql")
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 
@@ -106,7 +102,7 @@ def read(
         headers,
         most_bytes,
     )
-    return pyspark_sql.DataFrame(java_rows, spark)
+    return java.frame_of(spark, java_rows)
 
 
 def _read_by_source(

@@ -8,6 +8,7 @@ Airflow parses DAG files continuously: this package never imports pyspark or a K
 connection.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,24 +34,22 @@ __all__ = [
     "table_asset",
 ]
 
-_MODULES = {
-    "IngestMaintainOperator": "maintain",
-    "IngestOperator": "operator",
-    "IngestSparkSubmitOperator": "submit",
-    "IngestVerifyOperator": "verify",
-    "has_changed": "assets",
-    "ingest_dag": "dag",
-    "ingest_task_group": "group",
-    "lake_alias": "assets",
-    "list_tables": "tablefiles",
-    "table_asset": "assets",
+_HOMES = {
+    "assets": "has_changed lake_alias table_asset",
+    "dag": "ingest_dag",
+    "group": "ingest_task_group",
+    "maintain": "IngestMaintainOperator",
+    "operator": "IngestOperator",
+    "submit": "IngestSparkSubmitOperator",
+    "tablefiles": "list_tables",
+    "verify": "IngestVerifyOperator",
 }
+"""The public names by their modules."""
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: Airflow asks the provider for its name before Airflow itself is importable."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'ingest.schedule' has no attribute '{name}'")
-    from importlib import import_module  # noqa: PLC0415  see above
-
-    return getattr(import_module(f"ingest.schedule.{_MODULES[name]}"), name)
+    for module, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"ingest.schedule.{module}"), name)
+    raise AttributeError(f"module 'ingest.schedule' has no attribute '{name}'")

@@ -12,7 +12,6 @@ import attrs
 
 from ingest.jars import job_jars
 from ingest.jars.artifacts import cache_folder
-from ingest.lazy import LazyModule
 from ingest.settings import Settings
 from ingest.spark import catalog, class_archive, java
 from ingest.spark import functions as spark_functions
@@ -25,12 +24,9 @@ from ingest.spark.jdk import find_java
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
     from ingest.spark.stages import Stage
-else:
-    pyspark_sql = LazyModule("pyspark.sql")
 
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
@@ -58,7 +54,7 @@ class Driver:
         """Whether there is a session without a start: also the caller's, or one of this process."""
         if self.given is not None or self.is_open:
             return True
-        return "pyspark" in sys.modules and pyspark_sql.SparkSession.getActiveSession() is not None
+        return "pyspark" in sys.modules and spark_session.active_session() is not None
 
     @cached_property
     def session(self) -> "SparkSession":
@@ -122,7 +118,7 @@ class Driver:
         if self.given is not None:
             return spark_session.session_of(self.given)
         spark = self.settings.spark
-        self.was_started = pyspark_sql.SparkSession.getActiveSession() is None
+        self.was_started = spark_session.active_session() is None
         conf = {
             **(spark_session.LASTING_CATALOG if self.settings.lake.database else {}),
             **spark.conf,

@@ -83,6 +83,11 @@ def java_rows(rows: DataFrame) -> Any:
     return rows._jdf  # noqa: SLF001  same
 
 
+def frame_of(spark: SparkSession, java_rows: Any) -> DataFrame:
+    """Return the DataFrame over a Dataset."""
+    return DataFrame(java_rows, spark)
+
+
 def empty_rows(spark: SparkSession, ddl: str) -> DataFrame:
     """Return a DataFrame without rows.
 
@@ -90,7 +95,7 @@ def empty_rows(spark: SparkSession, ddl: str) -> DataFrame:
     """
     schema = jvm_of(spark).org.apache.spark.sql.types.StructType.fromDDL(ddl)
     no_rows = jvm_of(spark).java.util.ArrayList()
-    return DataFrame(java_session(spark).createDataFrame(no_rows, schema), spark)
+    return frame_of(spark, java_session(spark).createDataFrame(no_rows, schema))
 
 
 def java_column(column: Column) -> Any:

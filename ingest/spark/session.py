@@ -142,7 +142,7 @@ def start_session(
     Under `spark-submit`, master, jars, memory and logging are the submitter's, because they were fixed with
     the JVM.  Otherwise a JVM is started.  `is_short` spares it the compiler that pays only in a long run.
     """
-    active = SparkSession.getActiveSession()
+    active = active_session()
     if active is not None:
         return session_of(active)
     if not submitted():
@@ -247,6 +247,11 @@ def prepare_context(spark: SparkSession) -> None:
     # thread of a run has none, and Spark would take the default.
     jvm.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator.resetCompileTime()
     jvm.io.hudicdc.ingest.spark.HadoopOrigins.forget(hadoop_of(spark))
+
+
+def active_session() -> SparkSession | None:
+    """Return the session of this thread, or else of this process, if there is one."""
+    return SparkSession.getActiveSession()
 
 
 def session_of(spark: SparkSession) -> SparkSession:

@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ingest.lazy import LazyModule
+from ingest import testing
+from ingest.jars import artifacts
+from ingest.local import servers
+from ingest.spark import session as spark_session
 
 if TYPE_CHECKING:
-    from pyspark import sql as pyspark_sql
     from pyspark.sql import SparkSession
 
-    from ingest.jars import artifacts
-    from ingest.local import servers
     from ingest.local.servers import Addresses
-    from ingest.spark import session as spark_session
-    from ingest.testing import deployment
-    from ingest.testing.deployment import Deployment
-else:
-    artifacts, servers = LazyModule("ingest.jars.artifacts"), LazyModule("ingest.local.servers")
-    pyspark_sql, spark_session = LazyModule("pyspark.sql"), LazyModule("ingest.spark.session")
-    deployment = LazyModule("ingest.testing.deployment")
+    from ingest.testing import Deployment
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +41,7 @@ def ingest_spark_conf() -> Mapping[str, str]:
 @pytest.fixture(scope="session")
 def ingest_spark(ingest_spark_conf: Mapping[str, str]) -> "Iterator[SparkSession]":
     """Start Spark with the jars and settings that Hudi needs, or use the active session."""
-    is_ours = pyspark_sql.SparkSession.getActiveSession() is None
+    is_ours = spark_session.active_session() is None
     spark = spark_session.start_session("ingest-tests", "local[2]", ingest_spark_conf, artifacts.spark_jars())
     yield spark
     if is_ours:
@@ -66,4 +60,4 @@ def ingest_deployment(
         monkeypatch.delenv(name)
     root = tmp_path / "ingest"
     root.mkdir()
-    return deployment.Deployment(root, ingest_servers, ingest_spark)
+    return testing.Deployment(root, ingest_servers, ingest_spark)
