@@ -20,7 +20,7 @@ from ingest.adopt.first_commit import (
     open_subject,
     replace_foreign,
 )
-from ingest.adopt.plan import Takeover, TakeoverPlan, finished, offsets_text
+from ingest.adopt.plan import Takeover, TakeoverPlan, finished
 from ingest.adopt.position import lowest_position
 from ingest.adopt.request import AdoptRequest
 from ingest.adopt.rows import ForeignRows
@@ -29,6 +29,7 @@ from ingest.errors import IngestError, TakeoverError
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.kafka.breaks import offsets_text
 from ingest.kafka.watermarks import Watermarks
 from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
 from ingest.run.work.context import Run

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from ingest.adopt.columns import FittedColumns, fit_columns
 from ingest.adopt.first_commit import Marks, Subject, commit_first, first_entry, open_subject
 from ingest.adopt.jdbc import open_export
-from ingest.adopt.plan import Takeover, TakeoverPlan, finished, offsets_text
+from ingest.adopt.plan import Takeover, TakeoverPlan, finished
 from ingest.adopt.position import lowest_position, parse_position, position_at
 from ingest.adopt.request import LoadRequest
 from ingest.adopt.rows import ForeignRows
@@ -22,6 +22,7 @@ from ingest.adopt.start import StartOffsets, start_by_option
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.kafka.breaks import offsets_text
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.work.context import Run
 from ingest.run.work.topics import refuse_several

@@ -1,6 +1,5 @@
 """The plan of a takeover of rows, and its result."""
 
-from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import attrs
@@ -9,7 +8,7 @@ from ingest.adopt.columns import FittedColumns
 from ingest.adopt.start import StartOffsets
 from ingest.errors import IngestError, TakeoverError
 from ingest.moments import write_duration
-from ingest.names import Instant, Partition
+from ingest.names import Instant
 from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, rows_text
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, failure_of
@@ -111,8 +110,3 @@ def finished(run: Run, table: TableConfig, result: Takeover | IngestError, secon
     if isinstance(result, IngestError):
         result = Takeover(table.name, failure_of(result), error=result)
     return attrs.evolve(result, seconds=seconds)
-
-
-def offsets_text(offsets: Mapping[Partition, int]) -> str:
-    """Write offsets as `offsets set` takes them."""
-    return ",".join(f"{partition}={offset}" for partition, offset in sorted(offsets.items()))

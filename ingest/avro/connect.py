@@ -18,7 +18,7 @@ from ingest.avro import MAX_DEPTH, Array, Field, MapOf, Notes, Nullable, Record,
 from ingest.errors import SchemaError
 
 UNKNOWN_PRECISION: Final = 64
-"""The precision that AvroConverter writes for a decimal without `connect.decimal.precision`."""
+"""The precision that Confluent's and Apicurio's AvroConverter write for a decimal without one."""
 
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _PHYSICALS: Final[Mapping[str, avro.Physical]] = {

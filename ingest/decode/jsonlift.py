@@ -85,9 +85,9 @@ class Converter:
             case {"type": "record", "fields": fields}:
                 return self._record(fields, path, depth)
             case {"type": "array", "items": items}:
-                return _array(self.convert(items, f"{path}[]", depth + 1), word(f"e{depth}"))
+                return _each(self.convert(items, f"{path}[]", depth + 1), word(f"e{depth}"), *_ARRAY)
             case {"type": "map", "values": values}:
-                return _map(self.convert(values, f"{path}{{}}", depth + 1), word(f"e{depth}"))
+                return _each(self.convert(values, f"{path}{{}}", depth + 1), word(f"e{depth}"), *_MAP)
             case ["null", other] | [other, "null"]:
                 return self.convert(other, path, depth)
             case _:
@@ -199,27 +199,26 @@ def _of_text(conversion: JsonConversion) -> JsonConversion:
     return _checked(word("string"), conversion.spark, value)
 
 
-def _array(item: JsonConversion, name: Sql) -> JsonConversion:
-    converted = item.convert(name)
-    fault = item.fails(name, converted)
+def _each(part: JsonConversion, name: Sql, kind: Sql, transformed: Sql, any_fault: Sql) -> JsonConversion:
+    """Return the conversion of a collection, by the conversion of a `part` that a lambda calls `name`."""
+    converted = part.convert(name)
+    fault = part.fails(name, converted)
     return JsonConversion(
-        sql("array<{item}>", item=item.parsed),
-        sql("array<{item}>", item=item.distinct),
-        sql("array<{item}>", item=item.spark),
-        VALUE if item.sql == VALUE else sql("transform({c}, {name} -> {item})", name=name, item=converted),
-        fault and sql("exists({c}, {name} -> coalesce({fault}, false))", name=name, fault=fault),
+        kind.of(part=part.parsed),
+        kind.of(part=part.distinct),
+        kind.of(part=part.spark),
+        VALUE if part.sql == VALUE else transformed.of(name=name, part=converted),
+        fault and any_fault.of(name=name, fault=fault),
     )
 
 
-def _map(value: JsonConversion, name: Sql) -> JsonConversion:
-    converted = value.convert(name)
-    fault = value.fails(name, converted)
-    return JsonConversion(
-        sql("map<string, {value}>", value=value.parsed),
-        sql("map<string, {value}>", value=value.distinct),
-        sql("map<string, {value}>", value=value.spark),
-        VALUE
-        if value.sql == VALUE
-        else sql("transform_values({c}, (k, {name}) -> {value})", name=name, value=converted),
-        fault and sql("exists(map_values({c}), {name} -> coalesce({fault}, false))", name=name, fault=fault),
-    )
+_ARRAY: Final = (
+    sql("array<{part}>"),
+    sql("transform({c}, {name} -> {part})"),
+    sql("exists({c}, {name} -> coalesce({fault}, false))"),
+)
+_MAP: Final = (
+    sql("map<string, {part}>"),
+    sql("transform_values({c}, (k, {name}) -> {part})"),
+    sql("exists(map_values({c}), {name} -> coalesce({fault}, false))"),
+)

@@ -3,7 +3,8 @@
 import re
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
 
 import attrs
 from confluent_kafka import KafkaError, KafkaException
@@ -12,9 +13,6 @@ from confluent_kafka.admin import AdminClient
 from ingest.errors import BrokerRefusedError, BrokerUnreachableError, SettingsError
 from ingest.kafka.properties import client_properties, without_secrets
 from ingest.settings import KafkaSettings
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
 """Reports that come back at every try. librdkafka itself never stops trying."""
@@ -85,7 +83,7 @@ class Connection:
                 todo = "Check [kafka.properties] in the settings"
                 raise BrokerRefusedError(self.kafka.bootstrap_servers, self._text(error), todo)
 
-    def answer(self, client: AdminClient, future: "Future[A]") -> A | KafkaError:
+    def answer(self, client: AdminClient, future: Future[A]) -> A | KafkaError:
         """Wait for the answer to one request.  Raise if the broker fails, rather than the request."""
         while not future.done() and not self.is_over():
             client.poll(_POLL_S)  # runs error_cb

@@ -1,8 +1,9 @@
 """Ask the broker for the first and end offsets of all topics of a run at once."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import attrs
 from confluent_kafka import (
@@ -31,9 +32,6 @@ from ingest.kafka.connection import Connection
 from ingest.moments import to_millis
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # the client's
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's
@@ -214,7 +212,7 @@ class _Broker:
         )
         return self._answers(futures)
 
-    def _answers(self, futures: Mapping[K, "Future[A]"]) -> dict[K, A | KafkaError]:
+    def _answers(self, futures: Mapping[K, Future[A]]) -> dict[K, A | KafkaError]:
         """Wait for all answers.  Raise if the broker fails, rather than a single topic."""
         answers: dict[K, A | KafkaError] = {}
         for key, future in futures.items():

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from ingest.spark.stages import Stage
-
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
 
@@ -73,7 +71,7 @@ class Driver:
         """The JVM of the session.  A JVM that was started here can be replaced."""
         return spark_process.SparkProcess(self._session, self._start_again if self.was_started else None)
 
-    def stages(self) -> "Mapping[str, tuple[Stage, ...]]":
+    def stages(self) -> "Mapping[str, tuple[spark_stages.Stage, ...]]":
         """Return the stages at work by table.  Empty without a session."""
         spark = self.__dict__.get("_session")
         return {} if spark is None else spark_stages.read_stages(spark)

@@ -3,13 +3,11 @@
 import attrs
 
 from ingest import avro
+from ingest.avro.connect import UNKNOWN_PRECISION
 from ingest.errors import SchemaError
 from ingest.sql import types as spark_types
 from ingest.sql.template import Sql, sql
 from ingest.sql.types import Decimal, Simple, type_sql
-
-UNKNOWN_PRECISION = 64
-"""The precision that Confluent's and Apicurio's converters write for a decimal without one."""
 
 MIN_SCALE, MAX_SCALE, MAX_DIGITS = -1_000, 16_383, 147_455
 """The scales and digits that are read.  PostgreSQL's numeric has up to 131,072 digits before the point and
