@@ -86,8 +86,8 @@ def check_topic(topic: Topic, consumed: Consumed) -> None:
     raise OffsetError(
         topic,
         min(offsets, default=Partition(0)),
-        f"table {consumed.table} holds the rows of topic {consumed.topic}, read up to {offsets_text(offsets)}; "
-        f"its table file now names topic {topic}. Two topics in one table would mix their rows and offsets",
+        f"table {consumed.table} holds the rows of topic {consumed.topic}, read up to "
+        f"{offsets_text(offsets)}; its table file now names topic {topic}. Two topics in one table would mix their rows and offsets",
         f'Set topic = "{consumed.topic}" in {consumed.table}.toml again, and read topic {topic} into a table '
         f"of its own: `ingest onboard {topic}`, with --name if the name is taken",
     )
@@ -110,8 +110,8 @@ def _created_again(
     problem = (
         f"the topic was deleted and created again: its id was {consumed.topic_id}, and is "
         f"{topic_id_of(watermarks)}. The table has read the old one up to "
-        f"{offsets_text(consumed.next_offsets or {})}; unread messages of the old topic are lost, their number "
-        "is unknown. The new one holds "
+        f"{offsets_text(consumed.next_offsets or {})}; unread messages of the old topic are lost, "
+        "their number is unknown. The new one holds "
         + ", ".join(f"{partition}: {_range(mark)}" for partition, mark in sorted(watermarks.items()))
     )
     first = _Break(min(watermarks, default=Partition(0)), problem, is_recreated=True)

@@ -167,7 +167,8 @@ class AbsentRegistry:
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         """Raise `SettingsError`."""
-        todo = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL. `ingest init` writes that file"
+        where = "Set [registry] url in the settings file, or INGEST_REGISTRY_URL"
+        todo = f"{where}. `ingest init` writes that file"
         raise SettingsError("settings", "registry.url", "is not set", todo)
 
     subjects = versions = latest = version = by_id = frame_ids = by_frame_id = _refuse
