@@ -35,7 +35,6 @@ URGENCIES: Final = {
     "wait": "**wait**: a retry usually succeeds; act if it lasts",
 }
 NO_VARIABLE: Final = " Not settable by environment variables."
-BASES: Final = (IngestError, *KINDS_OF_ERRORS)
 _PLAIN: Final[Mapping[Any, str]] = {
     str: "text",
     Secret: "text, secret",
@@ -148,8 +147,8 @@ def errors_page() -> str:
 
 def error_classes() -> dict[str, type[IngestError]]:
     """Return every class of `ingest.errors` that is raised, by name."""
-    classes = [var for var in vars(errors).values() if inspect.isclass(var)]
-    return {item.__name__: item for item in classes if issubclass(item, IngestError) and item not in BASES}
+    classes = [var for var in vars(errors).values() if inspect.isclass(var) and attrs.has(var)]
+    return {item.__name__: item for item in classes if issubclass(item, IngestError)}
 
 
 def _urgency(classes: Mapping[str, type[IngestError]]) -> str:

@@ -87,7 +87,8 @@ def check_topic(topic: Topic, consumed: Consumed) -> None:
         topic,
         min(offsets, default=Partition(0)),
         f"table {consumed.table} holds the rows of topic {consumed.topic}, read up to "
-        f"{offsets_text(offsets)}; its table file now names topic {topic}. Two topics in one table would mix their rows and offsets",
+        f"{offsets_text(offsets)}; its table file now names topic {topic}. Two topics in one table would mix "
+        "their rows and offsets",
         f'Set topic = "{consumed.topic}" in {consumed.table}.toml again, and read topic {topic} into a table '
         f"of its own: `ingest onboard {topic}`, with --name if the name is taken",
     )
