@@ -3,6 +3,7 @@
 The session's zone is other than UTC in every layer that has one: process, JVM and caller's session.
 """
 
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -106,3 +107,10 @@ def outer_spark(ingest_spark: SparkSession) -> SparkSession:
 def spark(outer_spark: SparkSession) -> SparkSession:
     """Give the session that the product works in, next to the caller's."""
     return session_of(outer_spark)
+
+
+@pytest.fixture(autouse=True)
+def _log_levels() -> Iterator[None]:
+    """Undo what a command of the test has set: a level kept would silence the warnings of the next test."""
+    yield
+    logging.getLogger("ingest").setLevel(logging.NOTSET)

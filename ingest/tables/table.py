@@ -262,8 +262,8 @@ class TableConfig:
         factory=dict,
         validator=check_hudi_options,
         metadata={
-            "help": 'Hudi options, such as `"hoodie.parquet.compression.codec" = "gzip"`. Options that `ingest` '
-            "sets itself are refused."
+            "help": 'Hudi options, such as `"hoodie.parquet.compression.codec" = "gzip"`. '
+            "Options that `ingest` sets itself are refused."
         },
     )
     masking: Masking = attrs.field(default=Masking(), metadata={"in_file": False})

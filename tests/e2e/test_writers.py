@@ -72,16 +72,20 @@ class Lake:
         return self.root / "lake" / "_locks" / "t" / "lock"
 
     def run(self, database: str = "") -> Run:
-        """Begin a run, with a catalog if a database is named."""
+        """Begin a run, with a catalog if a database is named.
+
+        The session of the tests has a catalog in memory, which the driver of a deployment with a database
+        refuses.  So the driver is that of the deployment without one.
+        """
+        session = self.place.deployment.session
         overrides = {"lake.database": database} if database else {}
         settings = Session.open(self.root / "ingest.toml", overrides=overrides).settings
-        session = self.place.deployment.session
         files = LakeFiles(settings.lake, LOCAL)
         return Run(
             "writer",
             settings,
             files,
-            Driver(settings, session.spark),
+            Driver(session.settings, session.spark),
             lambda: session.registry,
             None,
             silent,
