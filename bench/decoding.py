@@ -13,9 +13,10 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.decode.events import decode_events
 from ingest.jars.artifacts import spark_jars
+from ingest.masking import Masking
 from ingest.names import SchemaId, Subject, Topic
 from ingest.spark.session import start_session
-from ingest.tables import Subjects, TableConfig
+from ingest.tables import Subjects, TableConfig, feeds
 
 EVENTS = 4_000
 COPIES = 40
@@ -71,7 +72,7 @@ def _compiled(value_ids: tuple[int, ...]) -> CompiledTable:
         WriterSchema(SchemaId(value_id), f"v{n + 1}", avro.parse(json.dumps(value_schema(COLUMNS, n))))
         for n, value_id in enumerate(value_ids)
     ]
-    return compile_table(table, keys, values)
+    return compile_table(feeds(table, Masking())[0], keys, values)
 
 
 def _best(one: DataFrame, other: DataFrame) -> tuple[float, float]:

@@ -16,9 +16,11 @@ from ingest.decode.events import decode_events
 from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
+from ingest.masking import Masking
 from ingest.run.batch.schemas import fetch_written
 from ingest.run.batch.start import consumed
 from ingest.spark.java import jvm_of
+from ingest.tables import feeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,10 +63,11 @@ def _events(session: Session) -> tuple[DataFrame, tuple[DataFrame, ...]]:
     """Return the messages of the topic, and the events of each table."""
     kafka, tables = session.settings.kafka, sorted(session.tables(), key=lambda table: table.name == "h")
     marks = fetch_watermarks(kafka, [tables[0].topic]).of(tables[0].topic)
-    ranges = plan_ranges(tables[0].topic, consumed(tables[0], None), marks)
-    schemas = fetch_written(session.settings, session.registry, tables[0], {}, {})
+    own = [feeds(table, Masking())[0] for table in tables]
+    ranges = plan_ranges(own[0].topic, consumed(own[0], None), marks)
+    schemas = fetch_written(session.settings, session.registry, own[0], {}, {})
     messages = read(session.spark, ranges, kafka, min_partitions=2)
-    return messages, tuple(decode_events(messages, compile_table(table, *schemas)) for table in tables)
+    return messages, tuple(decode_events(messages, compile_table(feed, *schemas)) for feed in own)
 
 
 def _run(session: Session, root: Path, number: int, *, share_reads: bool) -> None:

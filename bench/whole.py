@@ -28,12 +28,13 @@ from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
+from ingest.masking import Masking
 from ingest.order.changes import Changes, Stored
 from ingest.order.latest import latest_by_key
 from ingest.order.models import count_batch, model_of
 from ingest.run.batch.schemas import fetch_written
 from ingest.run.batch.start import consumed
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, feeds
 
 ROUNDS = 9
 WARMING = 3
@@ -189,9 +190,10 @@ def _settled(session: Session, table: TableConfig) -> tuple[DataFrame, list[str]
     """Give the rows that a run would write, already decoded and folded, held in memory."""
     kafka = session.settings.kafka
     marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
-    ranges = plan_ranges(table.topic, consumed(table, None), marks)
-    keys, values = fetch_written(session.settings, session.registry, table, {}, {})
-    compiled = compile_table(table, keys, values)
+    feed = feeds(table, Masking())[0]
+    ranges = plan_ranges(feed.topic, consumed(feed, None), marks)
+    keys, values = fetch_written(session.settings, session.registry, feed, {}, {})
+    compiled = compile_table(feed, keys, values)
     frame = read(session.spark, ranges, kafka, min_partitions=2)
     latest = latest_by_key(decode_events(frame, compiled), compiled)
     counts = count_batch(latest, compiled)

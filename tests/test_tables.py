@@ -18,7 +18,6 @@ from ingest.tables import (
     TableConfig,
     Target,
     clashes,
-    default_topic,
     full_name,
     merge,
     own_name,
@@ -30,6 +29,7 @@ from ingest.tables import (
     source_fields,
     table_name,
 )
+from tests.feeds import feed
 
 SMALL = """\
 table = "customers"
@@ -559,7 +559,7 @@ def test_a_source_table_names_the_fields_of_its_source_block(
     table = read_text(folder, SPLIT.format(dialect=dialect, name=name))
 
     assert source_fields(table) == fields
-    assert default_topic(table) == ".".join(fields.values())
+    assert feed(table).connector_topic == ".".join(fields.values())
     assert own_name(table) == full_name(fields, dialect) == name
     assert read_text(folder, render(table, {})) == table
 

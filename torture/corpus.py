@@ -13,11 +13,12 @@ from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.errors import IngestError
 from ingest.local.fixture import read_messages, read_recording
+from ingest.masking import Masking
 from ingest.names import Subject, Topic
 from ingest.registry import FolderRegistry
 from ingest.run.batch.messages import written_in
 from ingest.run.batch.schemas import fetch_versions
-from ingest.tables import Subjects, TableConfig
+from ingest.tables import Subjects, TableConfig, feeds
 from tests.e2e.referee.shape import Shape, of_avro, of_connect
 
 FIXTURES: Final = Path(__file__).parents[1] / "registry_fixtures"
@@ -100,7 +101,7 @@ def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[M
                 schemas[int(item.id)] = json.loads(item.schema_text)
     shapes = {number: of_avro(schema) for number, schema in schemas.items()}
     parsed = {number: fastavro.parse_schema(physical(schema)) for number, schema in schemas.items()}
-    compiled = compile_table(table, keys, (*rest, *values))
+    compiled = compile_table(feeds(table, Masking())[0], keys, (*rest, *values))
     return Corpus(name, compiled, messages, parsed, shapes, kinds)
 
 
@@ -119,7 +120,7 @@ def _json(name: str, dialect: Any, topic: str, messages: tuple[Message, ...]) ->
     keys = written_in((key for key, _ in messages), "keys")
     values = written_in((value for _, value in messages), "values")
     table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, format="debezium-json")
-    return Corpus(name, compile_table(table, keys, values), messages, {}, {})
+    return Corpus(name, compile_table(feeds(table, Masking())[0], keys, values), messages, {}, {})
 
 
 def json_shape(node: Any) -> Shape:

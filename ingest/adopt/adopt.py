@@ -151,6 +151,6 @@ def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) 
 
 def adopt_table(run: Run, table: TableConfig, request: AdoptRequest) -> Takeover:
     """Import the rows of another writer's Hudi table. An error becomes part of the result."""
-    tables, watermarks = resolve(run, (table,))
-    (result,) = work_on_tables(run, tables, AdoptTask(request, watermarks))
+    _, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, (table,), AdoptTask(request, watermarks))
     return result

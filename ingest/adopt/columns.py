@@ -19,7 +19,7 @@ from ingest.masking import Mask, Masking
 from ingest.sql.names import folded
 from ingest.sql.template import Sql, ident, sql
 from ingest.sql.types import Simple, SparkType, null_of, parse_ddl, reshape, widest
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 from ingest.typemap.mapped import Mapped
 from ingest.typemap.masks import masked
 from ingest.typemap.rows import VALUE
@@ -85,10 +85,10 @@ def _fitted(columns: Iterable[FittedColumn | str]) -> tuple[FittedColumn, ...]:
     return tuple(column for column in columns if isinstance(column, FittedColumn))
 
 
-def unmasked(table: TableConfig) -> TableConfig:
-    """Return a table file without masks: its compiled columns have the types before they are masked."""
-    columns = {name: attrs.evolve(column, mask=None) for name, column in table.columns.items()}
-    return attrs.evolve(table, columns=columns, masking=Masking())
+def unmasked(feed: Feed) -> Feed:
+    """Return a feed without masks: its compiled columns have the types before they are masked."""
+    columns = {name: attrs.evolve(column, mask=None) for name, column in feed.table.columns.items()}
+    return attrs.evolve(feed, table=attrs.evolve(feed.table, columns=columns), masking=Masking())
 
 
 def first_evolution(compiled: CompiledTable) -> Evolution:
@@ -191,7 +191,7 @@ def with_mask(column: FittedColumn, compiled: CompiledTable) -> FittedColumn:
     if mask is None:
         return column
     mapped = Mapped("", "", column.spark, None)
-    salt_id = compiled.table.masking.salt_id
+    salt_id = compiled.feed.masking.salt_id
     result = masked(mapped, mask, salt_id) or masked(mapped, "redact", "")
     if result is None:
         raise TypeError(f"{column.spark} has no form for the mask {mask}")

@@ -41,15 +41,16 @@ def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
     check_hudi(table)
     run.step(table, "comparing the columns")
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    schemas = fetch_written(run.settings, run.registry, table, spans, spans)
-    compiled = compile_written(table, *schemas)
+    (feed,) = run.feeds(table)
+    schemas = fetch_written(run.settings, run.registry, feed, spans, spans)
+    compiled = compile_written(feed, *schemas)
     check_masked_names(compiled)
     if compiled.model.keeps_changes:
         problem = f'with [target] mode = "{table.target.mode}" a row is a message of the topic'
         raise TakeoverError(table.name, problem, "Adopt or load tables of rows")
     if compiled.dialect.is_document:
         raise TakeoverError(table.name, "it holds documents", "Let the connector send a new snapshot")
-    return Subject(table, compiled, compile_written(unmasked(table), *schemas), marks)
+    return Subject(table, compiled, compile_written(unmasked(feed), *schemas), marks)
 
 
 def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKind, note: str) -> LedgerEntry:
@@ -68,7 +69,7 @@ def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKin
         note=note,
         known_ids=ids,
         topic_id=topic_id_of(subject.marks),
-        masks=recorded_masks(table, compiled.masks),
+        masks=recorded_masks(compiled.masks, compiled.feed.masking.salt_id),
         checked_options=options_digest(table) if table.hudi else "",
     )
 

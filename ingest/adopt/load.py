@@ -150,6 +150,6 @@ def _plan(rows: ForeignRows, start: StartOffsets, request: LoadRequest) -> Takeo
 
 def load_table(run: Run, table: TableConfig, request: LoadRequest) -> Takeover:
     """Fill an empty table from an export. An error becomes part of the result."""
-    tables, watermarks = resolve(run, (table,))
-    (result,) = work_on_tables(run, tables, LoadTask(request, watermarks))
+    _, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, (table,), LoadTask(request, watermarks))
     return result

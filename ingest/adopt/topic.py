@@ -40,7 +40,7 @@ class TopicChanges:
     def read(self, ranges: tuple[OffsetRange, ...]) -> DataFrame:
         """Return `partition, offset, at, term` of the changes in ranges. The changes sort by `term` first."""
         run, compiled = self.run, self.subject.compiled
-        topic = TopicRanges(compiled.table.topic, ranges)
+        topic = TopicRanges(compiled.feed.topic, ranges)
         slices = count_slices(topic, run.spark.sparkContext.defaultParallelism)
         messages = read(
             run.spark, topic, run.settings.kafka, min_partitions=slices, headers=has_framings(compiled.table)

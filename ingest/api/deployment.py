@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-import attrs
-
 from ingest.errors import IngestError, JvmEndedError, TableFileError
 from ingest.hudi import lake_files
 from ingest.registry import Registry, open_registry
@@ -15,7 +13,7 @@ from ingest.run.work import context
 from ingest.settings import Settings, load
 from ingest.spark.driver import Driver
 from ingest.stop import Stop
-from ingest.tables import TableConfig, read_all, read_one, read_valid
+from ingest.tables import Feed, TableConfig, feeds, read_all, read_one, read_valid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,18 +84,17 @@ class Deployment:
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the files of all tables, or of the named tables. A name may be a glob."""
-        return tuple(map(self._with_masks, read_all(self.settings.tables_dir, names)))
+        return read_all(self.settings.tables_dir, names)
 
     def table(self, name: str) -> TableConfig:
         """Read the file of one table."""
-        return self._with_masks(read_one(self.settings.tables_dir, name))
+        return read_one(self.settings.tables_dir, name)
 
     def valid_tables(
         self, names: Sequence[str] = ()
     ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
         """Read the table files as `tables` does, and return the tables and the errors of broken files."""
-        tables, broken = read_valid(self.settings.tables_dir, names)
-        return tuple(map(self._with_masks, tables)), broken
+        return read_valid(self.settings.tables_dir, names)
 
     def find_table(self, name: str) -> TableConfig | None:
         """Return the table of that name, if there is one."""
@@ -105,8 +102,9 @@ class Deployment:
             return None
         return next((table for table in self.valid_tables()[0] if table.name == name), None)
 
-    def _with_masks(self, table: TableConfig) -> TableConfig:
-        return attrs.evolve(table, masking=self.settings.masking.of_tables())
+    def _feed(self, table: TableConfig) -> Feed:
+        """Return the feed of a table by its first topic."""
+        return feeds(table, self.settings.masking.of_tables())[0]
 
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None

@@ -159,7 +159,7 @@ class Session(Deployment):
         table = self.find_table(name)
         subject = versions.value_subject(table) if table and table.subjects.value else Subject(name)
         with suggesting(self.registry, subject):
-            return versions.compare(self.registry, subject, table, old, new)
+            return versions.compare(self.registry, subject, self._feed(table) if table else None, old, new)
 
     def history(self, name: str) -> "tuple[SubjectVersion, ...]":
         """Return the versions of a table's value subject, and the commits that read them."""
@@ -185,7 +185,7 @@ class Session(Deployment):
         if not registry_only:
             present = lake.Lake(self.spark, self.settings.lake).table(table).columns()
         value_file, key_file = (None if path is None else Path(path) for path in (file, key))
-        return versions.check(self.registry, table, value_file, present, key_file=key_file)
+        return versions.check(self.registry, self._feed(table), value_file, present, key_file=key_file)
 
     def plan(
         self,
@@ -364,7 +364,7 @@ class Session(Deployment):
         (status,) = self.status([table.name])
         if status.last is None and status.error:
             raise status.error
-        return offsets.preview_move(self.settings.kafka, table, status.last, to, topic)
+        return offsets.preview_move(self.settings, table, status.last, to, topic)
 
     def rejects(self, name: str, *, limit: int = 50, resolved: bool = False) -> "Rejects":
         """Return a table's rejects, open or (`resolved`) all, by partition and offset."""

@@ -21,7 +21,7 @@ from ingest.names import SchemaId
 from ingest.sql import types as spark_types
 from ingest.sql.names import RULE, folded, shown
 from ingest.sql.types import SparkType
-from ingest.tables import Column, TableConfig
+from ingest.tables import Column, Feed, TableConfig
 from ingest.tables.rules import RESERVED
 from ingest.typemap.column import Mapped, Mapper, reader_record
 from ingest.typemap.masks import masked
@@ -53,17 +53,17 @@ class ColumnVersion:
 
 
 def compile_columns(
-    table: TableConfig, dialect: Dialect, images: Sequence[Image], root: str
+    feed: Feed, dialect: Dialect, images: Sequence[Image], root: str
 ) -> tuple[ColumnVersion, ...]:
     """Compile every column of every image, and join the versions that were written in the same way.
 
     `root` is the images' path in their schemas.  A column with an Avro alias that names one of an older
     schema is that one.  Raises `SchemaError` or `UnmappedTypeError`.
     """
-    by_column: dict[str, list[ColumnVersion]] = {}
+    table, by_column = feed.table, dict[str, list[ColumnVersion]]()
     by_folded: dict[str, str] = {}
-    named = _column_names(table, images)
-    masks = _column_masks(table, images, named)
+    named = _column_names(feed, images)
+    masks = _column_masks(feed, images, named)
     for image in images:
         mapper = Mapper(
             image.label,
@@ -80,7 +80,7 @@ def compile_columns(
             name = _check_name(named[field.name], by_folded, image.label, path)
             mapped = mapper.column(field.name, field.type, path)
             if name in masks:
-                mapped = _masked(mapped, masks[name], table, image.label, path)
+                mapped = _masked(mapped, masks[name], feed, image.label, path)
             new = ColumnVersion(name, field.name, "", mapped, (image.schema_id,))
             _check_origin(new, by_column.setdefault(name, []), image.label, path)
             _add(by_column[name], new)
@@ -88,45 +88,46 @@ def compile_columns(
     return tuple(attrs.evolve(column_version, field=f"c{index}") for index, column_version in enumerate(flat))
 
 
-def _column_names(table: TableConfig, images: Sequence[Image]) -> dict[str, str]:
+def _column_names(feed: Feed, images: Sequence[Image]) -> dict[str, str]:
     """Return the column of each field name, in the order of versions: a deleted one may be the newest.
 
     Versions of several topics come in the order in which the table met them.
     """
     names: dict[str, str] = {}
-    ordered = images if table.source else sorted(images, key=lambda image: image.version or sys.maxsize)
+    ordered = images if feed.source else sorted(images, key=lambda image: image.version or sys.maxsize)
     for image in ordered:
         for field in image.record.fields:
-            names.setdefault(field.name, _named(table, field, image, names))
+            names.setdefault(field.name, _named(feed.table, field, image, names))
     return names
 
 
-def _column_masks(table: TableConfig, images: Sequence[Image], named: Mapping[str, str]) -> dict[str, Mask]:
+def _column_masks(feed: Feed, images: Sequence[Image], named: Mapping[str, str]) -> dict[str, Mask]:
     """Return the mask of each masked column: the strictest of those that any of its names has.
 
     A name that a version gives up as an alias counts, even if the table keeps the two apart.
     """
     masks: dict[str, set[Mask]] = {}
     for field in (field for image in images for field in image.record.fields):
-        choices = (_mask_of(table, name) for name in (field.name, *field.aliases))
+        choices = (_mask_of(feed, name) for name in (field.name, *field.aliases))
         masks.setdefault(named[field.name], set()).update(mask for mask in choices if mask)
     return {column: mask for column, choices in masks.items() if (mask := strictest(choices))}
 
 
-def _mask_of(table: TableConfig, field: str) -> Mask | None:
+def _mask_of(feed: Feed, field: str) -> Mask | None:
     """Return a field's mask: the table file's, else the one from its tags."""
-    return table.columns.get(field, Column()).mask or table.masking.columns.get(field)
+    return feed.table.columns.get(field, Column()).mask or feed.masking.columns.get(field)
 
 
-def _masked(mapped: Mapped, mask: Mask, table: TableConfig, label: str, path: str) -> Mapped:
+def _masked(mapped: Mapped, mask: Mask, feed: Feed, label: str, path: str) -> Mapped:
     """Mask a column's values.  Raises `TableFileError` without a salt, `SchemaError` for other types."""
-    if mask == "hash" and not table.masking.salt_id:
+    salt_id = feed.masking.salt_id
+    if mask == "hash" and not salt_id:
         raise TableFileError(
-            f"{table.name}.toml", f"columns.{path.rpartition('.')[2]}.mask", "'hash' needs a salt",
+            f"{feed.name}.toml", f"columns.{path.rpartition('.')[2]}.mask", "'hash' needs a salt",
             "Set [masking] salt in the settings",
         )  # fmt: skip
-    result = masked(mapped, mask, table.masking.salt_id)
-    if result is None and mask in table.masking.columns.values():
+    result = masked(mapped, mask, salt_id)
+    if result is None and mask in feed.masking.columns.values():
         result = masked(mapped, "redact", "")  # the mask of a tag is for columns of any type
     if result is None:
         raise SchemaError(

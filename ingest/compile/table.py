@@ -47,7 +47,7 @@ from ingest.masking import Mask
 from ingest.names import SchemaId
 from ingest.sql.template import Sql
 from ingest.sql.types import Simple, SparkType
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 from ingest.typemap.column import reader_record
 
 _NO_KEYS = Payload((), (), reader_json("K", {}))
@@ -59,7 +59,7 @@ _COORDINATES = tuple(zip(COORDINATES, (Simple("int"), Simple("bigint")), strict=
 class CompiledTable:
     """All that the later rooms need of one table."""
 
-    table: TableConfig
+    feed: Feed
     dialect: Dialect
     form: EventForm
     key: Payload
@@ -74,6 +74,11 @@ class CompiledTable:
     """Value schemas that cannot be compiled, and the reasons.  Their messages are rejected."""
     key_rules: tuple[tuple[Sql, str], ...] = ()
     """Conditions that are true of keys which cannot be stored, and why.  Their changes are rejected."""
+
+    @property
+    def table(self) -> TableConfig:
+        """The table file."""
+        return self.feed.table
 
     @property
     def schema_ids(self) -> tuple[SchemaId, ...]:
@@ -138,38 +143,37 @@ class CompiledTable:
         return self.image == Document() or any(v.mapped.unavailable for v in self.row_variants)
 
 
-def compile_table(
-    table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
-) -> CompiledTable:
+def compile_table(feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]) -> CompiledTable:
     """Compile a table from every schema that its keys and values may have been written with.
 
     The order of `values` is the order of columns.  Raises `SchemaError` or `UnmappedTypeError`, with the
     schema's label and the field's path.
     """
-    table = tagged(table, keys, values)
+    feed = tagged(feed, keys, values)
+    table = feed.table
     dialect = DIALECTS[table.dialect]
-    if dialect.is_document and table.masking.columns:
-        name, mask = next(iter(table.masking.columns.items()))
+    if dialect.is_document and feed.masking.columns:
+        name, mask = next(iter(feed.masking.columns.items()))
         problem = f"a tag gives it the mask '{mask}', and the column `doc` would hold all values"
-        raise SchemaError(f"topic {table.topic}", f"$.{name}", problem, "Documents cannot have masks")
+        raise SchemaError(f"topic {feed.topic}", f"$.{name}", problem, "Documents cannot have masks")
     envelopes, misfits = _envelopes(dialect, values)
     if not envelopes:
-        label = values[-1].label if values else f"topic {table.topic}"
+        label = values[-1].label if values else f"topic {feed.topic}"
         problem = next(iter(misfits.values()), "is not a change event")
         raise SchemaError(label, "$", problem, "Onboard topics of change events")
     newest = next(envelopes[writer.schema_id] for writer in reversed(values) if writer.schema_id in envelopes)
     form = form_of(newest, dialect)
-    _check_history(table, form)
+    _check_history(feed, form)
     derived = derived_columns(table) if dialect.is_document else ()
     if table.target.mode == "append":
-        value = _compile_values(table, form, values, envelopes, (), key_in_row=False)
+        value = _compile_values(feed, form, values, envelopes, (), key_in_row=False)
         return CompiledTable(
-            table,
+            feed,
             dialect,
             form,
             _NO_KEYS,
             value,
-            (*_COORDINATES, *source_column(table)),
+            (*_COORDINATES, *source_column(feed)),
             Coordinates(),
             derived=derived,
             misfits=misfits,
@@ -177,14 +181,14 @@ def compile_table(
     in_message = message_key(keys)
     key_names = table.key.columns or in_message or unique_key(newest)
     if not key_names:
-        raise no_key(table, keys)
+        raise no_key(feed, keys)
     key_in_row = set(key_names) != set(in_message)
-    key = compile_keys(table, dialect, keys or bare_key(table, newest, key_names))
+    key = compile_keys(feed, dialect, keys or bare_key(feed, newest, key_names))
     older = _older_columns(table, key, key_names, in_message)
-    value = _compile_values(table, form, values, envelopes, older, key_in_row=key_in_row)
-    columns = (*key_columns_of(table, value if key_in_row else key, key_names), *source_column(table))
+    value = _compile_values(feed, form, values, envelopes, older, key_in_row=key_in_row)
+    columns = (*key_columns_of(feed, value if key_in_row else key, key_names), *source_column(feed))
     source = RowKey() if key_in_row else MessageKey()
-    return CompiledTable(table, dialect, form, key, value, columns, source, derived, misfits=misfits)
+    return CompiledTable(feed, dialect, form, key, value, columns, source, derived, misfits=misfits)
 
 
 def _older_columns(
@@ -224,9 +228,9 @@ def _envelopes(
     return envelopes, misfits
 
 
-def _check_history(table: TableConfig, form: EventForm) -> None:
+def _check_history(feed: Feed, form: EventForm) -> None:
     """Refuse a history of events that do not say when they happened."""
-    if table.target.mode != "history":
+    if feed.table.target.mode != "history":
         return
     problem = ""
     if form.tombstone_deletes:
@@ -235,7 +239,7 @@ def _check_history(table: TableConfig, form: EventForm) -> None:
         problem = "its events do not have a source time"
     if problem:
         raise SchemaError(
-            f"topic {table.topic}",
+            f"topic {feed.topic}",
             "$",
             f"{problem}, and a history needs the time of each change",
             "Add `source.ts_ms` and `__deleted` to the rows (ExtractNewRecordState: add.fields, "
@@ -244,7 +248,7 @@ def _check_history(table: TableConfig, form: EventForm) -> None:
 
 
 def _compile_values(
-    table: TableConfig,
+    feed: Feed,
     form: EventForm,
     values: Sequence[WriterSchema],
     envelopes: Mapping[SchemaId, Envelope],
@@ -253,7 +257,7 @@ def _compile_values(
     key_in_row: bool,
 ) -> Payload:
     """Compile the values.  `older` are the columns to read of a row before its change, too."""
-    dialect = DIALECTS[table.dialect]
+    dialect = DIALECTS[feed.table.dialect]
     images = {
         written.schema_id: Image(
             written.schema_id, written.label, envelopes[written.schema_id].row, written.version
@@ -265,13 +269,13 @@ def _compile_values(
         column_versions = compile_document(tuple(images))
     else:
         path = f"$.{form.row_field}" if form.row_field else "$"
-        column_versions = compile_columns(table, dialect, tuple(images.values()), path)
+        column_versions = compile_columns(feed, dialect, tuple(images.values()), path)
     writers = tuple(
         _value_writer(written, images.get(written.schema_id), column_versions) for written in values
     )
     row = readers(column_versions) if not dialect.is_document else {}
     key_readers = readers(v for v in column_versions if v.column in older)
-    before = row if table.target.mode == "append" else key_readers
+    before = row if feed.table.target.mode == "append" else key_readers
     parts, fields = _images(form, row, before, key_readers if key_in_row else {})
     read = {**parts, **form.parts, **parts}  # a record of columns wins over what the form reads of it
     return Payload(writers, column_versions, reader_json("Event", read), fields)

@@ -12,24 +12,25 @@ import attrs
 from ingest import avro
 from ingest.compile.payload import WriterSchema
 from ingest.masking import strictest
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 PARAMETERS: Final = ("confluent:tags", "tags")
 """The parameters whose value is a list of tags, comma separated."""
 
 
-def tagged(table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]) -> TableConfig:
-    """Return a table with the masks that tags give its columns, in any version of its keys or values."""
-    if not table.masking.tags:
-        return table
-    columns = dict(table.masking.columns)
+def tagged(feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]) -> Feed:
+    """Return a feed with the masks that tags give its columns, in any version of its keys or values."""
+    tags = feed.masking.tags
+    if not tags:
+        return feed
+    columns = dict(feed.masking.columns)
     for schema in (*keys, *values):
         for field in _fields(schema.schema):
-            masks = [table.masking.tags[tag] for tag in tags_of(field) if tag in table.masking.tags]
+            masks = [tags[tag] for tag in tags_of(field) if tag in tags]
             mask = strictest([*masks, *([columns[field.name]] if field.name in columns else [])])
             if mask:
                 columns[field.name] = mask
-    return attrs.evolve(table, masking=attrs.evolve(table.masking, columns=columns))
+    return attrs.evolve(feed, masking=attrs.evolve(feed.masking, columns=columns))
 
 
 def _fields(schema: avro.Schema) -> Iterator[avro.Field]:

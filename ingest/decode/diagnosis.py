@@ -124,7 +124,7 @@ def _details_sql(explained: DataFrame, compiled: CompiledTable) -> Sql:
 
     They may quote a value, so a table with masks goes without them.
     """
-    if compiled.table.withholds_messages:
+    if compiled.feed.withholds_messages:
         return literal("")
     in_value = sql("startswith(error, 'value')")
     unreadable = explained.where(F.col("error").contains(UNREADABLE))

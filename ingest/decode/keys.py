@@ -19,7 +19,7 @@ def key_sql(compiled: CompiledTable, name: str) -> Sql:
     The topic of a table of several is a constant.
     """
     if name == SOURCE:
-        return literal(compiled.table.topic)
+        return literal(compiled.feed.topic)
     if compiled.key_source == Coordinates():
         return ident(name.removeprefix("_cdc_"))
     spark_type = dict(compiled.key_columns)[name]

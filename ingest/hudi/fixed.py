@@ -132,23 +132,23 @@ def check(table: TableConfig, changes: Iterable[FixedChange]) -> None:
         )
 
 
-def recorded_masks(table: TableConfig, masks: Mapping[str, Mask | None]) -> dict[str, str]:
+def recorded_masks(masks: Mapping[str, Mask | None], salt_id: str) -> dict[str, str]:
     """Return the masks of columns as the ledger keeps them: hashes with the id of the salt."""
     return {
-        column: f"{mask} (salt {table.masking.salt_id})" if mask == "hash" else mask
+        column: f"{mask} (salt {salt_id})" if mask == "hash" else mask
         for column, mask in masks.items()
         if mask
     }
 
 
 def find_mask_changes(
-    table: TableConfig,
     masks: Mapping[str, Mask | None],
+    salt_id: str,
     recorded: Mapping[str, str],
     columns: Collection[str],
 ) -> tuple[FixedChange, ...]:
     """Compare the masks of a compiled table, by tags too, with the masks of its stored columns."""
-    current = recorded_masks(table, masks)
+    current = recorded_masks(masks, salt_id)
     return tuple(
         FixedChange(f"columns.{name}.mask", recorded.get(name, ""), current.get(name, ""))
         for name in masks
@@ -179,7 +179,7 @@ def _named_key(table: TableConfig) -> tuple[str, ...] | None:
 
 def _has_sources(table: TableConfig) -> bool:
     """Whether the rows of a table name their topic."""
-    return bool(table.topics or table.source)
+    return bool(table.topics)
 
 
 def _against_properties(

@@ -8,7 +8,7 @@ from ingest.hudi.reject_files import count_open_rows
 from ingest.hudi.storage.local_files import LocalFolder, local_folder
 from ingest.settings import LakeSettings
 from ingest.spark.hadoop_settings import HadoopSettings
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -44,9 +44,9 @@ class LakeFiles:
         """Return the table of its rejects."""
         return self.at(self.settings.rejects_path(table.name))
 
-    def count_open(self, table: TableConfig) -> int:
+    def count_open(self, feed: Feed) -> int:
         """Count the open rejects of a table.  If it has any rejects, pyarrow reads them."""
-        rejects = self.rejects(table)
+        rejects = self.rejects(feed.table)
         if rejects.checkpoint() is None or not rejects.count_rows():
             return 0
-        return count_open_rows(rejects, self.table(table), table.source)
+        return count_open_rows(rejects, self.table(feed.table), feed.source)

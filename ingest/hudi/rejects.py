@@ -21,7 +21,7 @@ from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.names import Partition, Topic
 from ingest.sql.template import Sql, any_true, join, literal, sql
-from ingest.tables import TableConfig, Target
+from ingest.tables import Feed, TableConfig, Target
 
 KEY: Final = ("topic", "partition", "offset")
 COLUMNS: Final[Mapping[str, str]] = {
@@ -121,18 +121,21 @@ def outdated(
     return void.withColumns(resolution).select(*COLUMNS)
 
 
-def counting_rows(lake: Lake, table: TableConfig) -> DataFrame | None:
-    """Return the rejects that count, open or resolved, or None for a table that never had any."""
+def counting_rows(lake: Lake, table: TableConfig, source: Topic | None = None) -> DataFrame | None:
+    """Return the rejects that count, open or resolved, of a table or of one of its topics.
+
+    Returns None for a table that never had any.
+    """
     rejects, data = lake.rejects(table), lake.table(table)
     if rejects.checkpoint() is None:
         return None
     rows = counting(read_rejects(rejects, data), data.checkpoint())
-    return rows.where(F.col("topic") == table.source) if table.source else rows
+    return rows.where(F.col("topic") == source) if source else rows
 
 
-def count_open(lake: Lake, table: TableConfig) -> int:
-    """Count the open rejects of a table."""
-    rows = counting_rows(lake, table)
+def count_open(lake: Lake, feed: Feed) -> int:
+    """Count the open rejects of a feed."""
+    rows = counting_rows(lake, feed.table, feed.source)
     return 0 if rows is None else rows.where("resolved is null").count()
 
 

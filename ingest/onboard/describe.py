@@ -17,7 +17,7 @@ from ingest.onboard.caveats import caveats, lossless_keys
 from ingest.onboard.discover import TopicSchemas
 from ingest.onboard.layout import choose_target
 from ingest.onboard.outcome import Onboarded, OnboardOptions
-from ingest.tables import Key, TableConfig, Target
+from ingest.tables import Feed, Key, Target
 
 LEFT_OUT: Final = {
     "heartbeat": "the connector's heartbeats, not changes of a table",
@@ -68,7 +68,7 @@ def unknown_source(envelope: Envelope) -> str:
 
 
 def describe(
-    table: TableConfig,
+    feed: Feed,
     schemas: TopicSchemas,
     envelope: Envelope,
     dialect: Dialect,
@@ -80,8 +80,10 @@ def describe(
     If the table is a part of its topic, its keys are columns of its rows.
     """
     lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
-    table = attrs.evolve(table, columns=lossless | table.columns)
-    compiled = compile_table(table, () if table.source_table else schemas.keys, schemas.values)
+    table = attrs.evolve(feed.table, columns=lossless | feed.table.columns)
+    compiled = compile_table(
+        attrs.evolve(feed, table=table), () if table.source_table else schemas.keys, schemas.values
+    )
     if compiled.key_source != Coordinates():
         check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
     names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
@@ -89,7 +91,7 @@ def describe(
     mode = table.target.mode
     target = Target(mode=mode, index=layout.index, buckets=layout.buckets)
     return Onboarded(
-        table.topic,
+        feed.topic,
         "new",
         source_table=table.source_table or "",
         layout=layout.reason if messages is not None else f"{layout.reason} (the broker was not asked)",

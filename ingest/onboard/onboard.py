@@ -37,7 +37,7 @@ from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
-from ingest.tables import Key, TableConfig, Target, Types, read, table_name
+from ingest.tables import Key, TableConfig, Target, Types, feed_of, read, table_name
 
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
@@ -203,7 +203,8 @@ def _examine(
     if not keyed:
         return Onboarded(topic, "left out", _keyless(schemas))
     try:
-        result = describe(table, schemas, envelope, envelope.dialect, size_of(sizes, topic))
+        feed = feed_of(table, topic, call.settings.masking.of_tables())
+        result = describe(feed, schemas, envelope, envelope.dialect, size_of(sizes, topic))
     except IngestError as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to fix it in
     if home and options.name and table_name(topic, options.name) != home.name:
@@ -237,7 +238,6 @@ def _new_table(
         types=Types(
             timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
         ),
-        masking=settings.masking.of_tables(),
     )
 
 

@@ -24,6 +24,7 @@ from ingest.tables import (
     TableConfig,
     Target,
     Types,
+    feed_of,
     own_name,
     read_valid,
     table_name,
@@ -91,7 +92,8 @@ class Splitting:
         envelope = envelope_of(newest_change(source.values))
         if envelope.dialect is None:
             raise _unsupported(table.topic, envelope)
-        result = describe(table, schemas, envelope, envelope.dialect, source.messages)
+        feed = feed_of(table, table.topic, self.settings.masking.of_tables())
+        result = describe(feed, schemas, envelope, envelope.dialect, source.messages)
         path = self.settings.tables_dir / f"{table.name}.toml"
         return attrs.evolve(
             result, state="unchanged", table=table, source_table=source.name, caveats=(), path=path
@@ -112,7 +114,13 @@ class Splitting:
         schemas = TopicSchemas(topic, source.keys, values, Subjects(value=subject), caveats=caveats)
         table = self._table(schemas, source, envelope.dialect, key)
         try:
-            return describe(table, schemas, envelope, envelope.dialect, source.messages)
+            return describe(
+                feed_of(table, topic, self.settings.masking.of_tables()),
+                schemas,
+                envelope,
+                envelope.dialect,
+                source.messages,
+            )
         except IngestError as error:  # with a file to fix it in
             return attrs.evolve(failed, reason=str(error), table=table, key_columns=key)
 
@@ -131,7 +139,6 @@ class Splitting:
             types=Types(
                 timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
             ),
-            masking=settings.masking.of_tables(),
         )
 
     def _name(self, source: SourceTable) -> str:

@@ -17,10 +17,10 @@ from ingest.operations.status.status import TableStatus, table_status
 from ingest.report.outcome import by_text
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.work.context import Run
-from ingest.run.work.views import one_view
+from ingest.run.work.feeds import one_feed
 from ingest.run.work.writer import writing
-from ingest.settings import KafkaSettings
-from ingest.tables import TableConfig
+from ingest.settings import KafkaSettings, Settings
+from ingest.tables import Feed, TableConfig
 
 _ENDS: Final = ("earliest", "latest")
 _FORMS: Final = (
@@ -46,14 +46,14 @@ class OffsetMove:
 
 
 def preview_move(
-    kafka: KafkaSettings, table: TableConfig, last: LedgerEntry | None, to: str, topic: str | None = None
+    settings: Settings, table: TableConfig, last: LedgerEntry | None, to: str, topic: str | None = None
 ) -> OffsetMove:
     """Return the effect of `move_offsets` on a table with this last commit, without writing."""
-    table = one_view(kafka, table, topic)
-    last = _committed(table, last.seen_by(table.source) if last and table.source else last)
-    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
-    target = _target(kafka, table, last, to, marks)
-    return OffsetMove(table.name, table.topic, target.text, last.next_offsets, target.offsets)
+    feed = one_feed(settings, table, topic)
+    last = _committed(feed, last.seen_by(feed.source) if last and feed.source else last)
+    marks = fetch_watermarks(settings.kafka, [feed.topic]).of(feed.topic)
+    target = _target(settings.kafka, feed, last, to, marks)
+    return OffsetMove(feed.name, feed.topic, target.text, last.next_offsets, target.offsets)
 
 
 @attrs.frozen
@@ -72,30 +72,30 @@ def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None
     Rows stay as they are.  After a move back the next run replays at least up to the offsets before the move.
     """
     moment_of(to)  # before Spark starts
-    table = one_view(run.settings.kafka, table, topic)
+    feed = one_feed(run.settings, table, topic)
     with writing(run, table) as writer:
-        marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
-        last = _committed(table, last_of(writer.stored, table))
-        target = _target(run.settings.kafka, table, last, to, marks)
+        marks = fetch_watermarks(run.settings.kafka, [feed.topic]).of(feed.topic)
+        last = _committed(feed, last_of(writer.stored, feed))
+        target = _target(run.settings.kafka, feed, last, to, marks)
         writer.commit(writer.stored.no_rows(), _moved(run, last, target, marks))
-        return table_status(writer.stored, table, marks, None, lambda: count_open(run.lake, table))
+        return table_status(writer.stored, feed, marks, None, lambda: count_open(run.lake, feed))
 
 
-def _committed(table: TableConfig, last: LedgerEntry | None) -> LedgerEntry:
+def _committed(feed: Feed, last: LedgerEntry | None) -> LedgerEntry:
     if last is None:
-        raise UsageError(f"table {table.name} does not have a commit yet", "Run it once first")
-    check_topic(table.topic, consumed(table, last))
+        raise UsageError(f"table {feed.name} does not have a commit yet", "Run it once first")
+    check_topic(feed.topic, consumed(feed, last))
     if not last.next_offsets:
-        raise UsageError(f"table {table.name} has not read topic {table.topic} yet", "Run it once first")
+        raise UsageError(f"table {feed.name} has not read topic {feed.topic} yet", "Run it once first")
     return last
 
 
 def _target(
-    kafka: KafkaSettings, table: TableConfig, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]
+    kafka: KafkaSettings, feed: Feed, last: LedgerEntry, to: str, marks: Mapping[Partition, Watermark]
 ) -> _Target:
     moment = moment_of(to)
     if moment is not None:
-        return _Target(to_iso(moment), fetch_offsets_at(kafka, table.topic, marks, moment))
+        return _Target(to_iso(moment), fetch_offsets_at(kafka, feed.topic, marks, moment))
     is_anew = is_created_again(last.topic_id, marks)
     return _Target(to, parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew))
 

@@ -41,66 +41,62 @@ from ingest.run.batch.table_state import TableState, known_ids, table_state
 from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 States = dict[str, TableState]
 """The state of tables of several topics, by name, after the plans of the first topics."""
 
 
-def plan_table(
-    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark], states: States
-) -> TablePlan:
+def plan_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark], states: States) -> TablePlan:
     """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error.
 
     `states` are the states of tables of several topics, after the plans of their first topics.
     """
-    plan = TablePlan(table.name, table.topic, "idle")
+    plan = TablePlan(feed.name, feed.topic, "idle")
     try:
-        stored = run.lake.table(table)
-        start = find_start(run, stored, table, watermarks)
+        stored = run.lake.table(feed.table)
+        start = find_start(run, stored, feed, watermarks)
         if start.ranges.is_empty:
-            return _plan_idle(run, table, start)
-        plan = _started(table, start)
-        state = states.get(table.name) or table_state(run, table, start.last)
-        schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
-        if not table.source_table:  # the messages show which schemas are the table's
-            compiled = compile_written(table, *schemas)
+            return _plan_idle(run, feed, start)
+        plan = _started(feed, start)
+        state = states.get(feed.name) or table_state(run, feed.table, start.last)
+        schemas = fetch_known(run, feed, start.ranges, start.watermarks, state.met_ids)
+        if not feed.table.source_table:  # the messages show which schemas are the table's
+            compiled = compile_written(feed, *schemas)
             plan = attrs.evolve(plan, versions=_versions(run, compiled, state.met_ids, ()))
-        stored.check_storage(table.name)
-        with prepared(run, table, state, start.ranges, schemas) as batch:
+        stored.check_storage(feed.name)
+        with prepared(run, feed, state, start.ranges, schemas) as batch:
             plan = _with_batch(run, plan, batch, state.met_ids)
             new = rows_to_write(run, batch)
             check_computed(new.rows, new.batch)
             plan = attrs.evolve(plan, counts=new.batch.counts)
-            if table.source:
-                states[table.name] = new.batch.state_after(new.rows)
+            if feed.source:
+                states[feed.name] = new.batch.state_after(new.rows)
     except TableChangedError as error:
-        rebuild = plan_refused(table, run.lake.table(table), free_by_hadoop(run), error)
+        rebuild = plan_refused(feed.table, run.lake.table(feed.table), free_by_hadoop(run), error)
         return attrs.evolve(stopped(plan, error), rebuild=rebuild)
     except IngestError as error:
         return stopped(plan, error)
     return attrs.evolve(plan, verdict="commit")
 
 
-def plan_by_files(
-    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]
-) -> TablePlan | None:
+def plan_by_files(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TablePlan | None:
     """Plan a table without pending messages, without a JVM, or return None if messages are pending."""
-    stored = run.files.table(table)
+    stored = run.files.table(feed.table)
     try:
-        start = find_start(run, stored, table, watermarks)
+        start = find_start(run, stored, feed, watermarks)
     except TableChangedError as error:
-        plan = stopped(TablePlan(table.name, table.topic, "fail"), error)
-        return attrs.evolve(plan, rebuild=plan_refused(table, stored, free_by_files(run), error))
-    return _plan_idle(run, table, start) if start.ranges.is_empty else None
+        plan = stopped(TablePlan(feed.name, feed.topic, "fail"), error)
+        return attrs.evolve(plan, rebuild=plan_refused(feed.table, stored, free_by_files(run), error))
+    return _plan_idle(run, feed, start) if start.ranges.is_empty else None
 
 
-def _started(table: TableConfig, start: Start) -> TablePlan:
+def _started(feed: Feed, start: Start) -> TablePlan:
     """Return the plan of a table whose ranges are known, and whether it is new."""
-    is_new_topic = bool(table.source and not (start.last and start.last.next_offsets))
+    is_new_topic = bool(feed.source and not (start.last and start.last.next_offsets))
     return TablePlan(
-        table.name,
-        table.topic,
+        feed.name,
+        feed.topic,
         "idle",
         is_new=start.last is None,
         ranges=start.ranges,
@@ -108,12 +104,12 @@ def _started(table: TableConfig, start: Start) -> TablePlan:
     )
 
 
-def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[SchemaId, ...]) -> bool:
+def _has_new_versions(registry: Registry, feed: Feed, met_ids: tuple[SchemaId, ...]) -> bool:
     """Whether an idle table may have versions to show: two or three requests instead of every schema.
 
     A key with one version cannot have changed its type.
     """
-    subjects = table.subjects
+    subjects = feed.subjects
     if subjects.value is None or not met_ids:
         return True
     if subjects.key is not None and len(registry.versions(subjects.key, deleted=True)) > 1:
@@ -122,29 +118,29 @@ def _has_new_versions(registry: Registry, table: TableConfig, met_ids: tuple[Sch
     return not numbers or registry.version(subjects.value, max(numbers)).id not in met_ids
 
 
-def _plan_idle(run: Run, table: TableConfig, start: Start) -> TablePlan:
+def _plan_idle(run: Run, feed: Feed, start: Start) -> TablePlan:
     """Plan a table without pending messages: a run passes with any schemas."""
-    plan = _started(table, start)
+    plan = _started(feed, start)
     met_ids = known_ids(start.last)
     try:
-        if table.source_table or not _has_new_versions(run.registry, table, met_ids):
+        if feed.table.source_table or not _has_new_versions(run.registry, feed, met_ids):
             return plan
-        schemas = fetch_known(run, table, start.ranges, start.watermarks, met_ids)
-        return _with_versions(run, table, plan, schemas, met_ids)
+        schemas = fetch_known(run, feed, start.ranges, start.watermarks, met_ids)
+        return _with_versions(run, feed, plan, schemas, met_ids)
     except IngestError as error:
         return stopped(plan, error)
 
 
 def _with_versions(
-    run: Run, table: TableConfig, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
+    run: Run, feed: Feed, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
 ) -> TablePlan:
     """Add the versions that are new to an idle table."""
     try:
-        compiled = compile_written(table, *schemas)
+        compiled = compile_written(feed, *schemas)
         if compiled.key_source != Coordinates():
-            check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
+            check_key_types(feed.name, {name: str(kind) for name, kind in compiled.key_columns})
         drift = key_drift(compiled)
-        if drift and table.policy(drift.kind) == "fail":
+        if drift and feed.table.policy(drift.kind) == "fail":
             change = f"{drift.was} becomes {drift.type}"
             plan = attrs.evolve(
                 plan, warning=f"key-changed: {change}, and the next message will stop the run"
@@ -210,7 +206,7 @@ def _versions(
 
     A new table knows no version and has no columns to compare: newer versions without records are left out.
     """
-    subject = compiled.table.subjects.value
+    subject = compiled.feed.subjects.value
     if compiled.table.format != "avro" or subject is None:
         return ()
     writers = sorted((w for w in compiled.value.writers if w.version), key=lambda writer: writer.version)
@@ -250,15 +246,15 @@ def _compared(
     if before is None:
         return version
     changes = planned(compiled.table, differences(compiled.value, before.schema_id, writer.schema_id))
-    level, refusal = _compatibility(registry, compiled.table, before, writer)
+    level, refusal = _compatibility(registry, compiled.feed, before, writer)
     return attrs.evolve(version, changes=changes, level=level, refusal=refusal)
 
 
 def _compatibility(
-    registry: Registry, table: TableConfig, before: CompiledWriter, writer: CompiledWriter
+    registry: Registry, feed: Feed, before: CompiledWriter, writer: CompiledWriter
 ) -> tuple[str, str]:
     """Return the subject's level, and the registry's reasons if it refuses a version at that level."""
-    subject = table.subjects.value
+    subject = feed.subjects.value
     if subject is None:
         return "", ""
     level = registry.compatibility(subject)
@@ -279,19 +275,19 @@ class PlanTask:
     watermarks: Watermarks
     states: States = attrs.Factory(dict)
 
-    def with_spark(self, run: Run, table: TableConfig) -> TablePlan:
+    def with_spark(self, run: Run, feed: Feed) -> TablePlan:
         """Plan one table."""
-        return plan_table(run, table, self.watermarks.of(table.topic), self.states)
+        return plan_table(run, feed, self.watermarks.of(feed.topic), self.states)
 
-    def by_files(self, run: Run, table: TableConfig) -> TablePlan | None:
+    def by_files(self, run: Run, feed: Feed) -> TablePlan | None:
         """Plan one table without pending messages."""
-        return plan_by_files(run, table, self.watermarks.of(table.topic))
+        return plan_by_files(run, feed, self.watermarks.of(feed.topic))
 
-    def finish(self, run: Run, table: TableConfig, result: TablePlan | IngestError, _: float) -> TablePlan:
+    def finish(self, run: Run, feed: Feed, result: TablePlan | IngestError, _: float) -> TablePlan:
         """Make a plan of an error, too."""
-        run.progress(table.name, "idle")
+        run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
-            return stopped(TablePlan(table.name, table.topic, "fail"), result)
+            return stopped(TablePlan(feed.name, feed.topic, "fail"), result)
         return result
 
     def combine(self, table: TableConfig, results: Sequence[TablePlan]) -> TablePlan:
@@ -301,8 +297,8 @@ class PlanTask:
 
 def plan_tables(run: Run, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
-    tables, watermarks = resolve(run, tables)
-    return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks)))
+    feeds, watermarks = resolve(run, tables)
+    return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks), feeds))
 
 
 def of_broken_file(error: TableFileError) -> TablePlan:

@@ -14,9 +14,10 @@ import attrs
 from ingest.dialects import DIALECTS
 from ingest.errors import SettingsError, UsageError
 from ingest.kafka import signal as kafka_signal
+from ingest.masking import Masking
 from ingest.names import Topic, first_few
 from ingest.settings import Settings
-from ingest.tables import TableConfig, default_topic, views
+from ingest.tables import Feed, TableConfig, feeds
 
 Kind = Literal["execute-snapshot", "stop-snapshot"]
 SnapshotType = Literal["incremental", "blocking"]
@@ -85,22 +86,22 @@ def make_signal(tables: Sequence[TableConfig], request: SignalRequest, signal_id
         raise UsageError(f"--collection: found {counts}", "Give one for each table, in their order")
     if not request.tables:
         connector = _only_connector(
-            {view.source or view.name: _connector(view, request) for view in _meant(tables, request)}
+            {feed.source or feed.name: _connector(feed, request) for feed in _meant(tables, request)}
         )
         return Signal(signal_id, request.kind, connector, {"type": "incremental"})
     by_name = {table.name: table for table in tables}
     chosen = [_of_connector(by_name[name], request) for name in request.tables]
-    connector = _only_connector({table.name: _connector(table, request) for table in chosen})
+    connector = _only_connector({feed.name: _connector(feed, request) for feed in chosen})
     names = request.collections or tuple(
-        collection(table.dialect, default_topic(table), request) for table in chosen
+        collection(feed.table.dialect, feed.connector_topic, request) for feed in chosen
     )
     _check_condition(connector.dialect, request)
     return Signal(signal_id, request.kind, connector, _data(request, names))
 
 
-def _of_connector(table: TableConfig, request: SignalRequest) -> TableConfig:
-    """Return the view of a table by the topic of the request's connector."""
-    chosen = _meant([table], request) if table.topics else [table]
+def _of_connector(table: TableConfig, request: SignalRequest) -> Feed:
+    """Return the feed of a table by the topic of the request's connector."""
+    chosen = _meant([table], request) if table.topics else list(feeds(table, Masking()))
     if len(chosen) == 1:
         return chosen[0]
     topics = first_few(list[str](table.topics))
@@ -152,23 +153,26 @@ def _data(request: SignalRequest, names: Sequence[str]) -> dict[str, Any]:
     return data
 
 
-def _meant(tables: Sequence[TableConfig], request: SignalRequest) -> list[TableConfig]:
-    """Return the views of tables, by each of their topics, that the connector of a request writes."""
-    return [view for table in tables for view in views(table) if _is_meant(view, request)]
+def _meant(tables: Sequence[TableConfig], request: SignalRequest) -> list[Feed]:
+    """Return the feeds of tables that the connector of a request writes."""
+    every = (feed for table in tables for feed in feeds(table, Masking()))  # a signal holds no values
+    return [feed for feed in every if _is_meant(feed, request)]
 
 
-def _is_meant(table: TableConfig, request: SignalRequest) -> bool:
-    in_prefix = request.prefix is None or default_topic(table).startswith(f"{request.prefix}.")
-    return table.dialect in COLLECTION_PARTS and in_prefix
+def _is_meant(feed: Feed, request: SignalRequest) -> bool:
+    in_prefix = request.prefix is None or feed.connector_topic.startswith(f"{request.prefix}.")
+    return feed.table.dialect in COLLECTION_PARTS and in_prefix
 
 
-def _connector(table: TableConfig, request: SignalRequest) -> Connector:
-    if table.dialect not in COLLECTION_PARTS:
-        problem = f"table {table.name} is of dialect {table.dialect}, which takes no Debezium signals"
+def _connector(feed: Feed, request: SignalRequest) -> Connector:
+    if feed.table.dialect not in COLLECTION_PARTS:
+        problem = f"table {feed.name} is of dialect {feed.table.dialect}, which takes no Debezium signals"
         raise UsageError(problem, f"Those that do: {', '.join(sorted(COLLECTION_PARTS))}")
     if request.collections and request.prefix:
-        return Connector(table.dialect, request.prefix)
-    return Connector(table.dialect, _split_topic(table.dialect, default_topic(table), request.prefix)[0])
+        return Connector(feed.table.dialect, request.prefix)
+    return Connector(
+        feed.table.dialect, _split_topic(feed.table.dialect, feed.connector_topic, request.prefix)[0]
+    )
 
 
 def _split_topic(dialect: str, topic: Topic, prefix: str | None) -> tuple[str, tuple[str, ...]]:

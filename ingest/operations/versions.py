@@ -17,12 +17,13 @@ from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS
 from ingest.errors import EvolutionError, IngestError, SchemaError, SchemaNotFoundError, UsageError
+from ingest.masking import Masking
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
 from ingest.run.batch import keys as run_keys
 from ingest.run.batch.messages import read_schema
 from ingest.run.batch.schemas import compile_written, fetch_versions, label
-from ingest.tables import Policy, Subjects, TableConfig, Target
+from ingest.tables import Feed, Policy, Subjects, TableConfig, Target, feed_of
 from ingest.tables.evolution import effect_of
 
 if TYPE_CHECKING:
@@ -83,12 +84,12 @@ def describe_version(
 
 
 def compare(
-    registry: Registry, subject: Subject, table: TableConfig | None, old: int | None, new: int | None
+    registry: Registry, subject: Subject, feed: Feed | None, old: int | None, new: int | None
 ) -> Comparison:
     """Compare two versions of a subject: the last two, or an older one with the latest.
 
-    `table` gives policies and types, the defaults without it.  Raises `SchemaNotFoundError`, `UsageError` if
-    there is only one version.
+    The feed's table gives policies and types, the defaults without it.  Raises `SchemaNotFoundError`, or
+    `UsageError` if there is only one version.
     """
     versions = registry.versions(subject)
     last = versions[-1] if new is None else new
@@ -101,23 +102,24 @@ def compare(
         if version.version not in schemas:
             raise SchemaNotFoundError(registry.url, f"subject {subject} version {version.version}")
     both = [schemas[version.version] for version in pair]
-    policies = table or _table_of(subject, both[-1])
-    return Comparison(*pair, planned(policies, _changes(policies, both[0], both[1])))
+    feed = feed or _feed_of(subject, both[-1])
+    return Comparison(*pair, planned(feed.table, _changes(feed, both[0], both[1])))
 
 
-def _table_of(subject: Subject, newest: WriterSchema) -> TableConfig:
-    """Make the table that a subject's schema would have by default.  A key, or any record, is one too."""
+def _feed_of(subject: Subject, newest: WriterSchema) -> Feed:
+    """Make the feed that a subject's schema would have by default.  A key, or any record, is a table too."""
     dialect = "record"
     if classify(newest.schema) == "data":
         envelope = find_envelope(newest.schema, newest.label)
         dialect = envelope.dialect.name if envelope.dialect else dialect
-    return TableConfig(
+    table = TableConfig(
         name="any",
         topic=Topic("any"),
         dialect=dialect,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
         subjects=Subjects(value=subject),
         target=Target(mode="append"),
     )
+    return feed_of(table, table.topic, Masking())
 
 
 def value_subject(table: TableConfig) -> Subject:
@@ -283,7 +285,7 @@ class _Proposal:
 
 def check(
     registry: Registry,
-    table: TableConfig,
+    feed: Feed,
     file: Path | None,
     present: Present = None,
     *,
@@ -295,17 +297,17 @@ def check(
     that the latest version takes from other subjects.  Raises `SchemaError` for a file that is not a schema,
     `UnmappedTypeError` for a type without a rule, `UsageError` without a file or a subject.
     """
-    value = _proposal(registry, value_subject(table), file) if file else None
-    key = _proposal(registry, _key_subject(table), key_file) if key_file else None
+    value_name, key_name = value_subject(feed.table), feed.subjects.key
+    value = _proposal(registry, value_name, file) if file else None
+    key = _proposal(registry, _key_subject(feed), key_file) if key_file else None
     proposals = [proposal for proposal in (value, key) if proposal]
     if not proposals:
         raise UsageError("schema check: no schema to check", "Give FILE, --key FILE, or both")
-    key_name, value_name = table.subjects.key, value_subject(table)
     keys = key.earlier if key else fetch_versions(registry, key_name) if key_name else ()
     values = value.earlier if value else fetch_versions(registry, value_name)
     if value:
-        compile_table(table, keys, (value.new,))  # a version that cannot be compiled is an error here
-    keyed = _with_own_key(table, keys)
+        compile_table(feed, keys, (value.new,))  # a version that cannot be compiled is an error here
+    keyed = _with_own_key(feed, keys)
     failures: tuple[IngestError, ...]
     rewrites: tuple[str, ...] = ()
     try:
@@ -315,8 +317,8 @@ def check(
         failures = (error,)
     checks = []
     for proposal in proposals:
-        changes = _key_changes(keyed, proposal) if proposal is key else _changes(table, *proposal.pair)
-        checks.append(_checked(registry, proposal, planned(keyed, changes)))
+        changes = _key_changes(keyed, proposal) if proposal is key else _changes(feed, *proposal.pair)
+        checks.append(_checked(registry, proposal, planned(keyed.table, changes)))
     return CompatibilityReport(tuple(checks), failures, rewrites)
 
 
@@ -336,52 +338,53 @@ def _proposal(registry: Registry, subject: Subject, file: Path) -> _Proposal:
     return _Proposal(subject, file, latest, earlier, new)
 
 
-def _key_subject(table: TableConfig) -> Subject:
-    if table.subjects.key is None:
-        raise UsageError(f"table {table.name} has no key subject", "Its key is in the rows: check FILE")
-    return table.subjects.key
+def _key_subject(feed: Feed) -> Subject:
+    if feed.subjects.key is None:
+        raise UsageError(f"table {feed.name} has no key subject", "Its key is in the rows: check FILE")
+    return feed.subjects.key
 
 
-def _with_own_key(table: TableConfig, keys: Sequence[WriterSchema]) -> TableConfig:
+def _with_own_key(feed: Feed, keys: Sequence[WriterSchema]) -> Feed:
     """Name the key columns that a table has so far, which a file may leave to the key subject."""
+    table = feed.table
     if table.key.columns or table.target.mode == "append" or not keys:
-        return table
-    return attrs.evolve(table, key=attrs.evolve(table.key, columns=message_key(keys)))
+        return feed
+    key = attrs.evolve(table.key, columns=message_key(keys))
+    return attrs.evolve(feed, table=attrs.evolve(table, key=key))
 
 
 def _evolution(
-    table: TableConfig,
+    feed: Feed,
     so_far: tuple[Sequence[WriterSchema], Sequence[WriterSchema]],
     proposals: tuple[_Proposal | None, _Proposal | None],
     present: Present,
 ) -> Evolution:
     """Fit the new versions to the table, as a run does.  Raises SchemaError or EvolutionError."""
     (keys, values), (key, value) = so_far, proposals
-    before = compile_written(table, keys, values)
+    before = compile_written(feed, keys, values)
     known_schemas = [writer.schema_id for writer in before.value.writers if writer.record]
     if present is None:
         first = evolve(before, known_schemas, None)
         present = {column.name: column.spark for column in (*first.keys, *first.columns)}
-    compiled = compile_written(table, key.all if key else keys, value.all if value else values)
+    compiled = compile_written(feed, key.all if key else keys, value.all if value else values)
     seen = [value.new.schema_id] if value else known_schemas[-1:]
     evolution = evolve(compiled, seen, present, known_schemas)
     if compiled.key_source != Coordinates():
-        run_keys.check_keys(table, evolution.keys, evolution.columns, present)
+        run_keys.check_keys(feed.table, evolution.keys, evolution.columns, present)
     return evolution
 
 
-def _changes(table: TableConfig, old: WriterSchema, new: WriterSchema) -> Sequence[SchemaChange]:
+def _changes(feed: Feed, old: WriterSchema, new: WriterSchema) -> Sequence[SchemaChange]:
     """Compare two versions of a value."""
-    keyless = attrs.evolve(table, target=Target(mode="append"))  # no keys are needed to compare
-    compiled = compile_table(keyless, (), (old, new))
+    compiled = compile_table(feed.keyless(), (), (old, new))
     misfits = [SchemaChange("envelope-changed", "", reason) for reason in compiled.misfits.values()]
     return misfits or differences(compiled.value, old.schema_id, new.schema_id)
 
 
-def _key_changes(table: TableConfig, proposal: _Proposal) -> Sequence[SchemaChange]:
+def _key_changes(feed: Feed, proposal: _Proposal) -> Sequence[SchemaChange]:
     """Compare a key's latest version with the new one.  Other columns make another key."""
     old, new = proposal.pair
-    payload = compile_keys(table, DIALECTS[table.dialect], proposal.pair)
+    payload = compile_keys(feed, DIALECTS[feed.table.dialect], proposal.pair)
     kept = [
         change
         for change in differences(payload, old.schema_id, new.schema_id)

@@ -21,7 +21,7 @@ from ingest.moments import to_iso
 from ingest.report.outcome import TableOutcome
 from ingest.settings import LineageSettings, Settings
 from ingest.sql.types import SparkType
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 if TYPE_CHECKING:
     from openlineage.client import event_v2 as events
@@ -69,52 +69,50 @@ class Lineage:
         """Import the client.  Raises ImportError: a missing package is wrong usage, not a failing server."""
         _ = events.RunEvent
 
-    def start(self, table: TableConfig) -> None:
+    def start(self, feed: Feed) -> None:
         """Send that a table begins, once in a run."""
-        if _label(table) not in self._started:
-            self._started.add(_label(table))
-            self._emit("START", table, {}, {})
+        if _label(feed) not in self._started:
+            self._started.add(_label(feed))
+            self._emit("START", feed, {}, {})
 
-    def note_columns(
-        self, table: TableConfig, evolution: Evolution, columns: Mapping[str, SparkType]
-    ) -> None:
+    def note_columns(self, feed: Feed, evolution: Evolution, columns: Mapping[str, SparkType]) -> None:
         """Note the columns of a commit, for the event at the end."""
-        self._columns[_label(table)] = origins_of(evolution, columns)
+        self._columns[_label(feed)] = origins_of(evolution, columns)
 
-    def finish(self, table: TableConfig, outcome: TableOutcome) -> None:
+    def finish(self, feed: Feed, outcome: TableOutcome) -> None:
         """Send the end of a table that had something to do, or failed."""
         if outcome.outcome not in _ENDED:
             return
-        self.start(table)
+        self.start(feed)
         if outcome.error is not None:
             error = facets.error_message_run.ErrorMessageRunFacet(self._masked(str(outcome.error)), "PYTHON")
-            self._emit("FAIL", table, {"errorMessage": error}, {})
+            self._emit("FAIL", feed, {"errorMessage": error}, {})
             return
         rows = outcome.counts.upserted + outcome.counts.deleted
         statistics = facets.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
-        self._emit("COMPLETE", table, {}, {"outputStatistics": statistics})
+        self._emit("COMPLETE", feed, {}, {"outputStatistics": statistics})
 
-    def _emit(self, kind: str, table: TableConfig, run: Mapping[str, Any], output: Mapping[str, Any]) -> None:
+    def _emit(self, kind: str, feed: Feed, run: Mapping[str, Any], output: Mapping[str, Any]) -> None:
         """Send an event to all receivers. After the first failure, the run sends no more events."""
         with self._guard:
             if self._transports == ():
                 return
             try:
                 self._transports = self._transports or tuple(_transports(self.settings.lineage))
-                event = self._event(kind, table, run, output)
+                event = self._event(kind, feed, run, output)
                 for transport in self._transports:
                     transport.emit(event)
             except Exception as error:  # noqa: BLE001  no table fails for want of a listener
                 self._transports = ()
                 problem = self._masked(f"{type(error).__name__}: {error}")
-                logger(__name__).warning("lineage.not-sent", table=table.name, problem=problem)
+                logger(__name__).warning("lineage.not-sent", table=feed.name, problem=problem)
 
     def _event(
-        self, kind: str, table: TableConfig, run: Mapping[str, Any], output: Mapping[str, Any]
+        self, kind: str, feed: Feed, run: Mapping[str, Any], output: Mapping[str, Any]
     ) -> "events.RunEvent":
-        topic = self._topic(table)
-        columns = self._columns.get(_label(table), ())
-        path = self.settings.lake.table_path(table.name)
+        topic = self._topic(feed)
+        columns = self._columns.get(_label(feed), ())
+        path = self.settings.lake.table_path(feed.name)
         parent = facets.parent_run.ParentRunFacet(
             facets.parent_run.Run(self.run_id),
             facets.parent_run.Job(self.settings.lineage.namespace, _RUN),
@@ -123,8 +121,8 @@ class Lineage:
         return events.RunEvent(
             eventType=events.RunState(kind),
             eventTime=to_iso(datetime.now(UTC)),
-            run=events.Run(str(uuid5(UUID(self.run_id), _label(table))), {"parent": parent, **run}),
-            job=events.Job(self.settings.lineage.namespace, _label(table), {"jobType": job_type}),
+            run=events.Run(str(uuid5(UUID(self.run_id), _label(feed))), {"parent": parent, **run}),
+            job=events.Job(self.settings.lineage.namespace, _label(feed), {"jobType": job_type}),
             inputs=[events.InputDataset(*topic, facets=_input_facets(columns))],
             outputs=[
                 events.OutputDataset(
@@ -134,18 +132,18 @@ class Lineage:
             producer=_PRODUCER,
         )
 
-    def _topic(self, table: TableConfig) -> tuple[str, str]:
+    def _topic(self, feed: Feed) -> tuple[str, str]:
         """Name a topic as OpenLineage does: its namespace is the first broker."""
         server = self.settings.kafka.bootstrap_servers.split(",")[0].strip()
-        return f"kafka://{server}", table.topic
+        return f"kafka://{server}", feed.topic
 
     def _masked(self, text: str) -> str:
         return str(masked(text, self.settings.secrets()))
 
 
-def _label(table: TableConfig) -> str:
+def _label(feed: Feed) -> str:
     """Return the name of a table's job. Each topic of a table of several has a separate job."""
-    return f"{table.name}/{table.source}" if table.source else table.name
+    return f"{feed.name}/{feed.source}" if feed.source else feed.name
 
 
 def origins_of(evolution: Evolution, columns: Mapping[str, SparkType]) -> tuple[ColumnOrigin, ...]:

@@ -16,7 +16,7 @@ from ingest.report.lag import source_lag_s
 from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.context import Run
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 
 @attrs.frozen
@@ -27,18 +27,18 @@ class Aftermath:
     open_rejects: int | None
 
 
-def look_after(run: Run, table: TableConfig) -> Aftermath | None:
+def look_after(run: Run, feed: Feed) -> Aftermath | None:
     """Look at a table after its run, in its own thread.  If that fails, return None: it fails no table."""
     try:
-        open_rejects = rejects.count_open(run.lake, table) if run.settings.run.metrics else None
-        return Aftermath(last_of(run.lake.table(table), table), open_rejects)
+        open_rejects = rejects.count_open(run.lake, feed) if run.settings.run.metrics else None
+        return Aftermath(last_of(run.lake.table(feed.table), feed), open_rejects)
     except Exception as error:  # noqa: BLE001  the table may have its commit already
-        logger(__name__).debug("measure.failed", table=table.name, exc_info=error)
+        logger(__name__).debug("measure.failed", table=feed.name, exc_info=error)
         return None
 
 
 def measured(
-    table: TableConfig,
+    feed: Feed,
     found: TableOutcome,
     marks: Mapping[Partition, Watermark] | None,
     aftermath: Aftermath | None,
@@ -49,7 +49,7 @@ def measured(
     lag = None
     if aftermath is not None and marks is not None:
         try:
-            lag = pending(table, last, marks, None).span
+            lag = pending(feed, last, marks, None).span
         except OffsetError:
             lag = None  # the topic does not go on from here: the error says so
     measures = attrs.evolve(

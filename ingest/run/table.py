@@ -25,69 +25,69 @@ from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import table_state
 from ingest.run.work.context import Run
 from ingest.run.work.writer import Writer, writing
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 
-def run_table(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+def run_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     """Bring one table up to date, as its only writer.  Raises `IngestError`, and nothing was committed then.
 
     Checks for new messages before it takes the lock: an idle table does not pay for one.
     """
     started = time.monotonic()
-    with run.steps.during(table.name, "plan"):
-        outcome = _run(run, table, watermarks)
+    with run.steps.during(feed.name, "plan"):
+        outcome = _run(run, feed, watermarks)
     return attrs.evolve(outcome, seconds=time.monotonic() - started)
 
 
-def _run(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
-    start = _look(run, table, watermarks)
+def _run(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+    start = _look(run, feed, watermarks)
     if start is None or not start.ranges.is_empty:
-        with writing(run, table) as writer:
-            start = _find_start(run, table, watermarks, is_checked=True)  # another run may have committed
+        with writing(run, feed.table) as writer:
+            start = _find_start(run, feed, watermarks, is_checked=True)  # another run may have committed
             if not start.ranges.is_empty:
-                return _write(writer, start)
-    return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges)
+                return _write(writer, feed, start)
+    return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges)
 
 
-def _look(run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark]) -> Start | None:
+def _look(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> Start | None:
     """Find the start without the lock, or return None if a rebuild or rewrite is at work, or was killed."""
     try:
-        return _find_start(run, table, watermarks, is_checked=False)
+        return _find_start(run, feed, watermarks, is_checked=False)
     except (TableChangedError, LakeUnreachableError) as error:
-        if isinstance(error, TableChangedError) or is_rewritten(run.spark, run.lake.table(table).path):
+        if isinstance(error, TableChangedError) or is_rewritten(run.spark, run.lake.table(feed.table).path):
             return None
         raise
 
 
 def _find_start(
-    run: Run, table: TableConfig, watermarks: Mapping[Partition, Watermark], *, is_checked: bool
+    run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark], *, is_checked: bool
 ) -> Start:
-    start = find_start(run, run.lake.table(table), table, watermarks, is_checked=is_checked)
+    start = find_start(run, run.lake.table(feed.table), feed, watermarks, is_checked=is_checked)
     high_offsets = start.last.high_offsets if start.last else {}
-    return attrs.evolve(start, ranges=run.limits.cut(table, start.ranges, high_offsets))
+    return attrs.evolve(start, ranges=run.limits.cut(feed, start.ranges, high_offsets))
 
 
-def _write(writer: Writer, start: Start) -> TableOutcome:
+def _write(writer: Writer, feed: Feed, start: Start) -> TableOutcome:
     """Read, decode, reject and commit."""
-    run, table = writer.run, writer.table
+    run = writer.run
     started_ms = time.time_ns() // 1_000_000
-    run.limits.begin(table, start.ranges)
-    state = table_state(run, table, start.last)
-    schemas = fetch_known(run, table, start.ranges, start.watermarks, state.met_ids)
-    with prepared(run, table, state, start.ranges, schemas) as batch:
+    run.limits.begin(feed, start.ranges)
+    state = table_state(run, feed.table, start.last)
+    schemas = fetch_known(run, feed, start.ranges, start.watermarks, state.met_ids)
+    with prepared(run, feed, state, start.ranges, schemas) as batch:
         new = rows_to_write(run, batch)
         chosen = new.batch
-        run.step(table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows", "write")
+        run.step(feed.table, f"writing {chosen.counts.upserted + chosen.counts.deleted:,} rows", "write")
         committing = time.monotonic()
         write_rejects(writer, chosen, start.ranges, start.last)
         entry = attrs.evolve(_ledger_entry(run, start, chosen), started_ms=started_ms)
         committed = commit_rows(writer, chosen, new.rows, entry)
         measures = Measures(commit_s=time.monotonic() - committing)
-        run.limits.end(table)
+        run.limits.end(feed)
         if run.lineage is not None:
-            run.lineage.note_columns(table, batch.evolution, writer.stored.columns() or {})
+            run.lineage.note_columns(feed, batch.evolution, writer.stored.columns() or {})
         return TableOutcome(
-            table.name, table.topic, "committed", committed.instant, start.ranges, chosen.counts,
+            feed.name, feed.topic, "committed", committed.instant, start.ranges, chosen.counts,
             chosen.evolution.changes, lost=new.lost, measures=measures,
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from ingest.run.work import fleet
 from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -33,79 +33,79 @@ class RunTask:
     parts: dict[str, list[TableOutcome]] = attrs.Factory(dict)
     """The commits of each table so far: several, if it ran out of memory."""
 
-    def by_files(self, run: Run, table: TableConfig) -> TableOutcome | None:
+    def by_files(self, run: Run, feed: Feed) -> TableOutcome | None:
         """Return the outcome of a table without new messages."""
-        started, stored = time.monotonic(), run.files.table(table)
-        open_rejects = run.files.count_open(table) if run.settings.run.metrics else None
-        self.aftermaths[_key(table)] = Aftermath(last_of(stored, table), open_rejects)
-        marks = self._marks(table)
+        started, stored = time.monotonic(), run.files.table(feed.table)
+        open_rejects = run.files.count_open(feed) if run.settings.run.metrics else None
+        self.aftermaths[_key(feed)] = Aftermath(last_of(stored, feed), open_rejects)
+        marks = self._marks(feed)
         try:
-            start = find_start(run, stored, table, marks)
+            start = find_start(run, stored, feed, marks)
         except TableChangedError:
-            may_be_held = run.note_holder(table) or not run.files.shows_locks(table)
-            if may_be_held or stored.fixed_changes(table).is_half_done:
+            may_be_held = run.note_holder(feed.table) or not run.files.shows_locks(feed.table)
+            if may_be_held or stored.fixed_changes(feed.table).is_half_done:
                 return None  # the lock, or Hudi's classes, decide
             raise
         if not start.ranges.is_empty:
-            run.waiting[_key(table)] = start.ranges.span
-            run.note_holder(table)
+            run.waiting[_key(feed)] = start.ranges.span
+            run.note_holder(feed.table)
             if run.settings.run.share_reads:
-                run.reads.expect(table, start.ranges)
+                run.reads.expect(feed, start.ranges)
             return None
-        run.steps.add(table.name, "plan", started)
+        run.steps.add(feed.name, "plan", started)
         seconds = time.monotonic() - started
-        return TableOutcome(table.name, table.topic, "idle", ranges=start.ranges, seconds=seconds)
+        return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges, seconds=seconds)
 
-    def _marks(self, table: TableConfig) -> Mapping[Partition, Watermark]:
+    def _marks(self, feed: Feed) -> Mapping[Partition, Watermark]:
         """Return the ends of a table's topic.  One that the table has read before is not misspelled."""
         try:
-            return self.watermarks.of(table.topic)
+            return self.watermarks.of(feed.topic)
         except TopicNotFoundError as error:
-            aftermath = self.aftermaths.get(_key(table))
+            aftermath = self.aftermaths.get(_key(feed))
             if aftermath is None or aftermath.last is None:
                 raise
             raise attrs.evolve(error, hint="The table has read it before, so it was deleted.") from None
 
-    def with_spark(self, run: Run, table: TableConfig) -> TableOutcome:
+    def with_spark(self, run: Run, feed: Feed) -> TableOutcome:
         """Run one table, then measure it."""
         if run.lineage is not None:
-            run.lineage.start(table)
+            run.lineage.start(feed)
         try:
-            return self._run(run, table)
+            return self._run(run, feed)
         finally:
-            self.aftermaths[_key(table)] = look_after(run, table)
+            self.aftermaths[_key(feed)] = look_after(run, feed)
 
-    def _run(self, run: Run, table: TableConfig) -> TableOutcome:
+    def _run(self, run: Run, feed: Feed) -> TableOutcome:
         """Run one table, slice by slice to the ends if it ran out of memory."""
-        marks = self._marks(table)
+        marks = self._marks(feed)
         while True:
-            is_limited = run.limits.of(table) is not None
+            is_limited = run.limits.of(feed) is not None
             try:
-                outcome = running.run_table(run, table, marks)
+                outcome = running.run_table(run, feed, marks)
             except Exception as error:
-                if fleet.is_out_of_memory(error) and run.limits.lower(table, is_alone=False):
+                if fleet.is_out_of_memory(error) and run.limits.lower(feed.table, is_alone=False):
                     continue
                 raise
             if outcome.outcome == "idle":
-                run.limits.end(table)
-            parts = self.parts.setdefault(_key(table), [])
+                run.limits.end(feed)
+            parts = self.parts.setdefault(_key(feed), [])
             parts.append(outcome)
             if not is_limited or outcome.outcome == "idle" or run.max_offsets is not None:
                 return parts[0] if len(parts) == 1 else continued(parts)
 
     def finish(
-        self, run: Run, table: TableConfig, result: TableOutcome | IngestError, seconds: float
+        self, run: Run, feed: Feed, result: TableOutcome | IngestError, seconds: float
     ) -> TableOutcome:
         """Add the measures, and log the outcome."""
-        run.reads.done(table)
+        run.reads.done(feed)
         if isinstance(result, IngestError):
-            result = failed(table.name, table.topic, result, seconds)
-        ends = self.watermarks.found.get(table.topic)
-        result = attrs.evolve(result, steps=run.steps.of_table(table.name))
-        outcome = measured(table, result, ends, self.aftermaths.get(_key(table)))
-        run.progress(table.name, outcome.outcome)
+            result = failed(feed.name, feed.topic, result, seconds)
+        ends = self.watermarks.found.get(feed.topic)
+        result = attrs.evolve(result, steps=run.steps.of_table(feed.name))
+        outcome = measured(feed, result, ends, self.aftermaths.get(_key(feed)))
+        run.progress(feed.name, outcome.outcome)
         if run.lineage is not None:
-            run.lineage.finish(table, outcome)
+            run.lineage.finish(feed, outcome)
         log_table(run.run_id, outcome)
         return outcome
 
@@ -114,9 +114,8 @@ class RunTask:
         return combined(table.name, results)
 
 
-def _key(table: TableConfig) -> str:
-    """Return a name for a table, or for its view by one topic."""
-    return f"{table.name} {table.topic}"
+def _key(feed: Feed) -> str:
+    return f"{feed.name} {feed.topic}"
 
 
 def run_tables(run: Run, tables: Sequence[TableConfig], broken: Sequence[TableFileError] = ()) -> RunReport:
@@ -127,8 +126,8 @@ def run_tables(run: Run, tables: Sequence[TableConfig], broken: Sequence[TableFi
     started = datetime.now(UTC)
     if run.settings.lineage.is_on:
         run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
-    tables, watermarks = resolve(run, tables)
-    outcomes = work_on_tables(run, tables, TopicsTask(RunTask(watermarks), stops=True))
+    feeds, watermarks = resolve(run, tables)
+    outcomes = work_on_tables(run, tables, TopicsTask(RunTask(watermarks), feeds, stops=True))
     if run.settings.kafka.group:
         show_offsets(run, outcomes)
     of_files = tuple(failed(error.table, Topic(""), error, 0.0) for error in broken)

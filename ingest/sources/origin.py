@@ -65,7 +65,7 @@ def find_origin(
     if has_framings(table):
         values = _unframed_values(spark, kafka, compiled, spans)
     else:
-        values = [record.value for record in sample(kafka, table.topic, spans, per_end=_SAMPLES)]
+        values = [record.value for record in sample(kafka, compiled.feed.topic, spans, per_end=_SAMPLES)]
     own = source_fields(table) if table.source_table else {}
     for value in reversed(values):
         for block in _source_blocks(table, of_topic or compiled.value, value):
@@ -76,7 +76,9 @@ def find_origin(
             named = text["table"] or text["collection"]
             if named:
                 return Origin(table.dialect, text["name"], text["db"], text["schema"], named)
-    problem = f"table {table.name}: the newest events of topic {table.topic} do not name their source table"
+    problem = (
+        f"table {table.name}: the newest events of topic {compiled.feed.topic} do not name their source table"
+    )
     raise UsageError(
         problem, "Verify needs Debezium's whole envelope, and an event that is still in the topic"
     )
@@ -89,7 +91,7 @@ def _unframed_values(
     spans: Mapping[Partition, tuple[int, int]],
 ) -> Sequence[bytes | None]:
     """Read values of any framing, and return them in Confluent's first framing."""
-    topic = compiled.table.topic
+    topic = compiled.feed.topic
     ranges = TopicRanges(
         topic, tuple(OffsetRange(topic, part, start, end) for part, (start, end) in sorted(spans.items()))
     )

@@ -3,14 +3,14 @@
 from ingest.config.rules import WrongValueError
 from ingest.tables.column import Column
 from ingest.tables.evolution import Kind, Policy
+from ingest.tables.feed import Feed, feed_of, feeds
 from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
 from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
-from ingest.tables.shards import SOURCE, Shards, is_pattern, view_of, views
+from ingest.tables.shards import SOURCE, Shards, is_pattern
 from ingest.tables.source_table import (
     SOURCE_FIELDS,
-    default_topic,
     full_name,
     own_name,
     source_fields,
@@ -35,6 +35,7 @@ __all__ = [
     "SOURCE_FIELDS",
     "Column",
     "DialectName",
+    "Feed",
     "Format",
     "Framing",
     "IdKind",
@@ -49,7 +50,8 @@ __all__ = [
     "Types",
     "WrongValueError",
     "clashes",
-    "default_topic",
+    "feed_of",
+    "feeds",
     "full_name",
     "id_kinds",
     "is_pattern",
@@ -63,6 +65,4 @@ __all__ = [
     "source_fields",
     "table_name",
     "topic_of",
-    "view_of",
-    "views",
 ]

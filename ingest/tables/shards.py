@@ -1,4 +1,4 @@
-"""Several topics of one table: the topics, and the view of the table that each of them has."""
+"""Several topics of one table: their names, and how they live together."""
 
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import attrs
 
 from ingest.config.rules import WrongValueError
-from ingest.names import Topic
 
 if TYPE_CHECKING:
     from ingest.tables.table import TableConfig
@@ -56,31 +55,12 @@ def is_pattern(name: str) -> bool:
 
 def check_shards(table: "TableConfig") -> None:
     """Refuse a table without a topic, with one and several, and settings that no single topic has."""
-    if table.topic and table.topics and not table.source:
+    if table.topic and table.topics:
         raise WrongValueError("topics", "is given next to topic", "Remove one of them")
     if not table.topic and not table.topics:
         raise WrongValueError("topic", "is missing", "Name the topic, or several: topics = [...]")
-    if not table.topics and not table.source and table.shards != Shards():
+    if not table.topics and table.shards != Shards():
         raise WrongValueError("shards", "is only for a table of several topics", "Remove it, or give topics")
     if table.topics and table.schema_changes:
         problem = "names one topic, and the table has several connectors"
         raise WrongValueError("schema_changes", problem, "Remove it")
-
-
-def view_of(table: "TableConfig", topic: Topic) -> "TableConfig":
-    """Return a table as one of its topics sees it: rows of this topic, by the schemas of its subjects."""
-
-    def subject(name: Any) -> Any:
-        return name and type(name)(name.replace(TOPIC_FIELD, topic))
-
-    subjects = attrs.evolve(
-        table.subjects, key=subject(table.subjects.key), value=subject(table.subjects.value)
-    )
-    return attrs.evolve(table, topic=topic, topics=(), source=topic, subjects=subjects)
-
-
-def views(table: "TableConfig") -> tuple["TableConfig", ...]:
-    """Return the view of each topic.  A table of one topic is its only view."""
-    if not table.topics:
-        return (table,)
-    return tuple(view_of(table, topic) for topic in table.topics)

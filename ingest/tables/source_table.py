@@ -69,11 +69,6 @@ def topic_of(source_table: str) -> Topic:
     return Topic(".".join(_steps(source_table)))
 
 
-def default_topic(table: "TableConfig") -> Topic:
-    """Return the topic that the connector gives a table, unless a router merges it with others."""
-    return table.topic if table.source_table is None else topic_of(table.source_table)
-
-
 def _steps(name: str) -> tuple[str, ...]:
     """Split a name at its dots.  A step in double quotes may contain dots."""
     return tuple(
@@ -86,7 +81,7 @@ def check_source_table(table: "TableConfig") -> None:
     name = table.source_table
     if name is None:
         return
-    if table.topics or table.source:
+    if table.topics:
         raise _wrong("is only for a table of one topic", 'Give one "topic", or remove it')
     if table.format != "avro" or table.framings != CONFLUENT:
         found = f"format is '{table.format}', framings are {', '.join(table.framings)}"

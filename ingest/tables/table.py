@@ -9,7 +9,6 @@ from typing import Literal
 import attrs
 
 from ingest.config.rules import Between, WrongValueError, not_empty
-from ingest.masking import Masking
 from ingest.names import Subject, Topic
 from ingest.tables.column import Column, Nanos, OutOfRange, Rows, TimeOfDay
 from ingest.tables.evolution import Kind, Policy, policy_of
@@ -266,12 +265,6 @@ class TableConfig:
             "Options that `ingest` sets itself are refused."
         },
     )
-    masking: Masking = attrs.field(default=Masking(), metadata={"in_file": False})
-    """The masks of the deployment, which the settings hold."""
-    source: Topic | None = attrs.field(default=None, metadata={"in_file": False})
-    """The topic that the rows name as their source, or None if the table has one topic only."""
-    patterns: tuple[str, ...] = attrs.field(default=(), metadata={"in_file": False})
-    """The patterns of the file that were replaced by topics."""
 
     def __attrs_post_init__(self) -> None:
         check_shards(self)
@@ -294,11 +287,6 @@ class TableConfig:
         _check_renamed(self.columns)
         _check_masks(self)
         _check_computed(self)
-
-    @property
-    def withholds_messages(self) -> bool:
-        """Whether the bytes of messages must not be stored: they may hold values that the table masks."""
-        return bool(self.masking.tags or any(column.mask for column in self.columns.values()))
 
     @property
     def computed(self) -> dict[str, str]:

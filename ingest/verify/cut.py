@@ -50,7 +50,7 @@ class Cut:
         """
         if not self.reader.is_replica():
             return ""
-        problem = f"is a replica, which may lag behind table {self.stored.table.name}"
+        problem = f"is a replica, which may lag behind table {self.stored.feed.name}"
         if self.following == "as-is":
             return f"source {self.reader.name} {problem}"
         todo = "Name the primary in its url, or compare as it is: --as-is"
@@ -64,7 +64,7 @@ class Cut:
         """Bring the table to the current ends of its topic, and return the reason if it did not get there."""
         if self.following == "as-is":
             return ""
-        topic = self.stored.table.topic
+        topic = self.stored.feed.topic
         marks = fetch_watermarks(self.kafka, [topic]).of(topic)
         ends = {partition: mark.end for partition, mark in marks.items()}
         limit = time.monotonic() + self.lake_wait_s

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from ingest.log import logger
 from ingest.operations.status.last_verification import LastVerification, write_last
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 from ingest.verify.progress import key_of
 from ingest.verify.result import TableVerification
 
 
-def progress_file(folder: Path, table: TableConfig) -> Path:
+def progress_file(folder: Path, feed: Feed) -> Path:
     """Return the file of the chunks that an interrupted comparison of a table or topic has finished."""
-    name = f"{table.name}.{key_of(table.source)[:16]}" if table.source else table.name
+    name = f"{feed.name}.{key_of(feed.source)[:16]}" if feed.source else feed.name
     return folder / "verify" / f"{name}.chunks.json"
 
 

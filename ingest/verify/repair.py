@@ -24,7 +24,7 @@ from ingest.sources.layout import CHANGE, Layout
 from ingest.sources.origin import Origin
 from ingest.sources.queries import Queries
 from ingest.sql.template import Sql, sql
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 from ingest.verify.chunks import in_list
 from ingest.verify.compare import Comparison
 from ingest.verify.lake import LakeRows
@@ -45,7 +45,7 @@ class Repairs:
     """Repairs the rows of one table that differ."""
 
     run: Run
-    table: TableConfig
+    feed: Feed
     sql_rows: SqlRows | None
     """The source's rows, or None for a source without SQL."""
     origin: Origin
@@ -76,7 +76,7 @@ class Repairs:
             wrong = rows.where("kind in ('missing', 'different')")
             leads = [row.k0 for row in wrong.select("k0").distinct().limit(MOST_KEYS + 1).collect()]
             filters = conditions(self.sql_rows.queries, leads[:MOST_KEYS])
-            signals = make_signals(self.table, self.origin, filters)
+            signals = make_signals(self.feed.table, self.origin, filters)
             answer = attrs.evolve(
                 answer,
                 repair=tuple(_text(self.sql_rows.source.settings, signal) for signal in signals),
@@ -86,7 +86,7 @@ class Repairs:
                 self._send(self.sql_rows.source, signals)
         if self.deletes and answer.counts.get("extra"):
             extra = rows.where("kind = 'extra'")
-            deleted = delete_extra(self.run, self.table, self.layout, extra, self.origin)
+            deleted = delete_extra(self.run, self.feed, self.layout, extra, self.origin)
             answer = attrs.evolve(answer, deleted=deleted)
         return answer
 
@@ -174,18 +174,18 @@ def _text(settings: SourceSettings, signal: Signal) -> str:
     return statement(signal, settings.signal_table)
 
 
-def delete_extra(run: Run, table: TableConfig, layout: Layout, extra: DataFrame, origin: Origin) -> int:
+def delete_extra(run: Run, feed: Feed, layout: Layout, extra: DataFrame, origin: Origin) -> int:
     """Delete rows that the source lacks, in a commit that says so, and return their number.
 
     A row is deleted only if it is still the version that was compared.  The delete has that version's
     position, so every newer change wins against it.
     """
-    with writing(run, table) as writer:
-        last = last_of(writer.stored, table)
+    with writing(run, feed.table) as writer:
+        last = last_of(writer.stored, feed)
         if last is None:
             return 0
         names = layout.key_names()
-        rows = LakeRows(writer.stored, table).read()
+        rows = LakeRows(writer.stored, feed).read()
         texts = [key.in_lake().alias(name) for key, name in zip(layout.keys, names, strict=True)]
         keyed = rows.selectExpr("*", *map(str, texts), str(CHANGE.alias("t_v")))
         chosen = keyed.join(extra.select(*names, "t_v"), [*names, "t_v"], "left_semi").select(*rows.columns)

@@ -28,7 +28,7 @@ from ingest.sources.pairs import make_layout
 from ingest.sources.queries import SourceTable
 from ingest.spark.java_errors import root_cause
 from ingest.sql.template import sql
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
 from ingest.verify.documents import document_layout, open_documents
@@ -39,7 +39,7 @@ from ingest.verify.progress import Progress, key_of
 from ingest.verify.repair import Repair, Repairs
 from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table
-from ingest.verify.topics import combined, find_views, outcome_of
+from ingest.verify.topics import combined, compared_feeds, outcome_of
 from ingest.verify.turn import Turn
 
 _MESSAGE_BYTES: Final = 250
@@ -123,9 +123,10 @@ def _estimate_work(run: Run, table: TableConfig) -> int:
 def _verify(work: _Work, table: TableConfig) -> TableVerification:
     """Compare a table, or each of its topics, and remember the answer."""
     if table.topics:
-        answer = _guarded(table, work.request, lambda blank: _verify_topics(work, table, blank))
+        blank = TableVerification(table.name, mode=work.request.mode)
+        answer = _guarded(blank, lambda blank: _verify_topics(work, table, blank))
     else:
-        answer = _verify_topic(work, table)
+        answer = _verify_topic(work, work.run.feeds(table)[0])
     work.run.progress(table.name, answer.outcome)
     remember(work.run.settings.state_dir, answer, work.request.scope)
     return answer
@@ -133,53 +134,53 @@ def _verify(work: _Work, table: TableConfig) -> TableVerification:
 
 def _verify_topics(work: _Work, table: TableConfig, answer: TableVerification) -> TableVerification:
     """Compare the rows of each topic with its source. A topic's error does not stop the other topics."""
-    found = find_views(work.run, table)
-    answers = [_verify_topic(work, view) for view in found.views]
+    found = compared_feeds(work.run, table)
+    answers = [_verify_topic(work, feed) for feed in found.feeds]
     return combined(answer, answers, found.note)
 
 
-def _verify_topic(work: _Work, table: TableConfig) -> TableVerification:
+def _verify_topic(work: _Work, feed: Feed) -> TableVerification:
     """Compare the rows of one topic: all rows, unless the table is a view of several."""
 
     def compare(answer: TableVerification) -> TableVerification:
-        work.run.step(table, "looking for its source")
-        return _compare(work, table, lambda: outcome_of(work.bring(table.name), table), answer)
+        work.run.step(feed.table, "looking for its source")
+        return _compare(work, feed, lambda: outcome_of(work.bring(feed.name), feed), answer)
 
-    return _guarded(table, work.request, compare)
+    blank = TableVerification(feed.name, mode=work.request.mode, topic=feed.source or "")
+    return _guarded(blank, compare)
 
 
 def _guarded(
-    table: TableConfig, request: VerifyRequest, compare: Callable[[TableVerification], TableVerification]
+    answer: TableVerification, compare: Callable[[TableVerification], TableVerification]
 ) -> TableVerification:
     """Return the answer of a comparison. The answer also carries its error."""
     started = time.monotonic()
-    answer = TableVerification(table.name, mode=request.mode, topic=table.source or "")
     try:
         answer = compare(answer)
     except IngestError as error:
         answer = attrs.evolve(answer, error=error)
     except Exception as error:  # noqa: BLE001  the other tables go on
-        logger(__name__).warning("verify failed", table=table.name, topic=table.topic, exc_info=error)
-        answer = attrs.evolve(answer, error=UnexpectedError(f"table {table.name}", root_cause(error)))
+        logger(__name__).warning("verify failed", table=answer.table, topic=answer.topic, exc_info=error)
+        answer = attrs.evolve(answer, error=UnexpectedError(f"table {answer.table}", root_cause(error)))
     return attrs.evolve(answer, seconds=time.monotonic() - started)
 
 
 def _compare(
-    work: _Work, table: TableConfig, bring: Callable[[], TableOutcome], answer: TableVerification
+    work: _Work, feed: Feed, bring: Callable[[], TableOutcome], answer: TableVerification
 ) -> TableVerification:
     run, request = work.run, work.request
-    check_any(run.settings.sources, table.name)
-    stored = LakeRows(run.lake.table(table), table)
-    marks = watermarks_of(run.settings.kafka, [table]).of(table.topic)
+    check_any(run.settings.sources, feed.name)
+    stored = LakeRows(run.lake.table(feed.table), feed)
+    marks = watermarks_of(run.settings.kafka, {feed.name: (feed,)}).of(feed.topic)
     spans = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    schemas = fetch_written(run.settings, run.registry, table, spans, spans)
+    schemas = fetch_written(run.settings, run.registry, feed, spans, spans)
     of_topic = None
-    if table.source_table:
+    if feed.table.source_table:
         of_topic, last = source_payload(schemas[1]), stored.stored.checkpoint()
         if last is None:
-            raise _without_commit(table.name)
+            raise _without_commit(feed.name)
         schemas = met_schemas(run.registry, schemas[1], known_ids(last))
-    compiled = _compile(table, schemas, request)
+    compiled = _compile(feed, schemas, request)
     origin = find_origin(run.spark, run.settings.kafka, compiled, marks, of_topic)
     with _open(run, compiled, origin, stored, request) as source:
         layout = source.layout
@@ -189,11 +190,12 @@ def _compare(
         )
         note = cut.check_primary()
         layout.lake_filter(stored.read())  # raises an error of the condition before anything is read
-        repairs = Repairs(run, table, sql_rows, origin, layout, request.repair, request.delete_extra)
+        repairs = Repairs(run, feed, sql_rows, origin, layout, request.repair, request.delete_extra)
         options = Options(request.first, request.shows_values, repairs.handle)
         comparison = Comparison(
-            Looks(layout, source.rows, stored), cut, sql_rows, options, lambda step: run.step(table, step),
-            _progress(run, table, sql_rows, request),
+            Looks(layout, source.rows, stored), cut, sql_rows, options,
+            lambda step: run.step(feed.table, step),
+            _progress(run, feed, sql_rows, request),
         )  # fmt: skip
         blank = attrs.evolve(
             answer,
@@ -240,25 +242,25 @@ def _without_commit(table: str) -> UsageError:
     return UsageError(f"table {table} does not have a commit yet", "Run it once first")
 
 
-def _compile(table: TableConfig, schemas: PayloadSchemas, request: VerifyRequest) -> CompiledTable:
+def _compile(feed: Feed, schemas: PayloadSchemas, request: VerifyRequest) -> CompiledTable:
     """Compile a table from all its schemas.  Raises `UsageError` for one that is not a copy of rows."""
-    compiled = compile_written(table, *schemas)
+    compiled = compile_written(feed, *schemas)
     if compiled.model.has_versions and request.delete_extra:
-        problem = f"table {table.name}: is a history, and deletes end versions at a time of the source"
+        problem = f"table {feed.name}: is a history, and deletes end versions at a time of the source"
         raise UsageError(problem, "Leave --delete-extra out")
     if compiled.model.is_log:
-        problem = f"table {table.name}: keeps every change, and is not a copy of its source"
+        problem = f"table {feed.name}: keeps every change, and is not a copy of its source"
         raise UsageError(problem, 'Verify tables with [target] mode = "upsert"')
-    has_condition = request.where or (table.rows.source_where and not compiled.dialect.is_document)
-    if table.rows.where is not None and not has_condition:
-        problem = f"table {table.name}: holds only the rows of [rows] where, and its source has others"
+    has_condition = request.where or (feed.table.rows.source_where and not compiled.dialect.is_document)
+    if feed.table.rows.where is not None and not has_condition:
+        problem = f"table {feed.name}: holds only the rows of [rows] where, and its source has others"
         raise UsageError(
             problem, "Set [rows] source_where to the same condition in SQL of the source, or give --where"
         )
     return compiled
 
 
-def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
+def _progress(run: Run, feed: Feed, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
     """Return the progress of a comparison, identified by its source and its query.
 
     A comparison without chunks has an empty key.
@@ -266,5 +268,5 @@ def _progress(run: Run, table: TableConfig, sql_rows: SqlRows | None, request: V
     key = ""
     if sql_rows is not None:
         query, url = str(sql_rows.queries.chunk_query(sql("0 = 0"))), sql_rows.source.settings.url
-        key = key_of(run.settings.lake.table_path(table.name), url, request.mode, query, table.source or "")
-    return Progress(progress_file(run.settings.state_dir, table), key, request.resume)
+        key = key_of(run.settings.lake.table_path(feed.name), url, request.mode, query, feed.source or "")
+    return Progress(progress_file(run.settings.state_dir, feed), key, request.resume)

@@ -11,27 +11,27 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.report.outcome import TableOutcome
 from ingest.report.result import worst_error
 from ingest.run.work.context import Run
-from ingest.run.work.topics import missing_views, resolved
-from ingest.tables import SOURCE, TableConfig, views
+from ingest.run.work.topics import find_feeds, missing_feeds
+from ingest.tables import SOURCE, Feed, TableConfig
 from ingest.verify.result import RowDifference, TableVerification
 
 Name = TypeVar("Name", bound=str)
 
 
 @attrs.frozen
-class Views:
-    """A table as each of its topics sees it. `note` names topics with rows that are not compared."""
+class ComparedFeeds:
+    """The feeds of a table to compare.  `note` names topics with rows that are not compared."""
 
-    views: tuple[TableConfig, ...]
+    feeds: tuple[Feed, ...]
     note: str = ""
 
 
-def find_views(run: Run, table: TableConfig) -> Views:
-    """Return views of all topics that the table file names, including topics that the broker lacks."""
+def compared_feeds(run: Run, table: TableConfig) -> ComparedFeeds:
+    """Return the feeds by all topics that the table file names, including topics that the broker lacks."""
     last = run.lake.table(table).checkpoint()
-    (table,) = resolved(run.settings.kafka, [table])
-    compared = (*views(table), *missing_views(table, last))
-    return Views(compared, _unnamed(last, {view.topic for view in compared}))
+    present = find_feeds(run.settings, [table])[table.name]
+    compared = (*present, *missing_feeds(present, last))
+    return ComparedFeeds(compared, _unnamed(last, {feed.topic for feed in compared}))
 
 
 def _unnamed(last: LedgerEntry | None, compared: set[str]) -> str:
@@ -40,9 +40,9 @@ def _unnamed(last: LedgerEntry | None, compared: set[str]) -> str:
     return f"rows of topics that the table file does not name are not compared: {listed}" if topics else ""
 
 
-def outcome_of(outcome: TableOutcome, view: TableConfig) -> TableOutcome:
+def outcome_of(outcome: TableOutcome, feed: Feed) -> TableOutcome:
     """Return a run's outcome for one topic, or the table's outcome if the topic was not run."""
-    return next((topic for topic in outcome.topics if topic.topic == view.topic), outcome)
+    return next((topic for topic in outcome.topics if topic.topic == feed.topic), outcome)
 
 
 def combined(answer: TableVerification, topics: Sequence[TableVerification], note: str) -> TableVerification:

@@ -2,27 +2,27 @@
 
 from typing import Any
 
-import attrs
 import pytest
 
 from ingest.adopt.columns import FittedColumns, fit_columns, unmasked
 from ingest.errors import UsageError
 from ingest.masking import Masking, salt_id_of
-from ingest.tables import Column, TableConfig
+from ingest.tables import Column, Feed
 from ingest.testing import decimal, nullable, semantic
 from ingest.testing import time as time_of_day
 from tests.compile.sqlserver import ID, compiled, table
+from tests.feeds import feed
 
 MICROS = semantic("long", "io.debezium.time.MicroTimestamp")
 DAY = semantic("int", "io.debezium.time.Date")
 
 
 def fit(
-    node: Any, ddl: str, *, name: str = "v", of: TableConfig | None = None, nulls: tuple[str, ...] = (),
+    node: Any, ddl: str, *, name: str = "v", of: Feed | None = None, nulls: tuple[str, ...] = (),
     accepts_physical: bool = True,
 ) -> FittedColumns:  # fmt: skip
     """Fit rows with a column of one type to a table with a column `v`."""
-    config = of or table()
+    config = of or feed(table())
     versions = [{**ID, "v": node}]
     rows = {"id": "int", name: ddl}
     return fit_columns(
@@ -80,7 +80,7 @@ def test_an_export_has_the_tables_types() -> None:
 @pytest.mark.parametrize("name", ["v", "V", "Amount", "amount"])
 def test_names_fit_by_either_name_and_in_any_case(name: str) -> None:
     """That of the source, and the new one of the table file."""
-    renamed = table(columns={"v": Column(rename="amount")})
+    renamed = feed(table(columns={"v": Column(rename="amount")}))
     (column,) = fit("int", "int", name=name, of=renamed).columns
     assert (column.name, column.origin) == ("amount", name)
 
@@ -99,9 +99,8 @@ def test_a_missing_column_is_a_problem_unless_it_may_be_null() -> None:
 
 def test_masked_columns_are_fitted_by_their_types_before() -> None:
     """The mask is applied to the value that the table would have."""
-    config = attrs.evolve(
-        table(columns={"v": Column(mask="hash")}), masking=Masking(salt_id=salt_id_of("a salt, long enough"))
-    )
+    salted = Masking(salt_id=salt_id_of("a salt, long enough"))
+    config = feed(table(columns={"v": Column(mask="hash")}), salted)
     (column,) = fit(nullable("long"), "int", of=config).columns
     assert (str(column.spark), column.fit, column.mask) == ("string", "wider", "hash")
     assert str(column.value).startswith("ingest_hash(cast(cast(`v` as bigint) as string), ")

@@ -10,6 +10,7 @@ from ingest.compile.table import CompiledTable, compile_table
 from ingest.tables import DialectName
 from ingest.testing import CONNECTORS, envelope_schema
 from tests.compile.sqlserver import ID, KEY_ID, TOPIC, VALUE_ID, key, table, written
+from tests.feeds import feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def compiled_of(dialect: DialectName) -> CompiledTable:
     """Compile a table of a connector's events."""
     config = attrs.evolve(table(), dialect=dialect)
     value = envelope_schema(TOPIC, {**ID, "v": "string"}, CONNECTORS[dialect])
-    return compile_table(config, [written(KEY_ID, key(ID))], [written(VALUE_ID, value)])
+    return compile_table(feed(config), [written(KEY_ID, key(ID))], [written(VALUE_ID, value)])
 
 
 @pytest.mark.parametrize("dialect", CASES)

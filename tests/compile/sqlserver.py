@@ -10,8 +10,9 @@ from ingest import avro
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
 from ingest.names import SchemaId, Subject, Topic
-from ingest.tables import Column, Key, Subjects, TableConfig, Types
+from ingest.tables import Column, Feed, Key, Subjects, TableConfig, Types
 from ingest.testing import CONNECTORS, envelope_schema, key_schema
+from tests.feeds import feed
 
 Json = Any
 TOPIC = Topic("srv.db.dbo.t")
@@ -54,7 +55,7 @@ ID = {"id": "int"}
 def compiled(
     versions: Sequence[Mapping[str, Json]],
     *,
-    of: TableConfig | None = None,
+    of: TableConfig | Feed | None = None,
     keys: Mapping[str, Json] | None = ID,
 ) -> CompiledTable:
     """Compile value versions, given by their columns, and one key schema (None: keyless)."""
@@ -63,7 +64,7 @@ def compiled(
         for i, columns in enumerate(versions)
     ]
     key_schemas = [] if keys is None else [written(KEY_ID, key(keys), f"{TOPIC}-key v1 (id {KEY_ID})")]
-    return compile_table(of or table(), key_schemas, values)
+    return compile_table(of if isinstance(of, Feed) else feed(of or table()), key_schemas, values)
 
 
 def spark_types(result: CompiledTable) -> dict[str, list[str]]:

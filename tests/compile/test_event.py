@@ -18,6 +18,7 @@ from ingest.errors import SchemaError
 from ingest.tables import Target
 from ingest.testing import fields_of, nullable
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
+from tests.feeds import feed
 
 SAMPLES = Path(__file__).parents[1] / "data" / "connect"
 
@@ -82,7 +83,9 @@ def test_without_deleted_a_tombstone_is_the_delete() -> None:
     form = of_flat(__op="string", __commit_lsn="string")
     assert form.tombstone_deletes
     compiled = compile_table(
-        table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(__op="string", __commit_lsn="string"))]
+        feed(table()),
+        [written(KEY_ID, key(ID))],
+        [written(VALUE_ID, flat(__op="string", __commit_lsn="string"))],
     )
     assert compiled.terms == ()
 
@@ -99,9 +102,9 @@ def test_a_history_needs_the_time_of_each_change(metadata: dict[str, str], probl
     config = attrs.evolve(table(), dialect="postgres", target=Target(mode="history"))
     keys, values = [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))]
     with pytest.raises(SchemaError, match=f"{problem}.*ExtractNewRecordState"):
-        compile_table(config, keys, values)
+        compile_table(feed(config), keys, values)
     whole = flat(__op="string", __deleted="string", __lsn="long", __source_ts_ms="long")
-    compiled = compile_table(config, keys, [written(VALUE_ID, whole)])
+    compiled = compile_table(feed(config), keys, [written(VALUE_ID, whole)])
     assert compiled.record_key == ("id", "_cdc_partition", "_cdc_offset")
 
 
@@ -122,7 +125,7 @@ def test_a_key_outside_the_row_is_known() -> None:
 def test_metadata_is_not_a_column() -> None:
     """It is read, and stays out of the table."""
     metadata = {"__op": "string", "__deleted": "string", "__commit_lsn": "string", "__table": "string"}
-    compiled = compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))])
+    compiled = compile_table(feed(table()), [written(KEY_ID, key(ID))], [written(VALUE_ID, flat(**metadata))])
     assert [column_version.column for column_version in compiled.row_variants] == ["a"]
     read = {field["name"] for field in json.loads(compiled.value.reader)["fields"]}
     assert {"__op", "__deleted", "__commit_lsn"} <= read
@@ -135,7 +138,7 @@ def test_a_version_of_another_form_is_not_an_event_of_the_table() -> None:
         written(VALUE_ID, envelope(ID)),
         written(VALUE_ID + 1, flat(__op="string", __commit_lsn="string")),
     ]
-    compiled = compile_table(table(), [written(KEY_ID, key(ID))], values)
+    compiled = compile_table(feed(table()), [written(KEY_ID, key(ID))], values)
     assert compiled.misfits == {
         VALUE_ID + 1: "is an event of the form 'flattened', the others are 'debezium'"
     }

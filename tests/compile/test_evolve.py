@@ -15,6 +15,7 @@ from ingest.sql.template import sql
 from ingest.sql.types import parse_ddl
 from ingest.testing import decimal
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
+from tests.feeds import feed
 
 FIRST, SECOND = VALUE_ID, SchemaId(VALUE_ID + 1)
 
@@ -205,7 +206,7 @@ def test_a_column_with_an_alias_is_the_column_that_it_was() -> None:
 
     def found(**policies: str) -> Evolution:
         of = attrs.evolve(table(), evolution={"column-renamed": policies.get("renamed", "evolve")})
-        result = compile_table(of, [written(KEY_ID, key(ID))], versions)
+        result = compile_table(feed(of), [written(KEY_ID, key(ID))], versions)
         return evolve(result, [FIRST, SECOND], HELD, [FIRST])
 
     assert names(found()) == ["a int"]
@@ -222,7 +223,9 @@ def test_a_key_that_drifts_stops_the_table_that_is_keyed_by_the_older_one() -> N
     def found(**policies: str) -> Evolution:
         text = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
         of = attrs.evolve(table("id"), evolution=text)
-        return evolve(compile_table(of, keys, [written(VALUE_ID, envelope(row))]), [FIRST], HELD, [FIRST])
+        return evolve(
+            compile_table(feed(of), keys, [written(VALUE_ID, envelope(row))]), [FIRST], HELD, [FIRST]
+        )
 
     (failure,) = found().failing
     assert (failure.kind, failure.old, failure.new) == ("key-changed", "id", "id, tenant")
@@ -239,7 +242,9 @@ def test_a_version_that_is_not_an_event_stops_only_batches_with_its_records() ->
 
     def found(seen: int, **policies: str) -> Evolution:
         text = {kind.replace("_", "-"): policy for kind, policy in policies.items()}
-        result = compile_table(attrs.evolve(table(), evolution=text), [written(KEY_ID, key(ID))], versions)
+        result = compile_table(
+            feed(attrs.evolve(table(), evolution=text)), [written(KEY_ID, key(ID))], versions
+        )
         return evolve(result, [SchemaId(seen)], HELD, [FIRST])
 
     assert found(FIRST).failing == ()
@@ -295,7 +300,7 @@ def test_a_deleted_version_does_not_undo_a_rename() -> None:
         attrs.evolve(written(VALUE_ID + number, node), version=number + 1)
         for number, node in enumerate(nodes)
     ]
-    result = compile_table(table(), [written(KEY_ID, key(ID))], [versions[2], versions[0], versions[1]])
+    result = compile_table(feed(table()), [written(KEY_ID, key(ID))], [versions[2], versions[0], versions[1]])
     outcome = evolve(result, [SECOND], present(id="int", note="string"), [FIRST, SECOND])
     assert names(outcome) == ["note string"]
     assert outcome.changes == ()

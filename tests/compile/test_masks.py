@@ -13,19 +13,19 @@ from ingest.compile.table import compile_table
 from ingest.errors import SchemaError, TableFileError
 from ingest.masking import Masking, salt_id_of
 from ingest.names import SchemaId
-from ingest.tables import Column, TableConfig, WrongValueError
+from ingest.tables import Column, Feed, WrongValueError
 from ingest.testing import decimal, nullable, semantic
 from tests.compile.sqlserver import KEY_ID, VALUE_ID, compiled, envelope, key, spark_types, table, written
+from tests.feeds import feed
 
 SALTED = Masking(salt_id=salt_id_of("a salt of sufficient length"))
 INSTANT = semantic("string", "io.debezium.time.ZonedTimestamp")
 NUMBERS = {"type": "array", "items": "int"}
 
 
-def masked_table(**masks: Any) -> TableConfig:
-    """Return a table file with the masks of these columns."""
-    columns = {name: Column(mask=mask) for name, mask in masks.items()}
-    return attrs.evolve(table(columns=columns), masking=SALTED)
+def masked(**masks: Any) -> Feed:
+    """Return a feed with the masks of these columns."""
+    return feed(table(columns={name: Column(mask=mask) for name, mask in masks.items()}), SALTED)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def masked_table(**masks: Any) -> TableConfig:
 )
 def test_a_mask_decides_the_type(node: Any, mask: str, expected: str) -> None:
     """Text, but for `null`, which keeps the type of the column."""
-    result = compiled([{"id": "int", "v": node}], of=masked_table(v=mask))
+    result = compiled([{"id": "int", "v": node}], of=masked(v=mask))
     assert spark_types(result)["v"] == [expected]
     assert result.masks == {"id": None, "v": mask}
 
@@ -56,19 +56,19 @@ def test_a_mask_decides_the_type(node: Any, mask: str, expected: str) -> None:
 def test_a_mask_that_does_not_fit_a_type_is_refused(node: Any, mask: str) -> None:
     """The error names the column, its type and the masks that fit."""
     with pytest.raises(SchemaError, match=r"\$\.after\.v: a .* cannot have the mask .* Use \"redact\""):
-        compiled([{"id": "int", "v": node}], of=masked_table(v=mask))
+        compiled([{"id": "int", "v": node}], of=masked(v=mask))
 
 
 def test_a_hash_needs_a_salt() -> None:
     """Without one the error names key and remedy."""
-    unsalted = attrs.evolve(masked_table(v="hash"), masking=Masking())
+    unsalted = feed(masked(v="hash").table)
     with pytest.raises(TableFileError, match=r"columns\.v\.mask: 'hash' needs a salt\. Set \[masking\] salt"):
         compiled([{"id": "int", "v": "string"}], of=unsalted)
 
 
 def test_a_hashed_key_stays_a_key() -> None:
     """As text, in the key and in the row."""
-    result = compiled([{"id": "int", "v": "string"}], of=masked_table(id="hash"))
+    result = compiled([{"id": "int", "v": "string"}], of=masked(id="hash"))
     assert [(name, str(kind)) for name, kind in result.key_columns] == [("id", "string")]
 
 
@@ -76,7 +76,7 @@ def test_a_hashed_key_stays_a_key() -> None:
 def test_other_masks_of_a_key_are_refused(mask: str) -> None:
     """They would merge rows: a key from the registry, or declared in the file."""
     with pytest.raises(SchemaError, match="would merge rows of different keys"):
-        compiled([{"id": "int", "v": "string"}], of=masked_table(id=mask))
+        compiled([{"id": "int", "v": "string"}], of=masked(id=mask))
     with pytest.raises(WrongValueError, match="would merge rows of different keys"):
         table("id", columns={"id": Column(mask=mask)})  # type: ignore[arg-type]
 
@@ -88,7 +88,10 @@ def test_a_renamed_column_keeps_its_mask(policy: str) -> None:
     newer = envelope({"id": "int", "mail": nullable("string")})
     (field,) = (item for item in newer["fields"][0]["type"][1]["fields"] if item["name"] == "mail")
     field["aliases"] = ["email"]
-    of = attrs.evolve(masked_table(email="redact"), evolution={"column-renamed": policy})
+    of = feed(
+        attrs.evolve(table(columns={"email": Column(mask="redact")}), evolution={"column-renamed": policy}),
+        SALTED,
+    )
 
     result = compile_table(of, [written(KEY_ID, key({"id": "int"}))], [old, written(VALUE_ID + 1, newer)])
 
@@ -100,8 +103,8 @@ def test_masked_and_clear_values_never_share_a_column() -> None:
     """Their units differ, so that a table with the one refuses the other."""
     versions = [{"id": "int", "v": "string"}]
     clear = compiled(versions).value.columns()["v"][0].mapped
-    masked = compiled(versions, of=masked_table(v="hash")).value.columns()["v"][0].mapped
-    assert masked.clash(clear.units)
+    hashed = compiled(versions, of=masked(v="hash")).value.columns()["v"][0].mapped
+    assert hashed.clash(clear.units)
 
 
 def tagging(text: str, *tags: tuple[str, tuple[str, ...]]) -> avro.Schema:
@@ -116,7 +119,7 @@ def test_tags_come_from_the_registrys_metadata(path: str) -> None:
     """By the record's full or short name, with wildcards; the other columns stay in clear."""
     text = json.dumps(envelope({"id": "int", "email": nullable("string"), "city": "string"}))
     value = WriterSchema(SchemaId(VALUE_ID), "v1", tagging(text, (path, ("PII",))))
-    of = attrs.evolve(table(), masking=attrs.evolve(SALTED, tags={"PII": "hash"}))
+    of = feed(table(), attrs.evolve(SALTED, tags={"PII": "hash"}))
 
     result = compile_table(of, [written(KEY_ID, key({"id": "int"}))], [value])
 
@@ -141,7 +144,7 @@ def test_a_tag_in_any_version_masks_every_version(tag: Callable[[Any], dict[str,
     field |= tag("string")
     keyed = key({"id": "int"})
     keyed["fields"][0] |= tag("int")
-    of = attrs.evolve(table(), masking=attrs.evolve(SALTED, tags={"PII": "hash"}))
+    of = feed(table(), attrs.evolve(SALTED, tags={"PII": "hash"}))
 
     result = compile_table(
         of, [written(KEY_ID, keyed)], [written(VALUE_ID, older), written(VALUE_ID + 1, newer)]
@@ -161,9 +164,7 @@ def test_the_table_file_wins_over_a_tag_and_a_nested_tag_counts() -> None:
     node = envelope(columns)
     (field,) = (item for item in node["fields"][0]["type"][1]["fields"] if item["name"] == "phone")
     field |= inline("string")
-    of = attrs.evolve(
-        table(columns={"phone": Column(mask="last4")}), masking=attrs.evolve(SALTED, tags={"PII": "hash"})
-    )
+    of = feed(table(columns={"phone": Column(mask="last4")}), attrs.evolve(SALTED, tags={"PII": "hash"}))
 
     result = compile_table(of, [written(KEY_ID, key({"id": "int"}))], [written(VALUE_ID, node)])
 

@@ -26,6 +26,7 @@ from tests.compile.sqlserver import (
     table,
     written,
 )
+from tests.feeds import feed
 
 MILLIS = semantic("long", "io.debezium.time.Timestamp")
 NANOS = semantic("long", "io.debezium.time.NanoTimestamp")
@@ -210,17 +211,17 @@ def test_a_key_that_is_not_a_record_gives_no_columns(declared: tuple[str, ...]) 
     values = [written(VALUE_ID, envelope(ID))]
     keys = [written(KEY_ID, "string", "the key")]
     if declared:
-        assert compile_table(table(*declared), keys, values).key_source == RowKey()
+        assert compile_table(feed(table(*declared)), keys, values).key_source == RowKey()
         return
     with pytest.raises(SchemaError, match="is not a record, so it names no key columns"):
-        compile_table(table(), keys, values)
+        compile_table(feed(table()), keys, values)
 
 
 def test_a_key_column_written_in_two_ways_has_the_wider_type() -> None:
     """Keys of int that became bigint stay the same keys."""
     values = [written(VALUE_ID, envelope(ID))]
     keys = [written(KEY_ID, key({"id": "int"})), written(KEY_ID + 1, key({"id": "long"}))]
-    result = compile_table(table(), keys, values)
+    result = compile_table(feed(table()), keys, values)
     assert [str(kind) for _, kind in result.key_columns] == ["bigint"]
 
 
@@ -331,7 +332,7 @@ def test_another_connectors_events_are_refused() -> None:
     """The position would be read wrong."""
     foreign = envelope(ID, source_record="io.debezium.connector.mysql.Source")
     with pytest.raises(SchemaError, match="mysql") as caught:
-        compile_table(table(), [written(KEY_ID, key(ID))], [written(VALUE_ID, foreign)])
+        compile_table(feed(table()), [written(KEY_ID, key(ID))], [written(VALUE_ID, foreign)])
     assert "not one of SQL Server" in str(caught.value)
 
 
@@ -351,7 +352,7 @@ def test_foreign_schemas_among_the_versions_are_kept_apart() -> None:
         written(VALUE_ID + 2, HEARTBEAT),
         written(VALUE_ID + 3, "string"),
     ]
-    result = compile_table(table(), [written(KEY_ID, key(ID))], values)
+    result = compile_table(feed(table()), [written(KEY_ID, key(ID))], values)
     kinds = [(writer.kind, bool(writer.wire)) for writer in result.value.writers]
     assert kinds == [("data", True), ("foreign", False), ("heartbeat", True), ("foreign", False)]
     assert result.schema_ids == tuple(VALUE_ID + i for i in range(4))
@@ -362,5 +363,7 @@ def test_a_topic_without_any_change_event_schema_is_refused(values: list[Any]) -
     """There is nothing to make a table of."""
     with pytest.raises(SchemaError, match="is not a change event"):
         compile_table(
-            table(), [written(KEY_ID, key(ID))], [written(VALUE_ID + i, v) for i, v in enumerate(values)]
+            feed(table()),
+            [written(KEY_ID, key(ID))],
+            [written(VALUE_ID + i, v) for i, v in enumerate(values)],
         )

@@ -15,6 +15,7 @@ from ingest.order.models import count_batch
 from ingest.testing import decimal, framed, nullable, semantic, unscaled
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key, table, written
 from tests.decode.messages import Topic, change, frame, rows_of
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -168,7 +169,7 @@ def compiled_table() -> CompiledTable:
         written(HEARTBEAT_ID, HEARTBEAT),
         written(TRANSACTION_ID, TRANSACTION),
     ]
-    return compile_table(table(), [written(KEY_ID, key(ID))], values)
+    return compile_table(feed(table()), [written(KEY_ID, key(ID))], values)
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from ingest.tables import CONFLUENT, FRAMINGS, Framing
 from ingest.testing import nullable
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
 from tests.decode.messages import Topic, change
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -109,7 +110,7 @@ def compiled(framings: Sequence[Framing]) -> CompiledTable:
     """Compile a table of some framings, whose schemas have an id of each kind."""
     of = attrs.evolve(table(), framings=tuple(framings))
     return compile_table(
-        of, [named(written(KEY_ID, key(ID)), "key")], [named(written(VALUE_ID, envelope(ROW)), "value")]
+        feed(of), [named(written(KEY_ID, key(ID)), "key")], [named(written(VALUE_ID, envelope(ROW)), "value")]
     )
 
 
@@ -304,7 +305,7 @@ def test_an_id_beyond_four_bytes_is_read_where_no_other_id_has_four(spark: Spark
         ids = (FrameId("globalId", str(number)),)
         of = attrs.evolve(table(), framings=framings)
         keys, values = [named(written(KEY_ID, key(ID)), "key")], [attrs.evolve(schema, frame_ids=ids)]
-        (event,) = decode_events(messages(spark, sent), compile_table(of, keys, values)).collect()
+        (event,) = decode_events(messages(spark, sent), compile_table(feed(of), keys, values)).collect()
         assert event.rejected == rejected, framings
 
 
@@ -345,7 +346,7 @@ def test_the_bytes_of_the_real_serializers_are_read(spark: SparkSession, recorde
     }
     framing: Framing = recorded["framing"]  # type: ignore[assignment]  # of FRAMINGS
     of = attrs.evolve(table(), framings=(framing, "confluent-guid"))
-    compiled_table = compile_table(of, [schemas["key"]], [schemas["value"]])
+    compiled_table = compile_table(feed(of), [schemas["key"]], [schemas["value"]])
     (event,) = decode_events(messages(spark, [(sent["key"], sent["value"])]), compiled_table).collect()
     assert (event.rejected, event.k.id) == (False, RECORDED["row"]["id"])
     assert list(event.row)[-1] == RECORDED["row"]["text"]

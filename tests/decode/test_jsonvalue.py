@@ -23,6 +23,7 @@ from ingest.local.fixture import RecordedTopic, read_messages, read_recording
 from ingest.names import Topic
 from ingest.sql.template import sql
 from ingest.tables import Subjects, TableConfig
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +98,9 @@ def test_an_event_is_the_same_from_json_and_from_avro(spark: SparkSession, name:
         dialect="sqlserver",
         subjects=Subjects(key=f"{name}-key", value=f"{name}-value"),  # type: ignore[arg-type]
     )
-    compiled = compile_table(table, schemas(recording, f"{name}-key"), schemas(recording, f"{name}-value"))
+    compiled = compile_table(
+        feed(table), schemas(recording, f"{name}-key"), schemas(recording, f"{name}-value")
+    )
     payload: Payload = compiled.key if part == "key" else compiled.value
     rows = list(both(name, part))
     seen = 0

@@ -22,6 +22,7 @@ from tests.compile.sqlserver import ID, compiled, table
 from tests.decode.messages import Topic as Messages
 from tests.decode.messages import change, frame
 from tests.decode.test_seeds import ZH, declared, message
+from tests.feeds import feed
 
 COLUMNS = {**ID, "code": "string", "note": nullable("string")}
 TOPIC = Messages([COLUMNS])
@@ -101,9 +102,7 @@ def test_values_are_compared_as_the_table_has_them(spark: SparkSession) -> None:
     wide = Messages([{**COLUMNS, "id": "long"}], {"id": "int", "code": "string"})
     pairs = [(wide.key(id=n, code="c5"), wide.value(change("c", FIVE))) for n in (5, 6)]
     keep_salt(spark, SALT)
-    masked = attrs.evolve(
-        table(columns={"code": Column(mask="hash")}), masking=Masking(salt_id=salt_id_of(SALT))
-    )
+    masked = feed(table(columns={"code": Column(mask="hash")}), Masking(salt_id=salt_id_of(SALT)))
     codes = [(wide.key(id=5, code=code), wide.value(change("c", FIVE))) for code in ("c5", "c6")]
     versions = [{**COLUMNS, "id": "long"}]
     assert results(spark, compiled(versions, keys=wide.keys), pairs) == [
@@ -137,6 +136,6 @@ def test_json_keys_without_a_schema_are_compared(spark: SparkSession) -> None:
     config = declared("id")
     value = json.dumps(node["payload"]).encode()
     pairs: list[Pair] = [(None, value), *((key.encode(), value) for key in JSON_KEYS)]
-    of = compile_table(config, (), (schema,))
+    of = compile_table(feed(config), (), (schema,))
     assert dict(zip(JSON_KEYS, results(spark, of, pairs)[1:], strict=True)) == JSON_KEYS
     assert results(spark, of, pairs[:1]) == [None]

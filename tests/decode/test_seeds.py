@@ -19,6 +19,7 @@ from ingest.names import SchemaId, Topic
 from ingest.run.batch.messages import written_in
 from ingest.tables import Key, TableConfig
 from tests.decode.messages import frame
+from tests.feeds import feed
 
 SEEDS = Path(__file__).parents[1] / "data" / "seeds"
 Json = Any
@@ -122,7 +123,7 @@ def compiled(document: Document, keys: Sequence[bytes], values: Sequence[bytes])
         format=document.format,  # type: ignore[arg-type]  # same
         key=Key(),
     )
-    return compile_table(table, written_in(keys, "keys"), written_in(values, "values"))
+    return compile_table(feed(table), written_in(keys, "keys"), written_in(values, "values"))
 
 
 def decoded(
@@ -341,7 +342,7 @@ def test_a_declared_schema_reads_payloads_without_theirs(spark: SparkSession, ba
     """And with theirs, which is not looked at."""
     node = message("sqlserver-zh-update", ZH)
     schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(node["schema"], where="t.json"))
-    table = compile_table(declared("id"), (), (schema,))
+    table = compile_table(feed(declared("id")), (), (schema,))
     text = json.dumps(node["payload"] if bare else node).encode()
     (event,) = decode_events(frame(spark, [(None, text)]), table).collect()
     assert (event["rejected"], event["op"], event["k"]["id"]) == (False, "u", 1005)
@@ -363,7 +364,7 @@ def test_a_row_may_have_a_column_called_schema(spark: SparkSession, row: Json) -
     fields = [{"type": "string", "optional": True, "field": name} for name in names]
     struct = {"type": "struct", "fields": [{"type": "int32", "field": "id"}, *fields], "name": "t.Value"}
     schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
-    table = compile_table(declared("id"), (), (schema,))
+    table = compile_table(feed(declared("id")), (), (schema,))
     column = {column_version.column: column_version.field for column_version in table.row_variants}["schema"]
     (event,) = decode_events(
         frame(spark, [(None, json.dumps({**row, **metadata}).encode())]), table

@@ -16,6 +16,7 @@ from ingest.tables import TableConfig
 from tests.decode.messages import frame
 from tests.decode.test_seeds import ZH, message, sample
 from tests.decode.wide import FORMS, Wide
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -75,7 +76,9 @@ def test_schemas_that_differ_only_in_their_documentation_share_a_parser(spark: S
         pairs.append((key, json.dumps(node, separators=(",", ":")).encode()))
     values = written_in((value for _, value in pairs), "values")
     config = TableConfig(name="t", topic=Topic("t"), dialect="sqlserver", format="debezium-json")
-    events = decode_events(frame(spark, pairs), compile_table(config, written_in([key], "keys"), values))
+    events = decode_events(
+        frame(spark, pairs), compile_table(feed(config), written_in([key], "keys"), values)
+    )
     taken = [(row.rejected, row.k.id, row.writer) for row in events.orderBy("offset").collect()]
     assert taken == [(False, 1004, number) for number in range(300)]
     plan = events._jdf.queryExecution().optimizedPlan().toString()  # noqa: SLF001  (only there)

@@ -15,6 +15,7 @@ from ingest.tables import Key, TableConfig
 from ingest.testing import framed, nullable, semantic
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, compiled, envelope, key
 from tests.decode.messages import change, source
+from tests.feeds import feed
 
 Message = tuple[bytes | None, bytes | None]
 KINDS: Final = (
@@ -71,7 +72,7 @@ def json_with_schema(width: int) -> Wide:
         for each in (row, {**row, "c2": BEYOND})
     )
     return Wide(
-        compile_table(_json_table(), (), written_in([good], "values of t")), (None, good), (None, bad)
+        compile_table(feed(_json_table()), (), written_in([good], "values of t")), (None, good), (None, bad)
     )
 
 
@@ -80,7 +81,7 @@ def json_without_schema(width: int) -> Wide:
     row = json_row(width)
     good, bad = (json.dumps(json_event(each)).encode() for each in (row, {**row, "c2": BEYOND}))
     schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(json_schema(width), where="t.json"))
-    return Wide(compile_table(_json_table("t.json"), (), (schema,)), (None, good), (None, bad))
+    return Wide(compile_table(feed(_json_table("t.json")), (), (schema,)), (None, good), (None, bad))
 
 
 FORMS: Final[Mapping[str, Callable[[int], Wide]]] = {

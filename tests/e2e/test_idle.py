@@ -21,6 +21,7 @@ from ingest.operations.plan import PlanTask
 from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask
 from ingest.run.work.context import Run
+from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import LOCAL, UNKNOWN, HadoopSettings
@@ -53,8 +54,9 @@ def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str
     driver = (IdleDriver if hadoop == LOCAL else Driver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
     run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
-    tables, watermarks = resolve(run, session.tables(names))
-    results = work_on_tables(run, tables, task(watermarks))
+    tables = session.tables(names)
+    feeds, watermarks = resolve(run, tables)
+    results = work_on_tables(run, tables, TopicsTask(task(watermarks), feeds))
     return [without_times(result.to_json()) for result in results]
 
 

@@ -122,7 +122,7 @@ def delete_extra_row(lake: Lake, run: Run) -> Any:
     key = ComparedColumn("id", "id", "int", Form("integer"))
     extra = run.spark.createDataFrame([("2", 100_000)], "k0 string, t_v bigint")
     origin = Origin("sqlserver", "p", "testDB", "dbo", "t")
-    assert delete_extra(run, lake.table(), Layout((key,), (), {}), extra, origin) == 1
+    assert delete_extra(run, run.feeds(lake.table())[0], Layout((key,), (), {}), extra, origin) == 1
 
 
 def rebuild(lake: Lake, run: Run) -> Any:

@@ -11,6 +11,7 @@ from ingest.hudi.rejects import COLUMNS, commit_rejects, count_open, counting_ro
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.names import Partition, Topic
 from ingest.settings import LakeSettings
+from tests.feeds import feed
 
 if TYPE_CHECKING:
     from ingest.tables import TableConfig
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.spark
 def counted(lake: "Lake", table: "TableConfig") -> int:
     """Count the open rejects, by Spark and from the files."""
     settings = LakeSettings(str(lake.root))
-    count = count_open(Tables(lake.spark, settings), table)
-    assert LakeFiles(settings, lake.hadoop).count_open(table) == count
+    count = count_open(Tables(lake.spark, settings), feed(table))
+    assert LakeFiles(settings, lake.hadoop).count_open(feed(table)) == count
     return count
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import TableFileError
-from ingest.tables import read, views
+from ingest.masking import Masking
+from ingest.tables import feeds, read
 from ingest.testing import nullable
 from tests.compile.sqlserver import envelope, key
 from tests.onboard.test_onboard import ROW, Folder, table_of
@@ -41,12 +42,12 @@ def test_topics_of_one_name_become_a_pattern(folder: Folder) -> None:
 
 
 def test_named_topics_are_listed(folder: Folder) -> None:
-    """Without a pattern that fits, the file has the names; a view has one topic and its subjects."""
+    """Without a pattern that fits, the file has the names; a feed has one topic and its subjects."""
     folder.onboard(*SHARDS, name="{table}", merge=True)
 
     table = read(folder.settings.tables_dir / "orders.toml")
     assert table.topics == SHARDS
-    first, _ = views(table)
+    first, _ = feeds(table, Masking())
     assert (first.topic, first.source, first.subjects.value) == (SHARDS[0], SHARDS[0], f"{SHARDS[0]}-value")
 
 

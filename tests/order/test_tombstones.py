@@ -27,6 +27,7 @@ from ingest.testing import Message, Topic, nullable
 from ingest.testing.envelopes import key_schema
 from ingest.testing.servers import Memory
 from tests.decode.messages import changes_of, frame
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -52,7 +53,7 @@ def compiled_of(connector: str, delete: Literal["hard", "soft"]) -> CompiledTabl
     topic = topic_of(connector)
     key, value = key_schema(topic.name, topic.key), topic.envelope(COLUMNS)
     return compile_table(
-        table,
+        feed(table),
         [WriterSchema(SchemaId(topic.key_id), "key", avro.parse(json.dumps(key)))],
         [WriterSchema(SchemaId(topic.current), "value", avro.parse(json.dumps(value)))],
     )

@@ -18,6 +18,7 @@ from ingest.local.servers import Addresses
 from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask
 from ingest.run.work.context import Run
+from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import UNKNOWN, HadoopSettings, hadoop_settings
@@ -71,8 +72,9 @@ def results(session: Session, hadoop: HadoopSettings, task: Any) -> list[dict[st
     driver = (Driver if hadoop == UNKNOWN else IdleDriver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
     run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
-    tables, watermarks = resolve(run, session.tables())
-    found = work_on_tables(run, tables, task(watermarks))
+    tables = session.tables()
+    feeds, watermarks = resolve(run, tables)
+    found = work_on_tables(run, tables, TopicsTask(task(watermarks), feeds))
     by_time = ("seconds", "step_seconds", "source_lag_s", "metrics")
     return [{key: value for key, value in table.to_json().items() if key not in by_time} for table in found]
 

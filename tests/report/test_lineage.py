@@ -21,11 +21,10 @@ from ingest.settings import KafkaSettings, LakeSettings, LineageSettings, Secret
 from ingest.sql.types import parse_ddl
 from ingest.tables import Subjects, TableConfig
 from ingest.typemap.mapped import Mapped
+from tests.feeds import feed
 
 RUN_ID = "0f9c5a30-2b1e-4a77-9d0a-6c1f6a3f3a11"
-TABLE = TableConfig(
-    name="orders", topic=Topic("s.dbo.orders"), dialect="sqlserver", subjects=Subjects(value=Subject("v"))
-)
+FEED = feed(TableConfig("orders", Topic("s.dbo.orders"), "sqlserver", subjects=Subjects(value=Subject("v"))))
 DONE = TableOutcome("orders", Topic("s.dbo.orders"), "committed", counts=BatchCounts(upserted=5, deleted=2))
 
 
@@ -84,9 +83,9 @@ def evolution() -> Evolution:
 def test_a_run_is_reported_with_the_origin_of_each_column(receiver: Receiver) -> None:
     """START and COMPLETE have one id, the run as parent, topic and table; COMPLETE has columns and rows."""
     sent = lineage(url=f"{receiver.url}/behind/proxy", api_key=Secret("s3cret"), namespace="shop")
-    sent.start(TABLE)
-    sent.note_columns(TABLE, evolution(), {"_cdc_op": parse_ddl("string"), "id": parse_ddl("int")})
-    sent.finish(TABLE, DONE)
+    sent.start(FEED)
+    sent.note_columns(FEED, evolution(), {"_cdc_op": parse_ddl("string"), "id": parse_ddl("int")})
+    sent.finish(FEED, DONE)
 
     (path, headers, start), (_, _, complete) = receiver.requests
     assert (path, headers["Authorization"]) == ("/behind/proxy/api/v1/lineage", "Bearer s3cret")
@@ -113,8 +112,8 @@ def test_a_failure_is_reported_with_its_error_and_without_secrets(tmp_path: Path
     file = tmp_path / "lineage.jsonl"
     sent = lineage(file=file, api_key=Secret("s3cret"))
     error = WriteError("orders", "refused by s3cret")
-    sent.finish(TABLE, failed("orders", TABLE.topic, error, 1.0))
-    sent.finish(TABLE, attrs.evolve(DONE, outcome="idle"))
+    sent.finish(FEED, failed("orders", FEED.topic, error, 1.0))
+    sent.finish(FEED, attrs.evolve(DONE, outcome="idle"))
 
     events = [json.loads(line) for line in file.read_text().splitlines()]
     assert [event["eventType"] for event in events] == ["START", "FAIL"]
@@ -127,8 +126,8 @@ def test_a_server_that_refuses_is_left_alone(receiver: Receiver, status: int) ->
     """One request, and no error."""
     receiver.status = status
     sent = lineage(url=receiver.url)
-    sent.start(TABLE)
-    sent.finish(TABLE, DONE)
+    sent.start(FEED)
+    sent.finish(FEED, DONE)
     assert len(receiver.requests) == 1
 
 
@@ -139,8 +138,8 @@ def test_a_server_out_of_reach_and_a_wrong_folder_fail_no_table(tmp_path: Path) 
         lineage(url="nonsense"),
         lineage(file=tmp_path / "missing" / "lineage.jsonl"),
     ):
-        sent.start(TABLE)
-        sent.finish(TABLE, DONE)
+        sent.start(FEED)
+        sent.finish(FEED, DONE)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from ingest.testing import (
 )
 from ingest.testing.servers import Memory
 from tests.decode.messages import frame, rows_of
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
@@ -53,7 +54,7 @@ def compiled(topic: Topic) -> CompiledTable:
     name = TopicName(topic.name)
     subjects = Subjects(key=Subject(f"{name}-key"), value=Subject(f"{name}-value"))
     table = TableConfig(name="t", topic=name, dialect=topic.connector.name, subjects=subjects)
-    return compile_table(table, sides["key"], sides["value"])
+    return compile_table(feed(table), sides["key"], sides["value"])
 
 
 def history(topic: Topic) -> list[Message]:

@@ -15,6 +15,7 @@ from ingest.sql.types import parse_ddl
 from ingest.tables import TableConfig
 from ingest.tables.table import Document, DocumentColumn, Subjects
 from ingest.verify.documents import document_layout
+from tests.feeds import feed
 
 FIXTURES = Path(__file__).parents[2] / "registry_fixtures" / "mongodb"
 STORED = {
@@ -45,7 +46,7 @@ def compiled() -> CompiledTable:
         document=Document(columns),
         subjects=Subjects(value=Subject("mgs.inventory.mixed-value")),
     )
-    return compile_table(config, (written("key", 280),), (written("value", 281),))
+    return compile_table(feed(config), (written("key", 280),), (written("value", 281),))
 
 
 def test_a_document_is_compared_by_its_value_and_its_columns(compiled: CompiledTable) -> None:

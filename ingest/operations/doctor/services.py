@@ -16,9 +16,9 @@ from ingest.names import Partition, Subject, first_few
 from ingest.operations.doctor.finding import Finding, problems_of
 from ingest.registry import Registry
 from ingest.run.batch.start import last_of, pending
-from ingest.run.work.views import all_views
+from ingest.run.work.topics import find_feeds
 from ingest.settings import Settings
-from ingest.tables import TableConfig, is_pattern, views
+from ingest.tables import Feed, TableConfig, feeds, is_pattern
 
 NEAR_END: Final = 0.5
 """The share of a topic's retention that unread messages may reach before a warning."""
@@ -28,7 +28,7 @@ def check_registry(
     settings: Settings, registry: Registry, tables: Sequence[TableConfig]
 ) -> Iterator[Finding]:
     """List the subjects, read the compatibility level, and look for the subjects of the tables."""
-    subjects = sorted(set(_subjects(tables)))
+    subjects = sorted(set(_subjects(settings, tables)))
     if not settings.registry.url and not subjects and tables:
         yield Finding("registry", "skipped", "is not set, and the tables do not need it")
         return
@@ -43,10 +43,11 @@ def check_registry(
         yield from _levels(registry, readable)
 
 
-def _subjects(tables: Sequence[TableConfig]) -> Iterator[Subject]:
+def _subjects(settings: Settings, tables: Sequence[TableConfig]) -> Iterator[Subject]:
     """Yield the subjects of tables.  The subjects of a pattern's topics are unknown here."""
-    for view in (view for table in tables for view in views(table) if not is_pattern(view.topic)):
-        yield from filter(None, (view.subjects.key, view.subjects.value))
+    masking = settings.masking.of_tables()
+    for feed in (feed for table in tables for feed in feeds(table, masking) if not is_pattern(feed.topic)):
+        yield from filter(None, (feed.subjects.key, feed.subjects.value))
 
 
 def _levels(registry: Registry, subjects: Sequence[Subject]) -> Iterator[Finding]:
@@ -80,8 +81,8 @@ class BrokerCheck:
     def findings(self) -> Iterator[Finding]:
         """Ask for the ends of all topics at once, then look at each table's lag."""
         kafka = self.settings.kafka
-        tables = all_views(kafka, self.tables)
-        topics = sorted({table.topic for table in tables if not is_pattern(table.topic)})
+        every = [feed for own in find_feeds(self.settings, self.tables).values() for feed in own]
+        topics = sorted({feed.topic for feed in every if not is_pattern(feed.topic)})
         if not topics:
             yield from self._reachable()
             return
@@ -93,23 +94,23 @@ class BrokerCheck:
         )
         for error in marks.errors.values():
             yield from problems_of("broker", error)
-        yield from self._retention(tables, marks)
+        yield from self._retention(every, marks)
 
     def _reachable(self) -> Iterator[Finding]:
         kafka = self.settings.kafka
         count = len(list_topics(kafka))
         yield Finding("broker", "ok", f"{kafka.bootstrap_servers}: {counted(count, 'topic')} listed")
 
-    def _retention(self, tables: Sequence[TableConfig], marks: Watermarks) -> Iterator[Finding]:
+    def _retention(self, own: Sequence[Feed], marks: Watermarks) -> Iterator[Finding]:
         """Compare the age of each table's oldest unread message with the retention of its topic."""
         retention = fetch_retention(self.settings.kafka, list(marks.found))
         is_near = False
-        for table in tables:
-            if table.topic not in marks.found:
+        for feed in own:
+            if feed.topic not in marks.found:
                 continue
-            limit_s = retention.get(table.topic)
+            limit_s = retention.get(feed.topic)
             try:
-                age_s = self._age_s(table, marks)
+                age_s = self._age_s(feed, marks)
             except OffsetError as error:
                 yield from problems_of("retention", error)
                 is_near = True
@@ -117,8 +118,8 @@ class BrokerCheck:
             if limit_s is not None and age_s is not None and age_s > NEAR_END * limit_s:
                 is_near = True
                 text = (
-                    f"table {table.name}: its oldest unread message is {write_duration(age_s)} old, "
-                    f"and topic {table.topic} keeps messages for {write_duration(limit_s)}"
+                    f"table {feed.name}: its oldest unread message is {write_duration(age_s)} old, "
+                    f"and topic {feed.topic} keeps messages for {write_duration(limit_s)}"
                 )
                 yield Finding("retention", "warning", text, "Run it soon, or raise the topic's retention.ms")
         if not is_near:
@@ -130,21 +131,21 @@ class BrokerCheck:
             )
             yield Finding("retention", "ok", text)
 
-    def _age_s(self, table: TableConfig, marks: Watermarks) -> float | None:
+    def _age_s(self, feed: Feed, marks: Watermarks) -> float | None:
         """Return the age of a table's oldest unread message, or None without one, or without a time."""
         try:
-            last = last_of(self.files.table(table), table)
+            last = last_of(self.files.table(feed.table), feed)
         except IngestError:
             return None
         except Exception:  # noqa: BLE001  files that only Hudi can read
             return None
-        ranges = pending(table, last, marks.of(table.topic), None)
+        ranges = pending(feed, last, marks.of(feed.topic), None)
         starts = {
             Partition(part.partition): (part.start, part.start + 1)
             for part in ranges.ranges
             if part.end > part.start
         }
-        records = sample(self.settings.kafka, table.topic, starts, per_end=1) if starts and last else ()
+        records = sample(self.settings.kafka, feed.topic, starts, per_end=1) if starts and last else ()
         times = [record.timestamp_ms for record in records if record.timestamp_ms is not None]
         return time.time() - min(times) / 1000 if times else None
 

@@ -31,8 +31,9 @@ from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_writ
 from ingest.run.batch.table_state import known_ids
 from ingest.run.work import writer as writers
 from ingest.run.work.context import Run
+from ingest.run.work.topics import FeedsByTable
 from ingest.run.work.work import resolve, work_on_tables
-from ingest.tables import TableConfig, views
+from ingest.tables import Feed, TableConfig
 
 if TYPE_CHECKING:
     from ingest.hudi.storage.exchange import Folders
@@ -71,13 +72,16 @@ class Rebuilt(TableResult):
 class _Table:
     """A table to rebuild, with the key of its file, and its changes."""
 
-    config: TableConfig
-    """The view of the first topic, if the table has several."""
-    views: tuple[TableConfig, ...]
+    feeds: tuple[Feed, ...]
     stored: "HudiTable"
     last: LedgerEntry
     key_columns: tuple[str, ...]
     changes: FixedChanges
+
+    @property
+    def config(self) -> TableConfig:
+        """The table file."""
+        return self.feeds[0].table
 
 
 @attrs.frozen
@@ -86,6 +90,7 @@ class RebuildTask:
 
     source: Source
     is_dry: bool
+    feeds: FeedsByTable
     watermarks: Watermarks
 
     def by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
@@ -99,11 +104,11 @@ class RebuildTask:
         if self.source == "topic" and table.source_table:
             refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
         if self.is_dry:
-            subject = _open(run, table, self.watermarks)
+            subject = _open(run, self.feeds[table.name], self.watermarks)
             plan = self._plan(run, subject) if subject else None
             return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
         with writers.writing(run, table, writers.Requirements(table, fixed_parts=False)) as writer:
-            subject = _open(run, table, self.watermarks)
+            subject = _open(run, self.feeds[table.name], self.watermarks)
             if subject is None:
                 return Rebuilt(table.name, "idle", self.source)
             with noted(run, table, self.source):
@@ -161,46 +166,44 @@ class RebuildTask:
     @contextmanager
     def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
         """Return the rows to write, which are valid until the context ends."""
-        table, last = subject.config, subject.last
+        last = subject.last
         if self.source == "table":
             keys = subject.key_columns
-            yield rebuild_rows.rows_of_table(subject.stored, table, keys, last, plan.changes)
+            yield rebuild_rows.rows_of_table(subject.stored, subject.feeds[0], keys, last, plan.changes)
             return
-        topics = [_applied(run, view, last, self.watermarks) for view in _read_views(subject)]
+        topics = [_applied(run, feed, last, self.watermarks) for feed in _read_feeds(subject)]
         with rebuild_rows.rows_of_topics(run, last, topics) as new:
             yield new
 
 
-def _read_views(subject: _Table) -> tuple[TableConfig, ...]:
-    """Return the views of the topics that a table has read, in the order of its file.
+def _read_feeds(subject: _Table) -> tuple[Feed, ...]:
+    """Return the feeds by the topics that a table has read, in the order of its file.
 
     Raises RebuildError if it has rows of another one.
     """
-    if not subject.config.source:
-        return subject.views
-    others = set(subject.last.topics).difference(view.topic for view in subject.views)
+    if not subject.config.topics:
+        return subject.feeds
+    others = set(subject.last.topics).difference(feed.topic for feed in subject.feeds)
     if others:
         problem = f"it has rows of topics that its file does not name: {first_few(sorted(others))}"
         raise RebuildError(subject.config.name, problem, "Add them to its topics")
-    return tuple(view for view in subject.views if view.topic in subject.last.topics)
+    return tuple(feed for feed in subject.feeds if feed.topic in subject.last.topics)
 
 
-def _applied(run: Run, view: TableConfig, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
+def _applied(run: Run, feed: Feed, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
     """Return the messages of a topic that a table has applied.  Raises RebuildError if they are gone."""
-    marks = watermarks.of(view.topic)
-    ranges = whole_ranges(view, last.seen_by(view.topic), marks)
-    return rebuild_rows.AppliedTopic(view, ranges, _schemas(run, view, last, marks))
+    marks = watermarks.of(feed.topic)
+    ranges = whole_ranges(feed, last.seen_by(feed.topic), marks)
+    return rebuild_rows.AppliedTopic(feed, ranges, _schemas(run, feed, last, marks))
 
 
-def _schemas(
-    run: Run, view: TableConfig, last: LedgerEntry, marks: Mapping[Partition, Watermark]
-) -> PayloadSchemas:
+def _schemas(run: Run, feed: Feed, last: LedgerEntry, marks: Mapping[Partition, Watermark]) -> PayloadSchemas:
     """Return the schemas of the messages of a topic, and those that the table has met in others."""
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    keys, values = fetch_written(run.settings, run.registry, view, retained, retained)
-    if view.source_table:
+    keys, values = fetch_written(run.settings, run.registry, feed, retained, retained)
+    if feed.table.source_table:
         return met_schemas(run.registry, values, known_ids(last))
-    return keys, in_met_order(run.registry, view, values, known_ids(last))
+    return keys, in_met_order(run.registry, feed, values, known_ids(last))
 
 
 def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
@@ -221,25 +224,24 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
     )
 
 
-def _open(run: Run, table: TableConfig, watermarks: Watermarks) -> _Table | None:
+def _open(run: Run, feeds: tuple[Feed, ...], watermarks: Watermarks) -> _Table | None:
     """Compare a table with its file, compiled by the registry's schemas, or return None before any commit."""
-    all_views = views(table)
-    table = all_views[0]
-    marks = watermarks.of(table.topic)
+    feed, table = feeds[0], feeds[0].table
+    marks = watermarks.of(feed.topic)
     check_hudi(table)
     stored = run.lake.table(table)
     last = stored.checkpoint()
     if last is None:
         return None
     run.step(table, "comparing it with its file")
-    compiled = compile_written(table, *_schemas(run, table, last, marks))
+    compiled = compile_written(feed, *_schemas(run, feed, last, marks))
     keys = compiled.record_key
     changes = stored.fixed_changes(table, keys)
-    masks = find_mask_changes(table, compiled.masks, last.masks, stored.columns() or ())
+    masks = find_mask_changes(compiled.masks, feed.masking.salt_id, last.masks, stored.columns() or ())
     changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))
     if not changes.is_whole:
         changes = _with_sample(stored, table, keys, changes)
-    return _Table(table, all_views, stored, last, keys, changes)
+    return _Table(feeds, stored, last, keys, changes)
 
 
 def _with_sample(
@@ -272,6 +274,6 @@ def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, sou
 
 def rebuild_table(run: Run, table: TableConfig, source: Source, *, dry_run: bool) -> Rebuilt:
     """Rebuild a table by the fixed parts of its file.  An error is in the result."""
-    tables, watermarks = resolve(run, (table,))
-    (result,) = work_on_tables(run, tables, RebuildTask(source, dry_run, watermarks))
+    feeds, watermarks = resolve(run, (table,))
+    (result,) = work_on_tables(run, (table,), RebuildTask(source, dry_run, feeds, watermarks))
     return result

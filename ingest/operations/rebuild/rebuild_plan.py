@@ -17,7 +17,7 @@ from ingest.moments import write_duration
 from ingest.names import Partition
 from ingest.run.work.context import Run
 from ingest.spark import java
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 Source = Literal["table", "topic"]
 """The source of a rebuild's rows."""
@@ -136,27 +136,25 @@ def free_by_hadoop(run: Run) -> Callable[[str], int | None]:
     return free_bytes
 
 
-def whole_ranges(
-    table: TableConfig, last: LedgerEntry, watermarks: Mapping[Partition, Watermark]
-) -> TopicRanges:
+def whole_ranges(feed: Feed, last: LedgerEntry, watermarks: Mapping[Partition, Watermark]) -> TopicRanges:
     """Return the ranges of all messages that a table has applied.
 
     Raises RebuildError for a topic that does not have them any more.
     """
     if is_created_again(last.topic_id, watermarks):
-        raise _not_whole(table, "the topic was deleted and created again")
+        raise _not_whole(feed.table, "the topic was deleted and created again")
     ranges = []
     for partition, offset in sorted(last.next_offsets.items()):
         mark = watermarks.get(partition)
         end = max(offset, last.high_offsets.get(partition, 0))
         if mark is None or mark.end < end:
-            raise _not_whole(table, f"partition {partition} of the topic ends before offset {end}")
+            raise _not_whole(feed.table, f"partition {partition} of the topic ends before offset {end}")
         if mark.begin > 0:
             raise _not_whole(
-                table, f"partition {partition} of the topic begins at offset {mark.begin}, not 0"
+                feed.table, f"partition {partition} of the topic begins at offset {mark.begin}, not 0"
             )
-        ranges.append(OffsetRange(table.topic, partition, 0, end))
-    return TopicRanges(table.topic, tuple(ranges), topic_id_of(watermarks))
+        ranges.append(OffsetRange(feed.topic, partition, 0, end))
+    return TopicRanges(feed.topic, tuple(ranges), topic_id_of(watermarks))
 
 
 def _not_whole(table: TableConfig, problem: str) -> RebuildError:

@@ -34,7 +34,7 @@ from ingest.run.batch.table_state import TableState
 from ingest.run.work.context import Run
 from ingest.sql.template import ident
 from ingest.sql.types import SparkType, parse_ddl
-from ingest.tables import SOURCE, Column, TableConfig
+from ingest.tables import SOURCE, Column, Feed, TableConfig
 
 _FROM_TOPIC = "Set the key back, or use --from topic"
 
@@ -49,7 +49,7 @@ class NewRows:
 
 def rows_of_table(
     stored: HudiTable,
-    table: TableConfig,
+    feed: Feed,
     key_columns: Sequence[str],
     last: LedgerEntry,
     changes: Sequence[FixedChange],
@@ -58,6 +58,7 @@ def rows_of_table(
 
     Raises RebuildError for a key that does not identify them.
     """
+    table = feed.table
     rows = _renamed(stored.rows(), table, _new_names(changes, last.table_file))
     types = {name: parse_ddl(ddl) for name, ddl in rows.dtypes}
     missing = [name for name in (*key_columns, *table.target.partition_by) if name not in types]
@@ -68,18 +69,15 @@ def rows_of_table(
     check_keys(table, keys, columns, {})
     if any(change.key == "key.columns" for change in changes):
         _check_key_values(rows, table, types, key_columns)
-    refuse_folders(rows, table, keys)
+    refuse_folders(rows, feed, keys)
     return NewRows(_with_key(rows, types, key_columns), last)
 
 
 @attrs.frozen
 class AppliedTopic:
-    """The messages of a topic that a table has applied, with the schemas known before they are read.
+    """The messages of a topic that a table has applied, with the schemas known before they are read."""
 
-    `table` is the view of the topic, if the table has several.
-    """
-
-    table: TableConfig
+    feed: Feed
     ranges: TopicRanges
     schemas: PayloadSchemas
 
@@ -91,19 +89,20 @@ def rows_of_topics(run: Run, last: LedgerEntry, topics: Sequence[AppliedTopic]) 
     Raises RebuildError if these messages do not give every row of the table, `EvolutionError` and others as a
     run does.
     """
-    stored, state = run.lake.table(topics[0].table), TableState(None)
+    table = topics[0].feed.table
+    stored, state = run.lake.table(table), TableState(None)
     entry, parts = attrs.evolve(last, masks={}), list[DataFrame]()
     with ExitStack() as stack:
         for topic in topics:
-            read = read_batch(run.spark, run.settings.kafka, topic.ranges, topic.table, state)
+            read = read_batch(run.spark, run.settings.kafka, topic.ranges, topic.feed, state)
             decoded = stack.enter_context(decoded_batch(read, run.registry, topic.schemas))
             batch = with_row_sql(run.spark, decoded)
-            every_row = _built(run, topic.table, batch)
-            _check_covers(stored, topic.table, every_row)
+            every_row = _built(run, topic.feed, batch)
+            _check_covers(stored, topic.feed, every_row)
             parts.append(_chosen(every_row, batch))
             state, entry = batch.state_after(parts[-1]), _continued(entry, batch)
         rows = reduce(_with_rows, parts)
-        _check_columns(stored, topics[0].table, rows, last)
+        _check_columns(stored, table, rows, last)
         yield NewRows(rows, entry.seen_by(last.topic))
 
 
@@ -114,36 +113,36 @@ def _with_rows(before: DataFrame, rows: DataFrame) -> DataFrame:
 
 def _continued(last: LedgerEntry, batch: PreparedBatch) -> LedgerEntry:
     """Add the schemas, truncates and masks of a topic to the account of the topics before."""
-    table = batch.compiled.table
-    last = last.seen_by(table.source) if table.source else last
+    feed = batch.compiled.feed
+    last = last.seen_by(feed.source) if feed.source else last
     return attrs.evolve(
         last,
         known_ids=batch.met_after(last.known_ids),
         truncates=batch.counts.truncates,
         tombstone_ends=last.tombstone_ends or batch.has_tombstone_ends,
-        masks={**last.masks, **recorded_masks(table, batch.compiled.masks)},
+        masks={**last.masks, **recorded_masks(batch.compiled.masks, feed.masking.salt_id)},
     )
 
 
-def _built(run: Run, table: TableConfig, batch: PreparedBatch) -> DataFrame:
+def _built(run: Run, feed: Feed, batch: PreparedBatch) -> DataFrame:
     """Return the marked rows of a batch, without deleted ones."""
     evolution = batch.evolution
     evolution.check()
-    check_keys(table, evolution.keys, evolution.columns, {})
+    check_keys(feed.table, evolution.keys, evolution.columns, {})
     check_class_path(
-        run.spark, table, {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
+        run.spark, feed.table, {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     )
     model = model_of(batch.compiled)
     rows = model.rows(batch, Stored(), None)
     lost = model.marks(batch, rows, Stored()).lost if batch.counts.partials else 0
     if lost:
         raise RebuildError(
-            table.name,
+            feed.name,
             f"{lost:,} rows have values that only older messages had, and the topic has them no more",
             "Set the key back, or ask the connector for a new snapshot: `ingest signal`",
         )
     rows = rows.where(F.col(OP) != batch.compiled.model.removal)
-    refuse_folders(rows, table, evolution.keys)
+    refuse_folders(rows, feed, evolution.keys)
     return rows
 
 
@@ -166,11 +165,11 @@ def _check_columns(stored: HudiTable, table: TableConfig, rows: DataFrame, last:
             )
 
 
-def _check_covers(stored: HudiTable, table: TableConfig, rows: DataFrame) -> None:
+def _check_covers(stored: HudiTable, feed: Feed, rows: DataFrame) -> None:
     """Refuse messages without the newest change of a row: its row names the message by its coordinates."""
     present = stored.rows()
-    if table.source:
-        present = present.where(F.col(SOURCE) == table.source)
+    if feed.source:
+        present = present.where(F.col(SOURCE) == feed.source)
     lost = present.select(*COORDINATES).join(rows.select(*COORDINATES), [*COORDINATES], "left_anti")
     count = lost.count()
     if count:
@@ -179,11 +178,11 @@ def _check_covers(stored: HudiTable, table: TableConfig, rows: DataFrame) -> Non
         if first is not None:
             is_known = first[0] is not None
             message = (
-                f"that of {table.topic}-{first[0]} offset {first[1]}" if is_known else "adopted or loaded"
+                f"that of {feed.topic}-{first[0]} offset {first[1]}" if is_known else "adopted or loaded"
             )
             where = f", the first is {message}"
         raise RebuildError(
-            table.name,
+            feed.name,
             f"{count:,} rows of the table come from messages that the topic does not give any more{where}",
             "Set the key back, or read a new snapshot of the source into a new table",
         )

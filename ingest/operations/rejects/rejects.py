@@ -13,8 +13,9 @@ from ingest.errors import UsageError
 from ingest.hudi.lake import Lake
 from ingest.hudi.rejects import COLUMNS, GONE, KEY, at, counting_rows, next_entry
 from ingest.moments import iso_or_none, moment_or_none
+from ingest.names import Topic
 from ingest.run.work.context import Run
-from ingest.run.work.views import one_view
+from ingest.run.work.feeds import one_feed
 from ingest.run.work.writer import writing
 from ingest.settings import Settings
 from ingest.tables import TableConfig
@@ -79,11 +80,17 @@ class Rejects:
 
 
 def list_rejects(
-    settings: Settings, spark: SparkSession, table: TableConfig, limit: int, *, resolved: bool = False
+    settings: Settings,
+    spark: SparkSession,
+    table: TableConfig,
+    limit: int,
+    *,
+    resolved: bool = False,
+    topic: Topic | None = None,
 ) -> Rejects:
     """Return the first rejects by their place, open ones or (`resolved`) all, and how many there are."""
     path = settings.lake.rejects_path(table.name)
-    rows = counting_rows(Lake(spark, settings.lake), table)
+    rows = counting_rows(Lake(spark, settings.lake), table, topic)
     if rows is None:
         return Rejects(table.name, path)
     groups = rows.groupBy(F.expr("if(resolved is null, reason, null)").alias("reason")).count().collect()
@@ -111,11 +118,11 @@ def show_reject(
     topic: str | None = None,
 ) -> Reject:
     """Return one reject with its bytes.  Raises `UsageError` if it does not exist."""
-    table = one_view(settings.kafka, table, topic)
-    rows = counting_rows(Lake(spark, settings.lake), table)
+    feed = one_feed(settings, table, topic)
+    rows = counting_rows(Lake(spark, settings.lake), table, feed.source)
     matches = [] if rows is None else _with_millis(at(rows, partition, offset)).collect()
     if not matches:
-        coordinates = f"{table.topic}-{partition}-{offset}"
+        coordinates = f"{feed.topic}-{partition}-{offset}"
         raise UsageError(f"{coordinates} is not a reject of table {table.name}", _list_hint(table))
     return _reject(matches[0])
 

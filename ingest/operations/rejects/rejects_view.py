@@ -8,7 +8,7 @@ import attrs
 from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.rejects import rejects as dead_letters
 from ingest.run.work.context import Run
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 if TYPE_CHECKING:
     from ingest.operations.rejects.rejects import Reject
@@ -39,9 +39,9 @@ def rejects_by_files(files: LakeFiles, table: TableConfig) -> StoredRejects:
     return StoredRejects(stored, None if stored else 0)
 
 
-def read_rejects(run: Run, table: TableConfig) -> StoredRejects:
+def read_rejects(run: Run, feed: Feed) -> StoredRejects:
     """Read the open rejects by reason, with examples."""
-    rejects = dead_letters.list_rejects(run.settings, run.spark, table, _LOOKED_AT)
+    rejects = dead_letters.list_rejects(run.settings, run.spark, feed.table, _LOOKED_AT, topic=feed.source)
     examples: dict[str, tuple[Reject, ...]] = {}
     for record in rejects.records:
         examples[record.reason] = (*examples.get(record.reason, ()), record)[:_EXAMPLES]

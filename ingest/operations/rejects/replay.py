@@ -27,9 +27,9 @@ from ingest.run.batch.schemas import PayloadSchemas, fetch_written
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.batch.table_state import table_state
 from ingest.run.work.context import Run
-from ingest.run.work.views import chosen_views
+from ingest.run.work.feeds import chosen_feeds
 from ingest.run.work.writer import Writer, writing
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -80,10 +80,10 @@ def replay(
     A table with masks keeps no bytes of rejects: the topic gives them again.  A message that it has lost
     stays rejected.
     """
-    views = chosen_views(run.settings.kafka, table, topic)
+    feeds = chosen_feeds(run.settings, table, topic)
     with writing(run, table) as writer:
         writer.rejects.check_files()
-        return _total([_replay_all(writer, view, partition, offset) for view in views])
+        return _total([_replay_all(writer, feed, partition, offset) for feed in feeds])
 
 
 def _total(results: Sequence[Replayed]) -> Replayed:
@@ -96,49 +96,49 @@ def _total(results: Sequence[Replayed]) -> Replayed:
     )
 
 
-def _replay_all(writer: Writer, table: TableConfig, partition: int | None, offset: int | None) -> Replayed:
+def _replay_all(writer: Writer, feed: Feed, partition: int | None, offset: int | None) -> Replayed:
     run = writer.run
-    rows, last = counting_rows(run.lake, table), last_of(writer.stored, table)
+    rows, last = counting_rows(run.lake, feed.table, feed.source), last_of(writer.stored, feed)
     if rows is None or last is None:
-        return Replayed(table.name)
-    check_topic(table.topic, consumed(table, last))
-    chosen = _with_bytes(run, table, at(rows.where("resolved is null"), partition, offset))
+        return Replayed(feed.name)
+    check_topic(feed.topic, consumed(feed, last))
+    chosen = _with_bytes(run, feed, at(rows.where("resolved is null"), partition, offset))
     chosen = chosen.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        return Replayed(table.name) if chosen.isEmpty() else _replay(writer, table, chosen, last)
+        return Replayed(feed.name) if chosen.isEmpty() else _replay(writer, feed, chosen, last)
     finally:
         chosen.unpersist()
 
 
-def _with_bytes(run: Run, table: TableConfig, rejects: DataFrame) -> DataFrame:
+def _with_bytes(run: Run, feed: Feed, rejects: DataFrame) -> DataFrame:
     """Return rejects with their bytes, which are read from the topic again if they are not stored."""
     is_withheld = F.col("reason") == TOO_LARGE
-    if table.withholds_messages:
+    if feed.withholds_messages:
         is_withheld |= F.col("key").isNull() & F.col("value").isNull()
     withheld = rejects.where(is_withheld)
     if withheld.isEmpty():
         return rejects
     names = [name for name in COLUMNS if name not in BYTES]
-    coordinates, most_bytes = withheld.select("partition", "offset"), table.rejects.max_record_bytes
-    messages = read_again(run.spark, run.settings.kafka, table.topic, coordinates, most_bytes)
+    coordinates, most_bytes = withheld.select("partition", "offset"), feed.table.rejects.max_record_bytes
+    messages = read_again(run.spark, run.settings.kafka, feed.topic, coordinates, most_bytes)
     found = withheld.select(*names).join(
         messages.select("partition", "offset", *BYTES), ["partition", "offset"]
     )
     return rejects.where(~is_withheld).unionByName(found.select(*COLUMNS))
 
 
-def _replay(writer: Writer, table: TableConfig, chosen: DataFrame, last: LedgerEntry) -> Replayed:
+def _replay(writer: Writer, feed: Feed, chosen: DataFrame, last: LedgerEntry) -> Replayed:
     run = writer.run
-    run.step(table, "replaying rejects")
+    run.step(feed.table, "replaying rejects")
     whole = chosen.select(*MESSAGE, "headers")
     batch = Batch(
-        table,
-        table_state(run, table, last),
-        whole if has_framings(table) else chosen.select(*MESSAGE),
+        feed,
+        table_state(run, feed.table, last),
+        whole if has_framings(feed.table) else chosen.select(*MESSAGE),
         lambda coordinates: whole.join(coordinates, ["partition", "offset"], "left_semi"),
         is_bounded=False,
     )
-    with decoded_batch(batch, run.registry, _schemas(run, table)) as decoded:
+    with decoded_batch(batch, run.registry, _schemas(run, feed)) as decoded:
         result = completed(run, decoded)
         instant = None
         if result.counts.rejected < result.counts.read:
@@ -147,21 +147,21 @@ def _replay(writer: Writer, table: TableConfig, chosen: DataFrame, last: LedgerE
             note = f"replayed {result.counts.read - result.counts.rejected} of {result.counts.read} rejects"
             entry = attrs.evolve(account(run, last, result), kind="replay", note=note)
             instant = commit_rows(writer, result, new.rows, entry).instant
-        _mark(writer, table, chosen, result)
-        return Replayed(table.name, result.counts, instant, result.evolution.changes if instant else ())
+        _mark(writer, feed, chosen, result)
+        return Replayed(feed.name, result.counts, instant, result.evolution.changes if instant else ())
 
 
-def _schemas(run: Run, table: TableConfig) -> PayloadSchemas:
+def _schemas(run: Run, feed: Feed) -> PayloadSchemas:
     """Fetch the schemas known now.  Only schemas inside messages are looked for in the topic."""
-    if table.format == "avro" or table.schema or table.subjects.value:
-        return fetch_written(run.settings, run.registry, table, {}, {})
+    if feed.table.format == "avro" or feed.table.schema or feed.subjects.value:
+        return fetch_written(run.settings, run.registry, feed, {}, {})
     kafka = run.settings.kafka
-    marks = fetch_watermarks(kafka, [table.topic]).of(table.topic)
+    marks = fetch_watermarks(kafka, [feed.topic]).of(feed.topic)
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
-    return fetch_written(run.settings, run.registry, table, retained, retained)
+    return fetch_written(run.settings, run.registry, feed, retained, retained)
 
 
-def _mark(writer: Writer, table: TableConfig, chosen: DataFrame, result: PreparedBatch) -> None:
+def _mark(writer: Writer, feed: Feed, chosen: DataFrame, result: PreparedBatch) -> None:
     """Mark the applied records as resolved, and give the others the reason that they have now."""
     done = {
         "resolved": F.lit("replayed"),
@@ -177,6 +177,6 @@ def _mark(writer: Writer, table: TableConfig, chosen: DataFrame, result: Prepare
         marked = (
             chosen.join(explained, ["partition", "offset"], "left_anti").withColumns(done).unionByName(still)
         )
-    marked = marked.withColumns(without_bytes(table))
+    marked = marked.withColumns(without_bytes(feed))
     note = f"{result.counts.read - result.counts.rejected} replayed"
     writer.commit_rejects(marked, next_entry(writer.rejects, writer.run.run_id, "replay", note))

@@ -33,10 +33,10 @@ from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.by_files import PATIENCE_S, answer_by_files
 from ingest.run.work.context import Run, TableTask
-from ingest.run.work.topics import TopicsTask, resolved, watermarks_of
+from ingest.run.work.topics import FeedsByTable, TopicsTask, find_feeds, watermarks_of
 from ingest.run.work.work import work_on_tables
 from ingest.stop import listening
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 T = TypeVar("T")
 
@@ -99,8 +99,8 @@ def read_overview(
 ) -> LakeOverview:
     """Read tables by their files, and with Spark the parts that files do not answer, if that is wanted."""
     problems: list[str] = []
-    tables, watermarks = _watermarks(run, tables, problems)
-    task = TopicsTask[TableOverview](OverviewTask(watermarks, with_spark, problems))
+    feeds, watermarks = _watermarks(run, tables, problems)
+    task = TopicsTask[TableOverview](OverviewTask(watermarks, with_spark, problems), feeds)
     if with_spark:
         overviews = work_on_tables(run, tables, task, asks_registry=False)
     else:
@@ -125,14 +125,14 @@ def _read_files(
 
 def _watermarks(
     run: Run, tables: Sequence[TableConfig], problems: list[str]
-) -> tuple[tuple[TableConfig, ...], Watermarks]:
+) -> tuple[FeedsByTable, Watermarks]:
     """Fetch the topics of patterns, and the ends of all topics.  Without the broker no topic has any."""
     try:
-        tables = resolved(run.settings.kafka, tables)
-        return tuple(tables), watermarks_of(run.settings.kafka, tables)
+        feeds = find_feeds(run.settings, tables)
+        return feeds, watermarks_of(run.settings.kafka, feeds)
     except IngestError as error:
         problems.append(f"The lag is unknown: {error}")
-        return tuple(tables), Watermarks({})
+        return {table.name: run.feeds(table) for table in tables}, Watermarks({})
 
 
 def _of_broken_file(error: TableFileError) -> TableOverview:
@@ -148,33 +148,31 @@ class OverviewTask:
     uses_spark: bool
     problems: list[str]
 
-    def by_files(self, run: Run, table: TableConfig) -> TableOverview | None:
+    def by_files(self, run: Run, feed: Feed) -> TableOverview | None:
         """Read one table without a JVM, or return None if Spark is wanted and would know more."""
         parts = Parts()
-        rejects = parts.read("rejects", lambda: rejects_by_files(run.files, table))
-        size = parts.read("size", run.files.table(table).size)
-        overview = self._read(run, table, run.files.table(table), parts)
+        rejects = parts.read("rejects", lambda: rejects_by_files(run.files, feed.table))
+        size = parts.read("size", run.files.table(feed.table).size)
+        overview = self._read(run, feed, run.files.table(feed.table), parts)
         overview = attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
         needs_spark = any(gap.needs_spark for gap in parts.gaps) or (rejects and rejects.open is None)
         return None if self.uses_spark and needs_spark else overview
 
-    def with_spark(self, run: Run, table: TableConfig) -> TableOverview:
+    def with_spark(self, run: Run, feed: Feed) -> TableOverview:
         """Read one table with Hudi's classes."""
-        run.step(table, "reading its commits and rejects")
+        run.step(feed.table, "reading its commits and rejects")
         parts = Parts()
-        size = parts.read("size", run.files.table(table).size)
-        rejects = parts.read("rejects", lambda: read_rejects(run, table))
-        overview = self._read(run, table, run.lake.table(table), parts)
+        size = parts.read("size", run.files.table(feed.table).size)
+        rejects = parts.read("rejects", lambda: read_rejects(run, feed))
+        overview = self._read(run, feed, run.lake.table(feed.table), parts)
         return attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
 
-    def finish(
-        self, run: Run, table: TableConfig, result: TableOverview | IngestError, _: float
-    ) -> TableOverview:
+    def finish(self, run: Run, feed: Feed, result: TableOverview | IngestError, _: float) -> TableOverview:
         """Make an overview of an error, too."""
-        run.progress(table.name, "idle")
+        run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
-            path = run.settings.lake.table_path(table.name)
-            return TableOverview(TableStatus(table.name, table.topic, path, error=result), table)
+            path = run.settings.lake.table_path(feed.name)
+            return TableOverview(TableStatus(feed.name, feed.topic, path, error=result), feed.table)
         return result
 
     def combine(self, table: TableConfig, results: Sequence[TableOverview]) -> TableOverview:
@@ -183,32 +181,32 @@ class OverviewTask:
         status = attrs.evolve(combined([overview.status for overview in results]), table=table.name)
         return attrs.evolve(results[0], table=table, status=status, topics=tuple(results), gaps=tuple(gaps))
 
-    def _read(self, run: Run, table: TableConfig, stored: StoredTable, parts: "Parts") -> TableOverview:
-        last = parts.read("last commit", lambda: last_of(stored, table))
+    def _read(self, run: Run, feed: Feed, stored: StoredTable, parts: "Parts") -> TableOverview:
+        last = parts.read("last commit", lambda: last_of(stored, feed))
         commits: tuple[Commit, ...] = ()
         if last is not None:
             commits = parts.read("commits", lambda: in_order(stored.commits())[:COMMITS]) or ()
         overview = TableOverview(
-            self._status(table, stored, last, parts),
-            table,
+            self._status(feed, stored, last, parts),
+            feed.table,
             commits,
             has_archive=parts.read("archive", stored.has_archive) or False,
-            ends=self.watermarks.found.get(table.topic),
-            verification=parts.read("verification", lambda: read_last(run.settings.state_dir, table.name)),
+            ends=self.watermarks.found.get(feed.topic),
+            verification=parts.read("verification", lambda: read_last(run.settings.state_dir, feed.name)),
         )
-        return self._with_schemas(run, overview, table, parts)
+        return self._with_schemas(run, overview, feed, parts)
 
     def _status(
-        self, table: TableConfig, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
+        self, feed: Feed, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
     ) -> TableStatus:
         """Read the state of a table, with the error of the first part that a run would stop at."""
-        marks = self.watermarks.found.get(table.topic)
-        parts.check(self.watermarks.errors.get(table.topic))
+        marks = self.watermarks.found.get(feed.topic)
+        parts.check(self.watermarks.errors.get(feed.topic))
         lag = None
         if not parts.is_unknown("last commit"):
-            parts.read("table file", lambda: stored.check_config(table))
+            parts.read("table file", lambda: stored.check_config(feed.table))
             if marks is not None:
-                lag = parts.read("lag", lambda: pending(table, last, marks, None).span)
+                lag = parts.read("lag", lambda: pending(feed, last, marks, None).span)
         rows = None
         if last is not None:
             parts.read("files", stored.check_files)
@@ -216,30 +214,28 @@ class OverviewTask:
         newest = moment_or_none(last.max_source_ms) if last else None
         lag_s, error = source_lag_s(newest, lag), parts.error
         return TableStatus(
-            table.name, table.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error
+            feed.name, feed.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error
         )
 
-    def _with_schemas(
-        self, run: Run, overview: TableOverview, table: TableConfig, parts: "Parts"
-    ) -> TableOverview:
+    def _with_schemas(self, run: Run, overview: TableOverview, feed: Feed, parts: "Parts") -> TableOverview:
         """Add the columns of the table, and the source's columns if the registry answers."""
         commits, schemas = overview.commits, tuple[WriterSchema, ...]()
-        if table.subjects.value is None:
+        if feed.subjects.value is None:
             parts.note("source types", "the schemas of this topic are in its messages")
-        elif table.source_table:
+        elif feed.table.source_table:
             parts.note("source types", "the subject has the schemas of several tables")
         elif any(problem.startswith(_NO_REGISTRY) for problem in self.problems):
             parts.note("source types", "the registry does not answer")
         else:
-            subject = table.subjects.value
+            subject = feed.subjects.value
             schemas = parts.read("source types", lambda: self._fetch(run, subject)) or ()
         stored = parts.read("columns", lambda: newest_columns(commits)) or {}
         newest = schemas[-1] if schemas else None
         return attrs.evolve(
             overview,
-            columns=parts.read("columns", lambda: column_facts(table, stored, newest)) or (),
+            columns=parts.read("columns", lambda: column_facts(feed.table, stored, newest)) or (),
             table_changes=parts.read("schema history", lambda: table_changes(commits)) or (),
-            version_changes=parts.read("versions", lambda: version_changes(table, schemas)) or (),
+            version_changes=parts.read("versions", lambda: version_changes(feed, schemas)) or (),
         )
 
     def _fetch(self, run: Run, subject: Subject) -> tuple[WriterSchema, ...]:

@@ -11,7 +11,7 @@ from ingest.hudi.timeline.table_schema import columns_of
 from ingest.names import SchemaId
 from ingest.operations.status.history import Commit
 from ingest.run.batch.schemas import compile_written
-from ingest.tables import TableConfig, Target
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -75,12 +75,11 @@ def _changed(
             yield name, before.get(name), after.get(name)
 
 
-def version_changes(table: TableConfig, schemas: Sequence[WriterSchema]) -> tuple[VersionChange, ...]:
+def version_changes(feed: Feed, schemas: Sequence[WriterSchema]) -> tuple[VersionChange, ...]:
     """Return the versions, newest first, each compared with the one before.  `schemas` are oldest first."""
     if len(schemas) < 2:  # noqa: PLR2004  nothing to compare, and so nothing to compile
         return tuple(VersionChange(schema.version, schema.schema_id) for schema in schemas)
-    keyless = attrs.evolve(table, target=Target(mode="append"))  # no keys are needed to compare
-    compiled = compile_written(keyless, (), schemas)
+    compiled = compile_written(feed.keyless(), (), schemas)
     problems = {schema.schema_id: problem for schema, problem in compiled.unmapped}
     problems |= dict(compiled.misfits)
     versions, older = list[VersionChange](), None

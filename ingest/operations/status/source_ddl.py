@@ -20,7 +20,7 @@ from ingest.moments import to_iso, to_moment
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
 from ingest.settings import Settings
-from ingest.tables import TableConfig, default_topic
+from ingest.tables import Feed
 
 _LOOKED_AT = 50
 """The number of messages to read at the end of each partition."""
@@ -45,16 +45,16 @@ class SourceChange:
         }
 
 
-def read_changes(settings: Settings, registry: Registry, table: TableConfig) -> tuple[SourceChange, ...]:
+def read_changes(settings: Settings, registry: Registry, feed: Feed) -> tuple[SourceChange, ...]:
     """Read a table's newest schema changes from the topic that its file names, if it names one."""
-    if not table.schema_changes:
+    if not feed.table.schema_changes:
         return ()
-    topic, kafka = table.schema_changes, settings.kafka
+    topic, kafka = feed.table.schema_changes, settings.kafka
     marks = fetch_watermarks(kafka, [topic]).of(topic)
     ends = {p: (max(mark.begin, mark.end - _LOOKED_AT), mark.end) for p, mark in marks.items()}
     records = sample(kafka, topic, ends, per_end=_LOOKED_AT)
     values = (_decode(registry, topic, record) for record in dict.fromkeys(records))
-    changes = (change for value in values if value for change in _changes(table, value))
+    changes = (change for value in values if value for change in _changes(feed, value))
     return tuple(sorted(changes, key=lambda change: change.at))
 
 
@@ -79,14 +79,14 @@ def _decode(registry: Registry, topic: Topic, record: RawRecord) -> Mapping[str,
     return payload if isinstance(payload, dict) else None
 
 
-def _changes(table: TableConfig, value: Mapping[str, Any]) -> list[SourceChange]:
+def _changes(feed: Feed, value: Mapping[str, Any]) -> list[SourceChange]:
     source = value.get("source") or {}
     at = to_moment(int(source.get("ts_ms") or value.get("ts_ms") or 0))
     ddl = value.get("ddl") or ""
     return [
         SourceChange(at, str(change.get("type", "")), "" if ddl == "N/A" else ddl, _columns(change))
         for change in value.get("tableChanges") or ()
-        if _is_of(table, str(change.get("id", "")))
+        if _is_of(feed, str(change.get("id", "")))
     ]
 
 
@@ -97,7 +97,7 @@ def _columns(change: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _is_of(table: TableConfig, identifier: str) -> bool:
+def _is_of(feed: Feed, identifier: str) -> bool:
     """Compare schema and table: an identifier may have a database before them, a topic a server."""
     named = [part.strip('"`').lower() for part in identifier.split(".")]
-    return named[-2:] == [part.lower() for part in default_topic(table).split(".")][-len(named[-2:]) :]
+    return named[-2:] == [part.lower() for part in feed.connector_topic.split(".")][-len(named[-2:]) :]

@@ -22,7 +22,7 @@ from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.settings import LakeSettings
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 LIMIT_BYTES: Final = 512_000_000
 """From this size of a bucket's file, `ingest status` warns."""
@@ -104,35 +104,29 @@ class StatusTask:
 
     watermarks: Watermarks
 
-    def with_spark(self, run: Run, table: TableConfig) -> TableStatus:
+    def with_spark(self, run: Run, feed: Feed) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
-        run.step(table, "reading its status")
-        return self._read(run, table, run.lake.table(table), lambda: rejected.count_open(run.lake, table))
+        run.step(feed.table, "reading its status")
+        return self._read(run, feed, run.lake.table(feed.table), lambda: rejected.count_open(run.lake, feed))
 
-    def by_files(self, run: Run, table: TableConfig) -> TableStatus:
+    def by_files(self, run: Run, feed: Feed) -> TableStatus:
         """Read the same, without a JVM."""
-        return self._read(run, table, run.files.table(table), lambda: run.files.count_open(table))
+        return self._read(run, feed, run.files.table(feed.table), lambda: run.files.count_open(feed))
 
-    def _read(
-        self, run: Run, table: TableConfig, stored: StoredTable, count_open: Callable[[], int]
-    ) -> TableStatus:
-        marks, error = self.watermarks.found.get(table.topic), self.watermarks.errors.get(table.topic)
-        status = table_status(stored, table, marks, error, count_open)
+    def _read(self, run: Run, feed: Feed, stored: StoredTable, count_open: Callable[[], int]) -> TableStatus:
+        marks, error = self.watermarks.found.get(feed.topic), self.watermarks.errors.get(feed.topic)
+        status = table_status(stored, feed, marks, error, count_open)
         try:
-            changes = read_changes(run.settings, run.registry, table) if table.schema_changes else ()
+            changes = read_changes(run.settings, run.registry, feed) if feed.table.schema_changes else ()
             return attrs.evolve(status, changes=changes)
         except IngestError as unreadable:
             return attrs.evolve(status, error=status.error or unreadable)
 
-    def finish(
-        self, run: Run, table: TableConfig, result: TableStatus | IngestError, _: float
-    ) -> TableStatus:
+    def finish(self, run: Run, feed: Feed, result: TableStatus | IngestError, _: float) -> TableStatus:
         """Make a status of an error, too."""
-        run.progress(table.name, "idle")
+        run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
-            return TableStatus(
-                table.name, table.topic, run.settings.lake.table_path(table.name), error=result
-            )
+            return TableStatus(feed.name, feed.topic, run.settings.lake.table_path(feed.name), error=result)
         return result
 
     def combine(self, table: TableConfig, results: Sequence[TableStatus]) -> TableStatus:
@@ -142,8 +136,8 @@ class StatusTask:
 
 def read_statuses(run: Run, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
-    tables, watermarks = resolve(run, tables)
-    return work_on_tables(run, tables, TopicsTask(StatusTask(watermarks)))
+    feeds, watermarks = resolve(run, tables)
+    return work_on_tables(run, tables, TopicsTask(StatusTask(watermarks), feeds))
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:
@@ -170,24 +164,24 @@ def combined(statuses: Sequence[TableStatus]) -> TableStatus:
 
 def table_status(
     stored: StoredTable,
-    table: TableConfig,
+    feed: Feed,
     marks: Mapping[Partition, Watermark] | None,
     error: IngestError | None,
     count_open: Callable[[], int],
 ) -> TableStatus:
     """Read the status of one table.  `marks` are None, with an `error`, if its topic has no ends."""
-    stored.check_config(table)
-    last = last_of(stored, table)
+    stored.check_config(feed.table)
+    last = last_of(stored, feed)
     lag = None
     if marks is not None:
         try:
-            lag = pending(table, last, marks, None).span
+            lag = pending(feed, last, marks, None).span
         except OffsetError as broken:
             error = broken
     error = error or _damage(stored)
     return TableStatus(
-        table.name,
-        table.topic,
+        feed.name,
+        feed.topic,
         stored.path,
         last,
         lag,
@@ -195,7 +189,7 @@ def table_status(
         rejects=count_open() if last else 0,
         source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
         error=error,
-        warning=bucket_warning(table, stored.largest_file()) if last and error is None else "",
+        warning=bucket_warning(feed.table, stored.largest_file()) if last and error is None else "",
     )
 
 

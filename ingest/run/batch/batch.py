@@ -39,7 +39,7 @@ from ingest.settings import KafkaSettings
 from ingest.spark.java import uses_internals
 from ingest.spark.planned_queries import Plans, plans_of
 from ingest.sql.template import sql
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 
 @attrs.frozen
@@ -50,7 +50,7 @@ class Batch:
     headers.
     """
 
-    table: TableConfig
+    feed: Feed
     state: TableState
     messages: DataFrame
     again: Callable[[DataFrame], DataFrame]
@@ -100,7 +100,7 @@ class Attempt:
         A few stray messages are rejected like other unreadable ones.  As many as [rejects] does not allow are
         a change of the topic, unless the table file says what to do about any.
         """
-        table = self.batch.table
+        table = self.batch.feed.table
         is_stray = (
             self.counts.rejected <= table.rejects.allowed(self.counts.read) or not self.batch.is_bounded
         )
@@ -115,7 +115,7 @@ def read_batch(
     spark: SparkSession,
     kafka: KafkaSettings,
     ranges: TopicRanges,
-    table: TableConfig,
+    feed: Feed,
     state: TableState,
     *,
     limit: ReadLimit | None = None,
@@ -126,29 +126,29 @@ def read_batch(
     offsets.
     """
     if limit and not limit.offsets:
-        return _unread_batch(spark, ranges, table, state)
+        return _unread_batch(spark, ranges, feed, state)
     if limit:
         kafka = attrs.evolve(kafka, properties={**kafka.properties, "max.poll.records": f"{ranges.span}"})
-    most_bytes = table.rejects.max_record_bytes
+    most_bytes = feed.table.rejects.max_record_bytes
 
     def again(coordinates: DataFrame) -> DataFrame:
         return read_at(spark, kafka, ranges, coordinates, most_bytes)
 
-    slices, framings = count_slices(ranges, spark.sparkContext.defaultParallelism), has_framings(table)
+    slices, framings = count_slices(ranges, spark.sparkContext.defaultParallelism), has_framings(feed.table)
     messages = read(spark, ranges, kafka, min_partitions=slices, headers=framings, most_bytes=most_bytes)
-    is_planned = ranges.span <= OFFSETS_PER_TASK and not table.source_table and uses_internals(spark)
+    is_planned = ranges.span <= OFFSETS_PER_TASK and not feed.table.source_table and uses_internals(spark)
     return Batch(
-        table,
+        feed,
         state,
         messages,
         again,
         plans=plans_of(spark) if is_planned else None,
-        whole_topic=lambda: read_topic(spark, kafka, table.topic),
+        whole_topic=lambda: read_topic(spark, kafka, feed.topic),
         starts=ranges.start_offsets(),
     )
 
 
-def _unread_batch(spark: SparkSession, ranges: TopicRanges, table: TableConfig, state: TableState) -> Batch:
+def _unread_batch(spark: SparkSession, ranges: TopicRanges, feed: Feed, state: TableState) -> Batch:
     """Return a batch of one record, which is rejected without reading it."""
     (record,) = (part for part in ranges.ranges if part.start < part.end)
     columns = {
@@ -165,8 +165,8 @@ def _unread_batch(spark: SparkSession, ranges: TopicRanges, table: TableConfig, 
     def again(coordinates: DataFrame) -> DataFrame:
         return messages.join(coordinates, ["partition", "offset"], "left_semi")
 
-    own = messages if has_framings(table) else messages.drop("headers")
-    return Batch(table, state, own, again, starts=ranges.start_offsets())
+    own = messages if has_framings(feed.table) else messages.drop("headers")
+    return Batch(feed, state, own, again, starts=ranges.start_offsets())
 
 
 @contextmanager
@@ -176,10 +176,10 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
     Decodes again while an attempt disproves its assumptions.  Raises `DecodeError` for too many rejects.
     """
     others = BatchCounts()
-    if batch.table.source_table:
+    if batch.feed.table.source_table:
         met_ids = batch.state.met_ids
         own = own_messages(
-            batch.messages, batch.whole_topic, batch.table, registry, schemas[1], met_ids=met_ids
+            batch.messages, batch.whole_topic, batch.feed, registry, schemas[1], met_ids=met_ids
         )
         batch, schemas, others = attrs.evolve(batch, messages=own.messages), ((), own.values), own.others
     assumptions: Assumptions | None = Assumptions(*schemas)
@@ -194,7 +194,7 @@ def decoded_batch(batch: Batch, registry: Registry, schemas: PayloadSchemas) -> 
 @contextmanager
 def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     """Decode a batch once.  Its rejected messages stay cached until the context ends."""
-    compiled = with_key_rules(compile_written(batch.table, assumptions.keys, assumptions.values))
+    compiled = with_key_rules(compile_written(batch.feed, assumptions.keys, assumptions.values))
     check_masked_names(compiled)
     changes = _reduced(batch, compiled, assumptions.refused)
     counts = count_batch(changes, compiled, batch.plans)
@@ -206,7 +206,7 @@ def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFra
     """Decode messages, and keep the newest change of each key."""
     if batch.plans is None:
         return latest_by_key(decode_events(batch.messages, compiled, refused), compiled)
-    apply, name = batch.plans.apply, batch.table.name
+    apply, name = batch.plans.apply, batch.feed.name
     events = apply(
         f"events of {name}",
         (compiled, dict(refused)),
@@ -263,7 +263,7 @@ def _rejected_messages(batch: Batch, changes: DataFrame, counts: BatchCounts) ->
         return
     rejects = batch.again(rejected(changes))
     # So many stop the run after a look at the first one: caching them all would only fill the disk.
-    if counts.rejected > batch.table.rejects.max_rows:
+    if counts.rejected > batch.feed.table.rejects.max_rows:
         yield rejects
         return
     rejects = rejects.persist(StorageLevel.MEMORY_AND_DISK)
@@ -284,7 +284,7 @@ def _missing_schemas(attempt: Attempt, registry: Registry) -> PayloadSchemas:
         return _fetch_missing(registry, key_ids, keys), _fetch_missing(registry, value_ids, values)
     if any(not schema.frame for schema in values):
         return (), ()  # a declared schema overrides those inside the messages
-    topic = compiled.table.topic
+    topic = compiled.feed.topic
     new_keys = written_in(unknown_frames(rejects, "key", compiled.key), f"keys of topic {topic}", keys)
     frames = unknown_frames(rejects, "value", compiled.value)
     return new_keys, written_in(frames, f"values of topic {topic}", values)
@@ -329,7 +329,12 @@ def _check_bounds(batch: PreparedBatch) -> None:
         f"(max_rows = {bounds.max_rows}, max_share = {bounds.max_share:g}, min_rows = {bounds.min_rows})"
     )
     raise DecodeError(
-        table.topic, row.partition, row.offset, row.error, counts.rejected, bound if bounds.max_rows else ""
+        batch.compiled.feed.topic,
+        row.partition,
+        row.offset,
+        row.error,
+        counts.rejected,
+        bound if bounds.max_rows else "",
     )
 
 
@@ -337,4 +342,4 @@ def _check_reason(batch: PreparedBatch, rejects: DataFrame, reason: Reason) -> N
     """Raise `DecodeError` for the first record that is rejected for a reason."""
     of_reason = batch.explained(rejects).where(F.col("reason") == reason)
     for row in of_reason.orderBy("partition", "offset").limit(1).collect():
-        raise DecodeError(batch.compiled.table.topic, row.partition, row.offset, row.error)
+        raise DecodeError(batch.compiled.feed.topic, row.partition, row.offset, row.error)

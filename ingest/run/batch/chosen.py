@@ -174,7 +174,7 @@ def check_complete(marked: DataFrame, batch: PreparedBatch) -> None:
             f" of the row by an incremental snapshot (`ingest signal execute-snapshot {table.name}`), or "
             'load a new table with [target] delete = "soft", which keeps these values'
         )
-        raise DecodeError(table.topic, row["_cdc_partition"], row["_cdc_offset"], problem)
+        raise DecodeError(batch.compiled.feed.topic, row["_cdc_partition"], row["_cdc_offset"], problem)
 
 
 def _error(batch: PreparedBatch, key: str, problem: str, todo: str = "") -> TableFileError:

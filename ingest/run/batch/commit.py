@@ -32,40 +32,40 @@ from ingest.run.batch.table_state import TableState, known_ids
 from ingest.run.work.context import Run
 from ingest.run.work.writer import Writer
 from ingest.sql.template import ident
-from ingest.tables import SOURCE, TableConfig
+from ingest.tables import SOURCE, Feed
 
 
 def fetch_known(
     run: Run,
-    table: TableConfig,
+    feed: Feed,
     ranges: TopicRanges,
     watermarks: Mapping[Partition, Watermark],
     met_ids: Sequence[SchemaId],
 ) -> PayloadSchemas:
     """Fetch the schemas that can be known before the ranges are read."""
-    if table.source_table:
-        refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
+    if feed.table.source_table:
+        refuse_compacted(run.settings.kafka, feed.topic, f"{feed.name}.toml")
     retained = {partition: (mark.begin, mark.end) for partition, mark in watermarks.items()}
     try:
-        keys, values = fetch_written(run.settings, run.registry, table, ranges.spans(), retained)
+        keys, values = fetch_written(run.settings, run.registry, feed, ranges.spans(), retained)
     except SchemaNotFoundError as error:
         if not met_ids:
             raise
         todo = "The table has read it before, so it was deleted: register it again"
         raise attrs.evolve(error, todo=todo) from None
-    return keys, in_met_order(run.registry, table, values, met_ids)
+    return keys, in_met_order(run.registry, feed, values, met_ids)
 
 
 @contextmanager
 def prepared(
-    run: Run, table: TableConfig, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
+    run: Run, feed: Feed, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
-    run.step(table, Reading(ranges.span), "read")
-    limit = run.limits.of(table)
-    batch = read_batch(run.spark, run.settings.kafka, ranges, table, state, limit=limit)
+    run.step(feed.table, Reading(ranges.span), "read")
+    limit = run.limits.of(feed)
+    batch = read_batch(run.spark, run.settings.kafka, ranges, feed, state, limit=limit)
     if batch.plans is None and limit is None:  # few messages are sooner read again than kept
-        batch = attrs.evolve(batch, messages=run.reads.share(table, ranges, batch.messages))
+        batch = attrs.evolve(batch, messages=run.reads.share(feed, ranges, batch.messages))
     with decoded_batch(batch, run.registry, schemas) as result:
         yield completed(run, result)
 
@@ -98,7 +98,7 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> NewRows:
 
     Raises `EvolutionError` and others for a batch, or rows, that must not be written.
     """
-    last = last_of(run.lake.table(batch.compiled.table), batch.compiled.table)
+    last = last_of(run.lake.table(batch.compiled.table), batch.compiled.feed)
     _check_batch(run, batch, last)
     model, stored = model_of(batch.compiled), _stored(run, batch, last)
     marked = model.rows(batch, stored, batch.plans)
@@ -120,7 +120,10 @@ def _check_batch(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> No
     check_topic_key(batch, batch.state.ahead.key_names if batch.state.ahead else ())
     stored.check_key(table, batch.key_names)
     masks = last.masks if last else {}
-    fixed.check(table, fixed.find_mask_changes(table, batch.compiled.masks, masks, columns))
+    fixed.check(
+        table,
+        fixed.find_mask_changes(batch.compiled.masks, batch.compiled.feed.masking.salt_id, masks, columns),
+    )
     evolution.check()
     check_keys(table, evolution.keys, evolution.columns, columns)
     types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
@@ -129,10 +132,10 @@ def _check_batch(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> No
 
 def _check_rows(run: Run, batch: PreparedBatch, rows: DataFrame) -> None:
     """Refuse partition values that are not safe as folders, and keys of rows of other topics."""
-    table, state = batch.compiled.table, batch.state
-    refuse_folders(rows, table, batch.evolution.keys)
-    if table.source and table.shards.keys == "unique" and state.columns is not None:
-        refuse_shared_keys(rows, run.lake.table(table).live_rows() if state.exists else None, batch)
+    feed, state = batch.compiled.feed, batch.state
+    refuse_folders(rows, feed, batch.evolution.keys)
+    if feed.source and feed.table.shards.keys == "unique" and state.columns is not None:
+        refuse_shared_keys(rows, run.lake.table(feed.table).live_rows() if state.exists else None, batch)
 
 
 def _stored(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> Stored:
@@ -150,7 +153,7 @@ def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
     model = batch.compiled.model
     if not batch.state.exists or not (model.has_versions or batch.counts.looks_back):
         return None
-    table, source = run.lake.table(batch.compiled.table), batch.compiled.table.source
+    table, source = run.lake.table(batch.compiled.table), batch.compiled.feed.source
     rows = table.rows() if model.keeps_deletes else table.live_rows()
     if source:  # positions of two topics cannot be compared
         rows = rows.where(F.col(SOURCE) == source)
@@ -170,11 +173,11 @@ def commit_rows(writer: Writer, batch: PreparedBatch, rows: DataFrame, entry: Le
 
 def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:
     """Return the ledger entry of a commit: the batch's counts, at the offsets of the table's last commit."""
-    table, counts = batch.compiled.table, batch.counts
+    counts = batch.counts
     newest_ms = (last.max_source_ms if last else None, counts.max_source_ms)
     return LedgerEntry(
         run_id=run.run_id,
-        topic=table.topic,
+        topic=batch.compiled.feed.topic,
         next_offsets=last.next_offsets if last else {},
         high_offsets=last.high_offsets if last else {},
         schema_ids=batch.schema_ids,
@@ -185,6 +188,9 @@ def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerE
         start_offsets=last.next_offsets if last else {},
         truncates=tuple(sorted({*(last.truncates if last else ()), *counts.truncates})),
         tombstone_ends=(last is not None and last.tombstone_ends) or batch.has_tombstone_ends,
-        masks={**(last.masks if last else {}), **fixed.recorded_masks(table, batch.compiled.masks)},
+        masks={
+            **(last.masks if last else {}),
+            **fixed.recorded_masks(batch.compiled.masks, batch.compiled.feed.masking.salt_id),
+        },
         other_topics=last.other_topics if last else {},
     )

@@ -22,7 +22,7 @@ from ingest.hudi.keys import (
 from ingest.hudi.options import check_partitions
 from ingest.sql.template import ident, join, literal, sql
 from ingest.sql.types import SparkType
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 
 def check_keys(
@@ -79,9 +79,9 @@ def check_masked_names(compiled: CompiledTable) -> None:
             )  # fmt: skip
 
 
-def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetColumn]) -> None:
+def refuse_folders(rows: DataFrame, feed: Feed, keys: Sequence[TargetColumn]) -> None:
     """Refuse rows with a partition value, outside the key, that is not safe as the name of a folder."""
-    names = [name for name in table.target.partition_by if name not in {key.name for key in keys}]
+    names = [name for name in feed.table.target.partition_by if name not in {key.name for key in keys}]
     kinds = {name: kind for name, kind in rows.dtypes if name in names}
     rules = unsafe_folders(names, kinds, ident)
     if not rules:
@@ -90,4 +90,4 @@ def refuse_folders(rows: DataFrame, table: TableConfig, keys: Sequence[TargetCol
     reason = sql("case {branches} end", branches=join(" ", branches)).alias("reason")
     unsafe = rows.selectExpr("_cdc_partition", "_cdc_offset", str(reason)).where("reason is not null")
     for row in unsafe.orderBy("_cdc_partition", "_cdc_offset").limit(1).collect():
-        raise DecodeError(table.topic, row["_cdc_partition"], row["_cdc_offset"], row["reason"])
+        raise DecodeError(feed.topic, row["_cdc_partition"], row["_cdc_offset"], row["reason"])

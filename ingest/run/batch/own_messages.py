@@ -20,7 +20,7 @@ from ingest.order.batch_counts import BatchCounts
 from ingest.registry import Registry
 from ingest.run.batch.owners import find_owners
 from ingest.run.batch.schemas import PayloadSchemas, fetch_by_id
-from ingest.tables import TableConfig, source_fields
+from ingest.tables import Feed, source_fields
 
 _COUNTED: Final = frozenset({OWN, UNCLEAR})
 """The owners of messages that are decoded, and counted then."""
@@ -54,7 +54,7 @@ class _Routed:
 def own_messages(
     messages: DataFrame,
     whole_topic: Callable[[], DataFrame] | None,
-    table: TableConfig,
+    feed: Feed,
     registry: Registry,
     values: Sequence[WriterSchema],
     *,
@@ -65,13 +65,13 @@ def own_messages(
     A table without either, in a slice of its topic, takes its schemas from the whole topic.  Raises
     `TableFileError` if the topic has no change of the table at all.
     """
-    routed = _routed(messages, table, registry, _with_met(registry, values, met_ids))
+    routed = _routed(messages, feed, registry, _with_met(registry, values, met_ids))
     own_ids, known = routed.own_ids.union(met_ids), routed.values
     if whole_topic and not any(value.schema_id in own_ids for value in known if has_source(value)):
-        every = _routed(whole_topic(), table, registry, known)
+        every = _routed(whole_topic(), feed, registry, known)
         own_ids, known = every.own_ids, every.values
         if not own_ids:
-            raise _not_found(table, every)
+            raise _not_found(feed, every)
     others = {kind: count for kind, count in routed.counts.items() if kind not in _COUNTED}
     return OwnMessages(
         routed.messages.where(F.col("owner.kind").isin(*_COUNTED)).select(*messages.columns),
@@ -99,11 +99,9 @@ def _with_met(
     return (*values, *fetch_by_id(registry, (number for number in met_ids if number not in known)))
 
 
-def _routed(
-    messages: DataFrame, table: TableConfig, registry: Registry, values: tuple[WriterSchema, ...]
-) -> _Routed:
+def _routed(messages: DataFrame, feed: Feed, registry: Registry, values: tuple[WriterSchema, ...]) -> _Routed:
     """Find the owner of each message."""
-    owners = find_owners(messages, registry, values, source_fields(table))
+    owners = find_owners(messages, registry, values, source_fields(feed.table))
     counts: dict[str, tuple[int, int]] = {}
     names = Counter[str]()
     for row in owners.groups:
@@ -115,12 +113,12 @@ def _routed(
     return _Routed(owners.messages, owners.values, own_ids, counts, dict(sorted(names.items())))
 
 
-def _not_found(table: TableConfig, routed: _Routed) -> TableFileError:
+def _not_found(feed: Feed, routed: _Routed) -> TableFileError:
     """Return the error of a topic without the table, with the tables that it has."""
     found = first_few(list(routed.other_tables))
-    problem = f"topic {table.topic} has no change of '{table.source_table}'"
+    problem = f"topic {feed.topic} has no change of '{feed.table.source_table}'"
     return TableFileError(
-        f"{table.name}.toml",
+        f"{feed.name}.toml",
         "source_table",
         f"{problem}, only of {found}" if found else problem,
         "Correct the name, or run the table again when its first row has been written",

@@ -18,7 +18,7 @@ from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.start import last_of
 from ingest.run.work.writer import Writer
 from ingest.spark.java import empty_rows
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 
 def write_rejects(
@@ -30,8 +30,8 @@ def write_rejects(
     by a crashed run are deleted.  Rows of offsets that are read again become `reread`.  A table that never
     had rejects costs one look at storage.
     """
-    table, run_id = batch.compiled.table, writer.run.run_id
-    before = last_of(writer.rejects, table)
+    feed, run_id = batch.compiled.feed, writer.run.run_id
+    before = last_of(writer.rejects, feed)
     high = before.high_offsets if before else {}
     is_behind = any(start < high.get(partition, 0) for partition, start in ranges.start_offsets().items())
     if batch.rejects is None and not is_behind:
@@ -41,10 +41,10 @@ def write_rejects(
     )
     if is_behind:
         applied = last.high_offsets if last else {}
-        rejects = read_rejects(writer.rejects, writer.stored).where(F.col("topic") == table.topic)
+        rejects = read_rejects(writer.rejects, writer.stored).where(F.col("topic") == feed.topic)
         void = outdated(rejects, ranges.start_offsets(), applied, run_id)
         rows = rows.unionByName(void.join(rows.select(*KEY), [*KEY], "left_anti"))
-    writer.commit_rejects(rows, _entry(table, batch, ranges, before, run_id))
+    writer.commit_rejects(rows, _entry(feed, batch, ranges, before, run_id))
 
 
 TOO_LARGE: Final[Reason] = "too-large"
@@ -57,11 +57,11 @@ _DDL = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
 def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
     """Return rejected messages as open rows of the rejects table."""
     columns = {
-        "topic": F.lit(batch.compiled.table.topic),
+        "topic": F.lit(batch.compiled.feed.topic),
         "timestamp": F.expr(
             "if(timestamp < timestamp_seconds(0), null, timestamp)"
         ),  # Kafka's -1: no timestamp
-        **without_bytes(batch.compiled.table),
+        **without_bytes(batch.compiled.feed),
         "run_id": F.lit(run_id),
         "rejected_at": F.lit(datetime.now(UTC)),
         "resolved": F.lit(None).cast("string"),
@@ -71,23 +71,23 @@ def to_rows(rejects: DataFrame, batch: PreparedBatch, run_id: str) -> DataFrame:
     return batch.explained(rejects).withColumns(columns).select(*COLUMNS)
 
 
-def without_bytes(table: TableConfig) -> dict[str, Column]:
+def without_bytes(feed: Feed) -> dict[str, Column]:
     """Return the columns that replace a message's bytes if these are not stored."""
-    if table.withholds_messages:
+    if feed.withholds_messages:
         return {name: F.lit(None).cast(COLUMNS[name]) for name in BYTES}
     return {name: F.when(F.col("reason") != TOO_LARGE, F.col(name)) for name in ("value", "headers")}
 
 
 def _entry(
-    table: TableConfig, batch: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
+    feed: Feed, batch: PreparedBatch, ranges: TopicRanges, before: LedgerEntry | None, run_id: str
 ) -> LedgerEntry:
     """Return the ledger entry of a write.  `high_offsets` bounds all rows written so far."""
     ends = ranges.end_offsets()
-    entry = before or LedgerEntry(run_id, table.topic, {}, {})
+    entry = before or LedgerEntry(run_id, feed.topic, {}, {})
     return attrs.evolve(
         entry,
         run_id=run_id,
-        topic=table.topic,
+        topic=feed.topic,
         next_offsets={**entry.next_offsets, **ends},
         high_offsets={**entry.high_offsets, **ends},
         counters={"rejected": batch.counts.rejected},

@@ -18,7 +18,7 @@ from ingest.names import Partition, SchemaId, Subject
 from ingest.registry import FrameId, Registered, Registry, Schema, suggesting, versions_in_order
 from ingest.run.batch.messages import read_schema, written_in
 from ingest.settings import Settings
-from ingest.tables import IdKind, TableConfig, id_kinds
+from ingest.tables import Feed, IdKind, id_kinds
 
 Spans = Mapping[Partition, tuple[int, int]]
 """First offset and exclusive end of each partition."""
@@ -32,7 +32,7 @@ _WIDER = 200
 
 
 def fetch_written(
-    settings: Settings, registry: Registry, table: TableConfig, ranges: Spans, retained: Spans
+    settings: Settings, registry: Registry, feed: Feed, ranges: Spans, retained: Spans
 ) -> PayloadSchemas:
     """Fetch the schemas that can be known before the range is read.  `run.batch` finds the others in it.
 
@@ -41,28 +41,28 @@ def fetch_written(
     If these are not changes (tombstones, heartbeats), the messages at the ends of the whole topic give the
     schemas.
     """
-    key, value = table.subjects.key, table.subjects.value
-    if table.format == "avro" and value:
-        kinds = id_kinds(table.framings)
+    key, value = feed.subjects.key, feed.subjects.value
+    if feed.table.format == "avro" and value:
+        kinds = id_kinds(feed.table.framings)
         return fetch_versions(registry, key, kinds) if key else (), fetch_versions(registry, value, kinds)
-    if table.schema:
-        path = settings.tables_dir / table.schema
-        return _bare_keys(table), (_declared(read_schema(path), path),)
+    if feed.table.schema:
+        path = settings.tables_dir / feed.table.schema
+        return _bare_keys(feed), (_declared(read_schema(path), path),)
     if value:
         newest = fetch_versions(registry, value)[-1]
-        return _bare_keys(table), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
-    keys, values = _sampled(settings, table, ranges)
+        return _bare_keys(feed), (WriterSchema(SchemaId(-1), newest.label, newest.schema),)
+    keys, values = _sampled(settings, feed, ranges)
     if any(classify(schema.schema) == "data" for schema in values):
         return keys, values
-    return _sampled(settings, table, retained, per_end=_WIDER)
+    return _sampled(settings, feed, retained, per_end=_WIDER)
 
 
-def _sampled(settings: Settings, table: TableConfig, spans: Spans, per_end: int = PER_END) -> PayloadSchemas:
+def _sampled(settings: Settings, feed: Feed, spans: Spans, per_end: int = PER_END) -> PayloadSchemas:
     kafka = settings.kafka
-    records = sample(kafka, table.topic, spans, per_end=per_end)
-    keys = written_in((record.key for record in records), f"keys of topic {table.topic}")
-    values = written_in((record.value for record in records), f"values of topic {table.topic}")
-    return keys or _bare_keys(table), values
+    records = sample(kafka, feed.topic, spans, per_end=per_end)
+    keys = written_in((record.key for record in records), f"keys of topic {feed.topic}")
+    values = written_in((record.value for record in records), f"values of topic {feed.topic}")
+    return keys or _bare_keys(feed), values
 
 
 def document_keys() -> tuple[WriterSchema, ...]:
@@ -71,9 +71,9 @@ def document_keys() -> tuple[WriterSchema, ...]:
     return (WriterSchema(SchemaId(-1), "a document's key", key),)
 
 
-def _bare_keys(table: TableConfig) -> tuple[WriterSchema, ...]:
+def _bare_keys(feed: Feed) -> tuple[WriterSchema, ...]:
     """Return the schema of keys without one, only a document's.  Other keys are columns of the row."""
-    return document_keys() if DIALECTS[table.dialect].is_document else ()
+    return document_keys() if DIALECTS[feed.table.dialect].is_document else ()
 
 
 def _declared(schema: avro.Schema, path: Path) -> WriterSchema:
@@ -116,13 +116,13 @@ def fetch_by_id(registry: Registry, schema_ids: Iterable[SchemaId]) -> tuple[Wri
 
 
 def in_met_order(
-    registry: Registry, table: TableConfig, values: Sequence[WriterSchema], met_ids: Sequence[SchemaId]
+    registry: Registry, feed: Feed, values: Sequence[WriterSchema], met_ids: Sequence[SchemaId]
 ) -> tuple[WriterSchema, ...]:
     """Return the schemas of a topic, after those that a table of several topics has met, in that order.
 
     Columns fit each other as over versions, and a version's alias may name a column of another topic.
     """
-    if not table.source or table.format != "avro":
+    if not feed.source or feed.table.format != "avro":
         return tuple(values)
     own = {schema.schema_id: schema for schema in values}
     others = fetch_by_id(registry, (schema_id for schema_id in met_ids if schema_id not in own))
@@ -166,28 +166,28 @@ def _written(registry: Registry, schema: Registered | Schema, label: str) -> Wri
 
 
 def compile_written(
-    table: TableConfig, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
+    feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
 ) -> CompiledTable:
     """Compile a table without the versions that cannot be compiled: their messages are rejected.
 
     Raises `SchemaError` or `UnmappedTypeError` if no version can be compiled.
     """
-    table = tagged(table, keys, values)
+    feed = tagged(feed, keys, values)
     try:
-        return compile_table(table, keys, values)
+        return compile_table(feed, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
-        culprit = next((schema for schema in values if _problem(table, keys, schema) == str(error)), None)
+        culprit = next((schema for schema in values if _problem(feed, keys, schema) == str(error)), None)
         rest = [schema for schema in values if schema is not culprit]
         if culprit is None or not rest:
             raise
-        compiled = compile_written(table, keys, rest)
+        compiled = compile_written(feed, keys, rest)
         return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
 
 
-def _problem(table: TableConfig, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
+def _problem(feed: Feed, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
     """Return the reason why one version cannot be compiled, or empty if it can."""
     try:
-        compile_table(table, keys, (value,))
+        compile_table(feed, keys, (value,))
     except (SchemaError, UnmappedTypeError) as error:
         return str(error)
     return ""

@@ -17,11 +17,11 @@ _OTHER = "_ingest_other"
 
 def check_topic_key(batch: PreparedBatch, table_key: Sequence[str]) -> None:
     """Raise SchemaError for a topic with other key columns than the table's other topics."""
-    table, key = batch.compiled.table, batch.key_names
-    if not table.source or SOURCE not in table_key or list(table_key) == key:
+    feed, key = batch.compiled.feed, batch.key_names
+    if not feed.source or SOURCE not in table_key or list(table_key) == key:
         return
     raise SchemaError(
-        f"topic {table.topic}",
+        f"topic {feed.topic}",
         "$key",
         f"has the key {_named(key)}, and the table has {_named(table_key)} from its other topics",
         "All topics of a table have the same key: name its columns, [key] columns = [...], or read this "
@@ -38,16 +38,16 @@ def refuse_shared_keys(rows: DataFrame, stored: DataFrame | None, batch: Prepare
 
     In a plan, the rows that other topics would have written before count as stored.
     """
-    table = batch.compiled.table
+    topic = batch.compiled.feed.topic
     keys = [name for name, _ in batch.compiled.key_columns if name != SOURCE]
     names = [str(ident(name)) for name in keys]
     present = _after(stored, batch.state.ahead.rows if batch.state.ahead else (), batch)
-    theirs = present.where(F.col(SOURCE) != table.topic)
+    theirs = present.where(F.col(SOURCE) != topic)
     row = F.concat_ws("-", SOURCE, *COORDINATES).alias(_OTHER)
     shared = _living(rows).select(*names, *COORDINATES).join(theirs.select(*names, row), keys)
     for clash in shared.orderBy(*COORDINATES).limit(1).collect():
         raise DecodeError(
-            table.topic,
+            topic,
             clash["_cdc_partition"],
             clash["_cdc_offset"],
             f"the key ({', '.join(keys)}) is also that of a row from {clash[_OTHER]}, and the table file "

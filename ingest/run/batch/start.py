@@ -17,7 +17,7 @@ from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.work.context import Run
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 
 @attrs.frozen
@@ -32,7 +32,7 @@ class Start:
 def find_start(
     run: Run,
     stored: StoredTable,
-    table: TableConfig,
+    feed: Feed,
     watermarks: Mapping[Partition, Watermark],
     *,
     is_checked: bool = False,
@@ -42,46 +42,46 @@ def find_start(
     Raises TableFileError for `[hudi]`, TableChangedError for a table file that contradicts the table.
     """
     if not is_checked:
-        check_hudi(table)
-        stored.check_options(table)
-        stored.check_config(table)
-    last = last_of(stored, table)
+        check_hudi(feed.table)
+        stored.check_options(feed.table)
+        stored.check_config(feed.table)
+    last = last_of(stored, feed)
     try:
-        return Start(last, pending(table, last, watermarks, run.max_offsets), watermarks)
+        return Start(last, pending(feed, last, watermarks, run.max_offsets), watermarks)
     except OffsetError:
         # Another run may have committed beyond the ends that this run fetched at its start.
-        marks = fetch_watermarks(run.settings.kafka, [table.topic]).of(table.topic)
-        return Start(last, pending(table, last, marks, run.max_offsets), marks)
+        marks = fetch_watermarks(run.settings.kafka, [feed.topic]).of(feed.topic)
+        return Start(last, pending(feed, last, marks, run.max_offsets), marks)
 
 
-def last_of(stored: StoredTable, table: TableConfig) -> LedgerEntry | None:
+def last_of(stored: StoredTable, feed: Feed) -> LedgerEntry | None:
     """Return the table's last commit, as the topic of a view sees it."""
     last = stored.checkpoint()
-    return last.seen_by(table.source) if last and table.source else last
+    return last.seen_by(feed.source) if last and feed.source else last
 
 
 def pending(
-    table: TableConfig,
+    feed: Feed,
     last: LedgerEntry | None,
     watermarks: Mapping[Partition, Watermark],
     max_offsets: int | None,
 ) -> TopicRanges:
     """Return the offset ranges of a run."""
-    return plan_ranges(table.topic, consumed(table, last), watermarks, max_offsets)
+    return plan_ranges(feed.topic, consumed(feed, last), watermarks, max_offsets)
 
 
-def consumed(table: TableConfig, last: LedgerEntry | None) -> Consumed:
+def consumed(feed: Feed, last: LedgerEntry | None) -> Consumed:
     """Return how far a table has read its topic."""
-    keeps_all = row_model(table.target).keeps_changes
+    keeps_all = row_model(feed.table.target).keeps_changes
     if last is None:
-        return Consumed(table.name, keeps_all=keeps_all)
+        return Consumed(feed.name, keeps_all=keeps_all)
     read = last.next_offsets or None  # a topic that is new to the table is read from its first offset
     return Consumed(
-        table.name,
+        feed.name,
         read,
         last.high_offsets,
         last.topic_id,
         keeps_all,
         last.topic,
-        is_several=table.source is not None,
+        is_several=feed.source is not None,
     )

@@ -14,7 +14,7 @@ from ingest.run.work.shared_reads import SharedReads
 from ingest.run.work.steps import StepTimes
 from ingest.settings import Settings
 from ingest.stop import Stop
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig, feeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,10 @@ class Run:
     def lake(self) -> "Lake":
         """The tables, each opened once."""
         return lakes.Lake(self.spark, self.settings.lake)
+
+    def feeds(self, table: TableConfig) -> tuple[Feed, ...]:
+        """Return the feed of each topic of a table, under the masks of the deployment."""
+        return feeds(table, self.settings.masking.of_tables())
 
     def step(self, table: TableConfig, detail: str, kind: "Step | None" = None) -> None:
         """Enter a table's next step, unless the table has to stop: then raise the reason.

@@ -13,7 +13,7 @@ from ingest.kafka.ranges import TopicRanges
 from ingest.log import logger
 from ingest.names import Partition
 from ingest.report.outcome import write_whole
-from ingest.tables import TableConfig
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -31,9 +31,9 @@ class ReadLimit:
 
 @attrs.frozen
 class _Reading:
-    """The ranges that a table is reading, as the view of one topic."""
+    """The ranges that a table is reading, of one topic."""
 
-    view: TableConfig
+    feed: Feed
     ranges: TopicRanges
 
 
@@ -47,40 +47,38 @@ class ReadLimits:
     _records: dict[str, str] = attrs.field(factory=dict, init=False)
     _skipped: dict[str, int] = attrs.field(factory=dict, init=False)
 
-    def of(self, table: TableConfig) -> ReadLimit | None:
+    def of(self, feed: Feed) -> ReadLimit | None:
         """Return the limit of a table, if it has one."""
-        file = self._file(table)
+        file = self._file(feed)
         if file.name not in self._limits:
             self._limits[file.name] = _read(file)
         return self._limits[file.name]
 
-    def cut(
-        self, table: TableConfig, ranges: TopicRanges, high_offsets: Mapping[Partition, int]
-    ) -> TopicRanges:
+    def cut(self, feed: Feed, ranges: TopicRanges, high_offsets: Mapping[Partition, int]) -> TopicRanges:
         """Return the first offsets of ranges, as many as a table may read, and up to those applied before.
 
         A record to skip that is not the first one any more, as after a move of the offsets, is forgotten.
         """
-        limit = self.of(table)
+        limit = self.of(feed)
         if limit and not limit.offsets and (ranges.is_empty or _name(ranges) != limit.record):
-            self._set(table, None)
+            self._set(feed, None)
             return ranges
         return ranges if limit is None else ranges.first(max(1, limit.offsets), high_offsets)
 
-    def begin(self, table: TableConfig, ranges: TopicRanges) -> None:
+    def begin(self, feed: Feed, ranges: TopicRanges) -> None:
         """Note what a table is going to read."""
-        self._records.pop(table.name, None)
-        self._reading[table.name] = _Reading(table, ranges)
+        self._records.pop(feed.name, None)
+        self._reading[feed.name] = _Reading(feed, ranges)
 
-    def end(self, table: TableConfig) -> None:
+    def end(self, feed: Feed) -> None:
         """Note that a table has committed what it read, or has nothing to read."""
-        limit, reading = self.of(table), self._reading.pop(table.name, None)
+        limit, reading = self.of(feed), self._reading.pop(feed.name, None)
         if limit is None:
             return
         rest = limit.suspects - reading.ranges.span if reading else 0
-        skipped = self._count_skipped(table) + (limit.offsets == 0)
-        self._skipped[self._file(table).name] = skipped
-        self._set(table, ReadLimit(max(1, rest // 2), rest, skipped) if rest > 0 else None)
+        skipped = self._count_skipped(feed) + (limit.offsets == 0)
+        self._skipped[self._file(feed).name] = skipped
+        self._set(feed, ReadLimit(max(1, rest // 2), rest, skipped) if rest > 0 else None)
 
     def lower(self, table: TableConfig, *, is_alone: bool = True) -> bool:
         """Lower the limit of a table that ran out of memory, and tell whether to try again.
@@ -92,29 +90,29 @@ class ReadLimits:
         reading = self._reading.pop(table.name, None)
         if reading is None:
             return False
-        view, span, limit = reading.view, reading.ranges.span, self.of(reading.view)
-        skipped = self._count_skipped(view)
+        feed, span, limit = reading.feed, reading.ranges.span, self.of(reading.feed)
+        skipped = self._count_skipped(feed)
         if span > 1:
-            self._set(view, ReadLimit(span // 2, span, skipped))
+            self._set(feed, ReadLimit(span // 2, span, skipped))
             return limit is None or span <= limit.offsets
         record = _name(reading.ranges)
         self._records[table.name] = f"reading {record}, a single record"
         rejects = table.rejects
         skips = is_alone and rejects.too_large == "reject" and skipped < rejects.allowed(0)
-        self._set(view, ReadLimit(0 if skips else 1, 1, skipped, record))
+        self._set(feed, ReadLimit(0 if skips else 1, 1, skipped, record))
         return skips
 
     def step(self, table: TableConfig) -> str:
         """Name the one record over which a table ran out of memory, as a step, or empty for several."""
         return self._records.get(table.name, "")
 
-    def _count_skipped(self, table: TableConfig) -> int:
+    def _count_skipped(self, feed: Feed) -> int:
         """Return how many records this run has skipped, or the one that kept the limit."""
-        limit = self.of(table)
-        return max(self._skipped.get(self._file(table).name, 0), limit.skipped if limit else 0)
+        limit = self.of(feed)
+        return max(self._skipped.get(self._file(feed).name, 0), limit.skipped if limit else 0)
 
-    def _set(self, table: TableConfig, limit: ReadLimit | None) -> None:
-        file = self._file(table)
+    def _set(self, feed: Feed, limit: ReadLimit | None) -> None:
+        file = self._file(feed)
         self._limits[file.name] = limit
         try:
             if limit is None:
@@ -122,11 +120,10 @@ class ReadLimits:
             else:
                 write_whole(file, json.dumps(attrs.asdict(limit)) + "\n")
         except OSError as error:
-            logger(__name__).warning("the limit of a table was not kept", table=table.name, error=str(error))
+            logger(__name__).warning("the limit of a table was not kept", table=feed.name, error=str(error))
 
-    def _file(self, table: TableConfig) -> Path:
-        name = f"{table.name} {table.topic}" if table.source else table.name
-        return self.folder / f"{name}.json"
+    def _file(self, feed: Feed) -> Path:
+        return self.folder / f"{feed.label}.json"
 
 
 def _name(ranges: TopicRanges) -> str:

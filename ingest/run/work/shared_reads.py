@@ -9,7 +9,7 @@ import attrs
 from ingest.kafka.ranges import TopicRanges
 from ingest.lazy import LazyModule
 from ingest.names import Topic
-from ingest.tables import TableConfig
+from ingest.tables import Feed
 
 if TYPE_CHECKING:
     import pyspark
@@ -30,15 +30,15 @@ class SharedReads:
     _kept: "dict[TopicRanges, dict[tuple[str, ...], DataFrame]]" = attrs.field(factory=dict, init=False)
     _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
-    def expect(self, table: TableConfig, ranges: TopicRanges) -> None:
+    def expect(self, feed: Feed, ranges: TopicRanges) -> None:
         """Note the ranges that a table is going to read."""
         with self._guard:
-            self._expected[table.name, table.topic] = ranges
+            self._expected[feed.name, feed.topic] = ranges
 
-    def share(self, table: TableConfig, ranges: TopicRanges, messages: "DataFrame") -> "DataFrame":
+    def share(self, feed: Feed, ranges: TopicRanges, messages: "DataFrame") -> "DataFrame":
         """Return the messages of ranges as another table has read them, or keep them for another one."""
         with self._guard:
-            own = (table.name, table.topic)
+            own = (feed.name, feed.topic)
             others = [other for reader, other in self._expected.items() if reader != own]
             kept = self._kept.get(ranges, {}).get(tuple(messages.columns))
             if kept is not None and kept.sparkSession is messages.sparkSession:
@@ -49,10 +49,10 @@ class SharedReads:
             self._kept.setdefault(ranges, {})[tuple(messages.columns)] = shared
             return shared
 
-    def done(self, table: TableConfig) -> None:
+    def done(self, feed: Feed) -> None:
         """Note that a table is done.  The last one of its ranges frees the messages."""
         with self._guard:
-            ranges = self._expected.pop((table.name, table.topic), None)
+            ranges = self._expected.pop((feed.name, feed.topic), None)
             if ranges is None or ranges in self._expected.values():
                 return
             freed = self._kept.pop(ranges, {})

@@ -1,6 +1,6 @@
 """Work on tables of several topics: each topic by itself, in the order of the table file.
 
-A topic has its own view of the table, its own commit and its own error, and the table has the sum of them.
+Each topic is a feed of the table, with its own commit and its own error.  The table has the sum of them.
 """
 
 import time
@@ -16,15 +16,28 @@ from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic, first_few
 from ingest.run.work import fleet
-from ingest.run.work.context import Run, TableTask
-from ingest.settings import KafkaSettings
-from ingest.tables import TableConfig, is_pattern, view_of, views
+from ingest.run.work.context import Run
+from ingest.settings import KafkaSettings, Settings
+from ingest.tables import Feed, TableConfig, feed_of, is_pattern
 
 T = TypeVar("T")
+W = TypeVar("W")
+
+FeedsByTable = Mapping[str, tuple[Feed, ...]]
+"""The feeds of tables, by the name of the table."""
 
 
-class TopicTask(TableTask[T], Protocol[T]):
-    """Work on views of tables, and the sum of their results."""
+class TopicTask(Protocol[T]):
+    """Work on the feeds of tables, and the sum of their results (see `TableTask`)."""
+
+    def by_files(self, run: Run, feed: Feed) -> T | None:
+        """Return the result of a feed that does without a JVM, or None."""
+
+    def with_spark(self, run: Run, feed: Feed) -> T:
+        """Return the result of a feed, in the table's thread."""
+
+    def finish(self, run: Run, feed: Feed, result: T | IngestError, seconds: float, /) -> T:
+        """Return the final result of a feed."""
 
     def combine(self, table: TableConfig, results: Sequence[T]) -> T:
         """Return the result of a table from its topics' results, in their order."""
@@ -32,106 +45,106 @@ class TopicTask(TableTask[T], Protocol[T]):
 
 @attrs.frozen
 class _Worked(Generic[T]):
-    """The result of one topic, before its task has finished it."""
+    """The result of one feed, before its task has finished it."""
 
-    view: TableConfig
+    feed: Feed
     result: T | IngestError
     seconds: float
 
 
 @attrs.frozen
 class TopicsTask(Generic[T]):
-    """Works on tables by one topic after the other (a `TableTask`)."""
+    """Works on tables by one feed after the other (a `TableTask`)."""
 
     task: TopicTask[T]
+    feeds: FeedsByTable
     stops: bool = False
     """Whether a topic that fails stops the others if the table file says so."""
 
     def by_files(self, run: Run, table: TableConfig) -> T | None:
-        """Work on all topics without a JVM, or return None if a topic needs one."""
+        """Work on all feeds without a JVM, or return None if one needs a JVM."""
         if not table.topics:
-            return self.task.by_files(run, table)
+            return self.task.by_files(run, self._only(table))
         last = run.files.table(table).checkpoint()
-        worked = list(_each(table, last, lambda view: self._by_files(run, table, view)))
+        worked = list(self._each(run, table, last, lambda feed: self._by_files(run, feed)))
         results = [topic for topic in worked if topic.result is not None]
         return self._sum(run, table, results) if len(results) == len(worked) else None  # type: ignore[arg-type]
 
     def with_spark(self, run: Run, table: TableConfig) -> T:
-        """Work on all topics.  An error of one is its result."""
+        """Work on all feeds.  An error of one is its result."""
         if not table.topics:
-            return self.task.with_spark(run, table)
+            return self.task.with_spark(run, self._only(table))
         last = run.lake.table(table).checkpoint()
         stops = self.stops and table.shards.failure == "stop"
         if stops:
-            ahead = _each(table, last, lambda view: self._ahead(run, table, view))
+            ahead = self._each(run, table, last, lambda feed: self._ahead(run, feed))
             failed = [topic for topic in ahead if isinstance(topic.result, IngestError)]
             if failed:
                 return self._sum(run, table, failed)  # type: ignore[arg-type]
         worked: list[_Worked[T]] = []
-        for topic in _each(table, last, lambda view: self._with_spark(run, table, view)):
+        for topic in self._each(run, table, last, lambda feed: self._with_spark(run, feed)):
             worked.append(topic)
             if stops and isinstance(topic.result, IngestError):
                 break
         return self._sum(run, table, worked)
 
     def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float) -> T:
-        """Finish a table, whose topics are finished already."""
+        """Finish a table.  Its feeds are finished already if it has several."""
         if not table.topics:
-            return self.task.finish(run, table, result, seconds)
+            return self.task.finish(run, self._only(table), result, seconds)
         if isinstance(result, IngestError):
-            return self._sum(run, table, [_Worked(view, result, seconds) for view in views(table)])
+            return self._sum(run, table, [_Worked(feed, result, seconds) for feed in self.feeds[table.name]])
         return result
 
+    def _only(self, table: TableConfig) -> Feed:
+        (feed,) = self.feeds[table.name]
+        return feed
+
+    def _each(
+        self, run: Run, table: TableConfig, last: LedgerEntry | None, work: Callable[[Feed], W | IngestError]
+    ) -> Iterator[_Worked[W]]:
+        """Work on each feed of a table.  A topic that it has read, and the broker lacks, is an error."""
+        own = self.feeds[table.name]
+        for feed in own:
+            started = time.monotonic()
+            result = work(feed)
+            yield _Worked(feed, result, time.monotonic() - started)
+        for feed in missing_feeds(own, last):
+            yield _Worked(feed, TopicNotFoundError(feed.topic, run.settings.kafka.bootstrap_servers), 0.0)
+
     def _sum(self, run: Run, table: TableConfig, worked: Sequence[_Worked[T]]) -> T:
-        results = [self.task.finish(run, topic.view, topic.result, topic.seconds) for topic in worked]
+        results = [self.task.finish(run, topic.feed, topic.result, topic.seconds) for topic in worked]
         return self.task.combine(table, results)
 
-    def _by_files(self, run: Run, table: TableConfig, view: TableConfig) -> T | IngestError | None:
+    def _by_files(self, run: Run, feed: Feed) -> T | IngestError | None:
         try:
-            check_exists(run, table, view)
-            return self.task.by_files(run, view)
+            return self.task.by_files(run, feed)
         except IngestError as error:
             return error
 
-    def _ahead(self, run: Run, table: TableConfig, view: TableConfig) -> T | IngestError | None:
+    def _ahead(self, run: Run, feed: Feed) -> T | IngestError | None:
         """Return the error of a topic that shows without reading its messages."""
         try:
-            return self._by_files(run, table, view)
+            return self._by_files(run, feed)
         except Exception:  # noqa: BLE001  the files do not answer: the topic's own turn shows it
             return None
 
-    def _with_spark(self, run: Run, table: TableConfig, view: TableConfig) -> T | IngestError:
+    def _with_spark(self, run: Run, feed: Feed) -> T | IngestError:
         try:
-            check_exists(run, table, view)
-            return self.task.with_spark(run, view)
+            return self.task.with_spark(run, feed)
         except Exception as error:
-            meaning = fleet.explain(run, view, error)
+            meaning = fleet.explain(run, feed.table, error)
             if isinstance(meaning, JvmEndedError):
                 raise meaning from error
             return meaning
 
 
-def _each(
-    table: TableConfig, last: LedgerEntry | None, work: Callable[[TableConfig], T | IngestError]
-) -> Iterator[_Worked[T]]:
-    """Work on each view of a table, also on the topics that only the ledger names."""
-    for view in (*views(table), *missing_views(table, last)):
-        started = time.monotonic()
-        result = work(view)
-        yield _Worked(view, result, time.monotonic() - started)
-
-
-def missing_views(table: TableConfig, last: LedgerEntry | None) -> Iterator[TableConfig]:
-    """Yield the views of topics that the table has read, that its patterns name, and the broker lacks."""
+def missing_feeds(present: Sequence[Feed], last: LedgerEntry | None) -> Iterator[Feed]:
+    """Yield the feeds by topics that a table has read, that its patterns name, and the broker lacks."""
+    table, topics = present[0].table, {feed.topic for feed in present}
     for topic in last.topics if last else ():
-        if topic not in table.topics and matches(topic, table.patterns):
-            yield view_of(table, topic)
-
-
-def check_exists(run: Run, table: TableConfig, view: TableConfig) -> None:
-    """Raise TopicNotFoundError for a topic that the table has read and the broker lacks now."""
-    if view.topic not in table.topics:
-        raise TopicNotFoundError(view.topic, run.settings.kafka.bootstrap_servers)
+        if topic not in topics and matches(topic, table.topics):
+            yield feed_of(table, topic, present[0].masking)
 
 
 def refuse_several(table: TableConfig, command: str) -> None:
@@ -149,32 +162,34 @@ def matches(topic: Topic, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(topic, pattern) for pattern in patterns)
 
 
-def resolved(kafka: KafkaSettings, tables: Sequence[TableConfig]) -> tuple[TableConfig, ...]:
-    """Replace the patterns of table files by the topics that match them now.
+def find_feeds(settings: Settings, tables: Sequence[TableConfig]) -> dict[str, tuple[Feed, ...]]:
+    """Return the feeds of each table, by its name: of patterns by the topics that match them now.
 
-    A pattern that matches no topic stays: `watermarks_of` has its error.
+    A pattern that matches no topic stays as a topic, of which `watermarks_of` has the error.
     """
-    if not any(is_pattern(name) for table in tables for name in table.topics):
-        return tuple(tables)
-    present = list_topics(kafka)
-    return tuple(_resolved(table, present) for table in tables)
+    has_patterns = any(is_pattern(name) for table in tables for name in table.topics)
+    present, masking = list_topics(settings.kafka) if has_patterns else (), settings.masking.of_tables()
+    return {
+        table.name: tuple(feed_of(table, topic, masking) for topic in _topics(table, present))
+        for table in tables
+    }
 
 
-def _resolved(table: TableConfig, present: Sequence[Topic]) -> TableConfig:
+def _topics(table: TableConfig, present: Sequence[Topic]) -> tuple[Topic, ...]:
+    """Return the topics of a table, with those that are present for its patterns."""
     topics: dict[Topic, None] = {}
-    for name in table.topics:
+    for name in table.topics or (table.topic,):
         matching = [topic for topic in present if matches(topic, [name])] if is_pattern(name) else [name]
         topics |= dict.fromkeys(matching or [name])
-    patterns = tuple(name for name in table.topics if is_pattern(name))
-    return attrs.evolve(table, topics=tuple(topics), patterns=patterns)
+    return tuple(topics)
 
 
-def watermarks_of(kafka: KafkaSettings, tables: Sequence[TableConfig]) -> Watermarks:
-    """Fetch the ends of the topics of all tables.  A pattern without a topic has an error."""
-    topics = {view.topic: table for table in tables for view in views(table)}
-    marks = fetch_watermarks(kafka, [topic for topic in topics if not is_pattern(topic)])
+def watermarks_of(kafka: KafkaSettings, by_table: FeedsByTable) -> Watermarks:
+    """Fetch the ends of the topics of all feeds.  A pattern without a topic has an error."""
+    tables = {feed.topic: feed.table for own in by_table.values() for feed in own}
+    marks = fetch_watermarks(kafka, [topic for topic in tables if not is_pattern(topic)])
     unmatched: Mapping[Topic, IngestError] = {
-        topic: _unmatched(table, topic) for topic, table in topics.items() if is_pattern(topic)
+        topic: _unmatched(table, topic) for topic, table in tables.items() if is_pattern(topic)
     }
     return attrs.evolve(marks, errors={**marks.errors, **unmatched})
 

@@ -9,19 +9,18 @@ from ingest.kafka.watermarks import Watermarks
 from ingest.run.work import fleet
 from ingest.run.work.by_files import answer_by_files, await_writers
 from ingest.run.work.context import Run, TableTask
-from ingest.run.work.topics import resolved, watermarks_of
+from ingest.run.work.topics import FeedsByTable, find_feeds, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
 
 
-def resolve(run: Run, tables: Sequence[TableConfig]) -> tuple[tuple[TableConfig, ...], Watermarks]:
-    """Return tables with the topics that match their patterns now, and the ends of all topics."""
-    kafka = run.settings.kafka
+def resolve(run: Run, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
+    """Return the feeds of tables, with the topics that match their patterns now, and the ends of all."""
     with run.steps.during("", "plan"):
-        tables = resolved(kafka, tables)
-        return tables, watermarks_of(kafka, tables)
+        feeds = find_feeds(run.settings, tables)
+        return feeds, watermarks_of(run.settings.kafka, feeds)
 
 
 def work_on_tables(

@@ -14,6 +14,7 @@ from ingest.names import Partition, Subject, Topic
 from ingest.operations.rebuild.rebuild_plan import RebuildPlan, whole_ranges
 from ingest.operations.status.status import bucket_warning
 from ingest.tables import Subjects, TableConfig, Target
+from tests.feeds import feed
 
 BUCKETS = FixedChange("target.buckets", "2", "64")
 TABLE = TableConfig(
@@ -66,7 +67,7 @@ def test_too_little_disk_is_refused_before_anything_is_written() -> None:
 def test_a_topic_is_read_up_to_all_offsets_ever_applied() -> None:
     """After a move back, the rows are those of the offsets before it."""
     marks = {Partition(0): Watermark(0, 90, "a")}
-    (part,) = whole_ranges(TABLE, entry(20, 50), marks).ranges
+    (part,) = whole_ranges(feed(TABLE), entry(20, 50), marks).ranges
     assert (part.start, part.end) == (0, 50)
 
 
@@ -81,7 +82,7 @@ def test_a_topic_is_read_up_to_all_offsets_ever_applied() -> None:
 def test_a_topic_that_lost_messages_is_refused(mark: Watermark, problem: str) -> None:
     """Retention, a truncated topic, another topic of that name."""
     with pytest.raises(RebuildError, match=problem):
-        whole_ranges(TABLE, entry(50, 50), {Partition(0): mark})
+        whole_ranges(feed(TABLE), entry(50, 50), {Partition(0): mark})
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from ingest.run.batch.table_state import TableState
 from ingest.testing import Topic
 from ingest.testing.servers import Memory
 from tests.compile.sqlserver import ID, KEY_ID, VALUE_ID, envelope, key, table, written
+from tests.feeds import feed
 
 STRANGER = SchemaId(999)
 
@@ -26,12 +27,12 @@ def attempt(rejected: int, *, version: int = 0, **evolution: str) -> Attempt:
     stranger = WriterSchema(STRANGER, "schema id 999", avro.parse(json.dumps(node)), version=version)
     chosen = attrs.evolve(table(), evolution=evolution)
     keys, values = [written(KEY_ID, key(ID))], [written(VALUE_ID, envelope(ID)), stranger]
-    compiled = compile_table(chosen, keys, values)
+    compiled = compile_table(feed(chosen), keys, values)
     counts = BatchCounts(
         upserted=1_000 - rejected, rejected=rejected, schema_ids=(VALUE_ID,), rejected_ids=(STRANGER,)
     )
     nothing: Any = None
-    batch = Batch(chosen, TableState(None), nothing, nothing)
+    batch = Batch(feed(chosen), TableState(None), nothing, nothing)
     return Attempt(batch, Assumptions(tuple(keys), tuple(values)), compiled, nothing, counts, nothing)
 
 

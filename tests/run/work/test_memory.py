@@ -13,6 +13,7 @@ from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.names import Partition, Subject, Topic
 from ingest.run.work.memory import ReadLimits
 from ingest.tables import Rejects, Subjects, TableConfig
+from tests.feeds import feed
 
 TABLE = TableConfig("t", Topic("t"), "sqlserver", Subjects(value=Subject("v")))
 TABLES = st.fixed_dictionaries({"sizes": st.lists(st.integers(0, 40), min_size=1, max_size=3)}).flatmap(
@@ -48,8 +49,8 @@ class Reader:
 
     def _until_death(self, limits: ReadLimits) -> bool:
         while not (ranges := self._ranges(limits)).is_empty:
-            limits.begin(self.table, ranges)
-            limit = limits.of(self.table)
+            limits.begin(feed(self.table), ranges)
+            limit = limits.of(feed(self.table))
             records = [(part.partition, n) for part in ranges.ranges for n in range(part.start, part.end)]
             if limit and not limit.offsets:
                 self.skipped += records
@@ -58,14 +59,14 @@ class Reader:
             else:
                 self.read += records
             self.at = ranges.end_offsets()
-            limits.end(self.table)
-        limits.end(self.table)
+            limits.end(feed(self.table))
+        limits.end(feed(self.table))
         return True
 
     def _ranges(self, limits: ReadLimits) -> TopicRanges:
         marks = {Partition(n): Watermark(0, size) for n, size in enumerate(self.sizes)}
         consumed = Consumed("t", self.at or None)
-        return limits.cut(self.table, plan_ranges(TABLE.topic, consumed, marks), {})
+        return limits.cut(feed(self.table), plan_ranges(TABLE.topic, consumed, marks), {})
 
 
 @given(TABLES)
@@ -107,11 +108,11 @@ def test_a_table_that_shares_the_heap_skips_nothing(tmp_path: Path) -> None:
     """Its tasks failed for want of memory, which other tables may have used."""
     limits = ReadLimits(tmp_path)
     ranges = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(7, 8)})
-    limits.begin(TABLE, ranges)
+    limits.begin(feed(TABLE), ranges)
 
     assert not limits.lower(TABLE, is_alone=False)
     assert limits.step(TABLE) == "reading t-0 offset 7, a single record"
-    assert limits.cut(TABLE, ranges, {}) == ranges
+    assert limits.cut(feed(TABLE), ranges, {}) == ranges
 
 
 def test_a_range_that_cannot_be_cut_is_tried_once(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_range_that_cannot_be_cut_is_tried_once(tmp_path: Path) -> None:
     limits = ReadLimits(tmp_path)
     ranges = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(0, 8)})
     for expected in (True, False):
-        limits.begin(TABLE, limits.cut(TABLE, ranges, {Partition(0): 8}))
+        limits.begin(feed(TABLE), limits.cut(feed(TABLE), ranges, {Partition(0): 8}))
         assert limits.lower(TABLE) is expected
 
 
@@ -127,11 +128,11 @@ def test_another_record_is_not_skipped_in_place_of_the_one_that_was_found(tmp_pa
     """A run that was killed before the skip leaves its note, and a person may move the offsets then."""
     limits = ReadLimits(tmp_path)
     one = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(7, 8)})
-    limits.begin(TABLE, one)
+    limits.begin(feed(TABLE), one)
     assert limits.lower(TABLE)
     moved = plan_ranges(TABLE.topic, Consumed("t"), {Partition(0): Watermark(3, 8)})
 
-    assert ReadLimits(tmp_path).cut(TABLE, one, {}) == one
+    assert ReadLimits(tmp_path).cut(feed(TABLE), one, {}) == one
     later = ReadLimits(tmp_path)
-    assert later.cut(TABLE, moved, {}) == moved
-    assert later.of(TABLE) is None
+    assert later.cut(feed(TABLE), moved, {}) == moved
+    assert later.of(feed(TABLE)) is None

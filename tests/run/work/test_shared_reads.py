@@ -10,11 +10,12 @@ from ingest.local.ports import choose_port
 from ingest.names import Partition, Topic
 from ingest.run.work.shared_reads import SharedReads
 from tests.compile.sqlserver import table
+from tests.feeds import feed
 
 pytestmark = pytest.mark.spark
 
-ROWS = attrs.evolve(table(), name="rows", topic=Topic("t"))
-VERSIONS, OTHER = attrs.evolve(ROWS, name="versions"), attrs.evolve(ROWS, name="other")
+TABLE = attrs.evolve(table(), topic=Topic("t"))
+ROWS, VERSIONS, OTHER = (feed(attrs.evolve(TABLE, name=name)) for name in ("rows", "versions", "other"))
 
 
 def ranges(end: int) -> TopicRanges:
@@ -26,7 +27,7 @@ def expecting(**ends: int) -> SharedReads:
     """Return the reads of tables with their end offsets."""
     reads = SharedReads()
     for name, end in ends.items():
-        reads.expect(attrs.evolve(ROWS, name=name), ranges(end))
+        reads.expect(feed(attrs.evolve(TABLE, name=name)), ranges(end))
     return reads
 
 
