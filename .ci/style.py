@@ -62,7 +62,7 @@ LIMITS: Final = (
     Limit("function length, longest", 40, "lines"),
     Limit("complexity", 15, "branches, comprehensions and conditions included"),
     Limit("imports inside functions", 10),
-    Limit("modules imported at first use", 20, "calls of LazyModule"),
+    Limit("modules imported at first use", 15, "calls of LazyModule"),
     Limit("size rules silenced", 0, "noqa comments"),
 )
 

@@ -31,7 +31,7 @@ LAZY: Final = {
     "run.batch": "keys source_tables",
     "run.work": "context fleet work writer",
     "spark": "catalog class_archive functions java process session stages",
-    "verify": "metrics task",
+    "verify": "documents metrics task",
 }
 """Modules by their packages."""
 

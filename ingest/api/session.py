@@ -1,18 +1,18 @@
 """The Python API: one deployment, and the work on its tables."""
 
 import uuid
-from collections.abc import Callable, Generator, Sequence
-from functools import partial
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from ingest.adopt import adopt as adopting
 from ingest.adopt import load as loading
 from ingest.adopt.request import AdoptRequest, LoadRequest
-from ingest.api.deployment import Deployment
-from ingest.hudi import lake
+from ingest.errors import IngestError, JvmEndedError, TableFileError
+from ingest.hudi import lake, lake_files
 from ingest.names import Subject, Topic
 from ingest.onboard import onboard as onboarding
 from ingest.onboard import split as splitting
@@ -32,51 +32,62 @@ from ingest.operations.status import history as histories
 from ingest.operations.status import overview as overviews
 from ingest.operations.status import status as statuses
 from ingest.operations.status.health import parse_bound
-from ingest.registry import suggesting
+from ingest.registry import Registry, open_registry, suggesting
 from ingest.report import outcome as reports
 from ingest.run import follow as following
 from ingest.run import task
 from ingest.run.batch import source_tables
-from ingest.run.work import work
+from ingest.run.work import context, work
+from ingest.settings import Settings
+from ingest.settings import load as load_settings
+from ingest.spark.driver import Driver
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Format
+from ingest.tables import GLOB_SIGNS, Feed, Format, TableConfig, feeds, read_all, read_one, read_valid
 from ingest.verify import task as verifying
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.adopt.plan import Takeover
-    from ingest.compile.describe import Description
+    from pyspark.sql import SparkSession
+
+    from ingest import (
+        Checkup,
+        Comparison,
+        CompatibilityReport,
+        Description,
+        FilesCheck,
+        LakeOverview,
+        Maintenance,
+        OffsetMove,
+        Progress,
+        Rebuilt,
+        Registered,
+        Reject,
+        Rejects,
+        Replayed,
+        RunReport,
+        Signal,
+        SignalRequest,
+        SubjectVersion,
+        TableHistory,
+        TablePlan,
+        TableState,
+        TableStatus,
+        Takeover,
+        Verification,
+        VerifyRequest,
+    )
     from ingest.compile.payload import WriterSchema
-    from ingest.errors import IngestError
-    from ingest.operations.doctor.doctor import Checkup
-    from ingest.operations.maintain import Maintenance
-    from ingest.operations.offsets import OffsetMove
-    from ingest.operations.rebuild.rebuild import Rebuilt
     from ingest.operations.rebuild.rebuild_plan import Source
-    from ingest.operations.rejects.rejects import Reject, Rejects
-    from ingest.operations.rejects.replay import Replayed
-    from ingest.operations.signal import Signal, SignalRequest
-    from ingest.operations.status.history import TableHistory, TableState
-    from ingest.operations.status.overview import LakeOverview
-    from ingest.operations.status.status import TableStatus
-    from ingest.operations.table_plan import TablePlan
-    from ingest.operations.verify_files import FilesCheck
-    from ingest.operations.versions import Comparison, CompatibilityReport, SubjectVersion
-    from ingest.registry import Registered
-    from ingest.report.outcome import RunReport
     from ingest.run.batch.topic_tables import TopicTables
-    from ingest.run.work.context import Progress, Run
-    from ingest.tables import TableConfig
-    from ingest.verify.result import Verification
-    from ingest.verify.task import VerifyRequest
+    from ingest.spark.stages import Stage
 
 
 def silent(table: str, step: str) -> None:
     """Ignore a step: the default progress."""
 
 
-class Session(Deployment):
+class Session:
     """A deployment: its settings, registry, table files and Spark session.
 
     >>> from ingest import Session
@@ -85,6 +96,80 @@ class Session(Deployment):
 
     A context manager.  Leaving it stops the Spark session if this session started it.
     """
+
+    def __init__(self, settings: Settings, spark: "SparkSession | None" = None) -> None:
+        self.settings = settings
+        self._driver = Driver(settings, spark)
+
+    @classmethod
+    def open(
+        cls,
+        path: "Path | str | None" = None,
+        *,
+        tables: "Path | str | None" = None,
+        overrides: Mapping[str, object] | None = None,
+        spark: "SparkSession | None" = None,
+    ) -> Self:
+        """Read the settings (see `ingest.settings.load`). The caller owns the session `spark`."""
+        return cls(
+            load_settings(
+                None if path is None else Path(path),
+                tables=None if tables is None else Path(tables),
+                overrides=overrides,
+            ),
+            spark,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close.  Raises `JvmEndedError` if a call failed because the JVM has ended."""
+        ended = isinstance(error, Exception) and self._driver.is_open and not self._driver.process.is_alive()
+        cause = self._driver.process.cause() if ended else ""
+        self.close()
+        if ended and not isinstance(error, IngestError):
+            raise JvmEndedError("", cause=cause) from error
+
+    def close(self) -> None:
+        """Close everything that this session opened."""
+        if "registry" in self.__dict__:
+            self.registry.close()
+        self._driver.close()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry, live or a folder."""
+        return open_registry(self.settings.registry)
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The deployment's Spark session, in UTC. Spark starts on first use."""
+        return self._driver.session
+
+    def spark_stages(self) -> "Mapping[str, tuple[Stage, ...]]":
+        """Return the active Spark stages by table, from any thread. Empty before Spark has started."""
+        return self._driver.stages()
+
+    def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
+        """Read the files of all tables, or of the named tables. A name may be a glob."""
+        return read_all(self.settings.tables_dir, names)
+
+    def table(self, name: str) -> TableConfig:
+        """Read the file of one table."""
+        return read_one(self.settings.tables_dir, name)
+
+    def valid_tables(
+        self, names: Sequence[str] = ()
+    ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
+        """Read the table files as `tables` does, and return the tables and the errors of broken files."""
+        return read_valid(self.settings.tables_dir, names)
+
+    def find_table(self, name: str) -> TableConfig | None:
+        """Return the table of that name, if there is one."""
+        if not self.settings.tables_dir.is_dir():
+            return None
+        return next((table for table in self.valid_tables()[0] if table.name == name), None)
 
     def onboard(
         self,
@@ -221,7 +306,7 @@ class Session(Deployment):
             self._driver.leave_class_archive()
         return reports.with_missing_files(report, lambda: self.valid_tables()[0])
 
-    def _finish_rebuild(self, run: "Run", table: "TableConfig", source: "Source") -> "IngestError | None":
+    def _finish_rebuild(self, run: "context.Run", table: TableConfig, source: "Source") -> IngestError | None:
         """Rebuild a table before its run, and return the error."""
         return rebuilding.rebuild_table(run, table, source, dry_run=False).error
 
@@ -406,3 +491,17 @@ class Session(Deployment):
         if topic is not None:
             signals.send(self.settings, Topic(topic), signal)
         return signal
+
+    def _feed(self, table: TableConfig) -> Feed:
+        """Return the feed of a table by its first topic."""
+        return feeds(table, self.settings.masking.of_tables())[0]
+
+    def _run(
+        self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
+    ) -> "context.Run":
+        """Begin a command with a new id.  It raises a signal again unless the caller passes a `stop`."""
+        files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
+        return context.Run(
+            str(uuid.uuid4()), self.settings, files, self._driver, lambda: self.registry,
+            max_offsets, progress, stop or Stop(), raises_signal=stop is None,
+        )  # fmt: skip

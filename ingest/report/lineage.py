@@ -13,9 +13,13 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
 import attrs
+from openlineage.client import event_v2 as events
+from openlineage.client import facet_v2 as facets
+from openlineage.client.transport import file as to_file
+from openlineage.client.transport import http as to_http
+from openlineage.client.transport import http_common as retries
 
 from ingest.compile.evolve import Evolution
-from ingest.lazy import LazyModule
 from ingest.log import logger, masked
 from ingest.moments import to_iso
 from ingest.report.outcome import TableOutcome
@@ -24,17 +28,7 @@ from ingest.sql.types import SparkType
 from ingest.tables import Feed
 
 if TYPE_CHECKING:
-    from openlineage.client import event_v2 as events
-    from openlineage.client import facet_v2 as facets
-    from openlineage.client.transport import file as to_file
-    from openlineage.client.transport import http as to_http
-    from openlineage.client.transport import http_common as retries
     from openlineage.client.transport.transport import Transport
-else:  # an extra
-    events, facets = LazyModule("openlineage.client.event_v2"), LazyModule("openlineage.client.facet_v2")
-    to_file = LazyModule("openlineage.client.transport.file")
-    to_http = LazyModule("openlineage.client.transport.http")
-    retries = LazyModule("openlineage.client.transport.http_common")
 
 _PRODUCER: Final = "https://openlineage.io/integration/hudi-cdc-ingest"
 _RUN: Final = "run"
@@ -64,10 +58,6 @@ class Lineage:
     _started: set[str] = attrs.field(factory=set, init=False)
     _columns: dict[str, tuple[ColumnOrigin, ...]] = attrs.field(factory=dict, init=False)
     _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Import the client.  Raises ImportError: a missing package is wrong usage, not a failing server."""
-        _ = events.RunEvent
 
     def start(self, feed: Feed) -> None:
         """Send that a table begins, once in a run."""
@@ -109,7 +99,7 @@ class Lineage:
 
     def _event(
         self, kind: str, feed: Feed, run: Mapping[str, Any], output: Mapping[str, Any]
-    ) -> "events.RunEvent":
+    ) -> events.RunEvent:
         topic = self._topic(feed)
         columns = self._columns.get(_label(feed), ())
         path = self.settings.lake.table_path(feed.name)

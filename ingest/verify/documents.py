@@ -12,12 +12,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+import pymongo
+from bson import codec_options, json_util
+from pymongo import errors as mongo_errors
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.compile.document import DOCUMENT
 from ingest.compile.table import CompiledTable
 from ingest.errors import SettingsError, SourceRefusedError, SourceUnreachableError
-from ingest.lazy import LazyModule
 from ingest.settings import SourceSettings
 from ingest.sources.forms import Form, form_of
 from ingest.sources.layout import SAMPLE_PARTS, ComparedColumn, Layout, Mode
@@ -29,13 +31,7 @@ from ingest.typemap.mapped import Mapped
 from ingest.verify.looks import KEYS_PER_QUERY, Opened, Part, leads_of
 
 if TYPE_CHECKING:
-    import pymongo
-    from bson import codec_options, json_util
-    from pymongo import errors as mongo_errors
     from pymongo.collection import Collection
-else:
-    pymongo, mongo_errors = LazyModule("pymongo"), LazyModule("pymongo.errors")
-    codec_options, json_util = LazyModule("bson.codec_options"), LazyModule("bson.json_util")
 
 TITLE: Final = "MongoDB"
 _BATCH_CHARS: Final = 16 << 20

@@ -29,9 +29,9 @@ from ingest.sources.queries import SourceTable
 from ingest.spark.java_errors import root_cause
 from ingest.sql.template import sql
 from ingest.tables import Feed, TableConfig
+from ingest.verify import documents
 from ingest.verify.compare import Comparison, Options
 from ingest.verify.cut import Cut, Following
-from ingest.verify.documents import document_layout, open_documents
 from ingest.verify.lake import LakeRows
 from ingest.verify.looks import Looks, Opened
 from ingest.verify.memory import progress_file, remember
@@ -223,9 +223,11 @@ def _open(
     if columns is None:
         raise _without_commit(table)
     if compiled.dialect.is_document:
-        layout = document_layout(compiled, columns, request.mode, request.columns)
+        layout = documents.document_layout(compiled, columns, request.mode, request.columns)
         narrowed = request.narrow(layout)
-        return open_documents(run.spark, name, settings, compiled=compiled, origin=origin, layout=narrowed)
+        return documents.open_documents(
+            run.spark, name, settings, compiled=compiled, origin=origin, layout=narrowed
+        )
     source = Source(run.spark, name, settings, DATABASES[settings.database])
 
     def make(source_table: SourceTable) -> Layout:

@@ -7,7 +7,7 @@ from pathlib import Path
 import ingest
 
 ROOT = Path(__file__).parents[2]
-FACADE = ("session.py", "deployment.py")
+FACADE = ROOT / "ingest" / "api" / "session.py"
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 OTHERWISE = {"Registry", "Stage", "TableFileError"}  # of methods of the command line
 TEXTS = {"Format", "Source"}  # literals
@@ -33,13 +33,11 @@ def named(method: ast.FunctionDef) -> set[str]:
 
 def values_of_the_api() -> set[str]:
     """Return the classes of `ingest` that public methods of the session name."""
-    found: set[str] = set()
-    for file in FACADE:
-        tree = ast.parse((ROOT / "ingest" / "api" / file).read_text(encoding="utf-8"))
-        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-        methods = [item for node in classes for item in node.body if isinstance(item, ast.FunctionDef)]
-        public = [method for method in methods if not method.name.startswith("_")]
-        found |= imported(tree) & {name for method in public for name in named(method)}
+    tree = ast.parse(FACADE.read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    methods = [item for node in classes for item in node.body if isinstance(item, ast.FunctionDef)]
+    public = [method for method in methods if not method.name.startswith("_")]
+    found = imported(tree) & {name for method in public for name in named(method)}
     return found - OTHERWISE - TEXTS
 
 
