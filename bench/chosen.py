@@ -66,7 +66,7 @@ def _tables(*, keys: int) -> Iterator[Path]:
         plain = (root / "tables" / "plain.toml").read_text()
         for name, added in {**TABLES, "hashes": HASHES}.items():
             _write(root, name, f"{plain}\n{added}")
-        _write(root, "history", plain.replace('mode = "upsert"', 'mode = "history"'))
+        _write(root, "history", plain.replace("[target]", '[target]\nmode = "history"'))
         yield root
 
 

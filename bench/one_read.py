@@ -36,7 +36,9 @@ def saved_by_one_read() -> float:
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"], name="t")
             plain = (root / "tables" / "t.toml").read_text()
-            history = plain.replace('table = "t"', 'table = "h"').replace('"upsert"', '"history"')
+            history = plain.replace('table = "t"', 'table = "h"').replace(
+                "[target]", '[target]\nmode = "history"'
+            )
             (root / "tables" / "h.toml").write_text(history)
             messages, (events, events_of_history) = _events(session)
             work: dict[str, Callable[[int], object]] = {

@@ -24,6 +24,7 @@ from ingest.settings import Secret
 from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
 from ingest.tables import TableConfig
 from ingest.tables.aliases import ALIASES
+from ingest.tables.defaults import PER_TABLE, Defaults
 
 HERE: Final = Path(__file__).parent
 WORDS: Final = tomllib.loads((HERE / "words" / "words.toml").read_text(encoding="utf-8"))
@@ -65,7 +66,14 @@ def settings_page() -> str:
         ]
         variables = f"Environment variables: `INGEST_{section.upper()}_NAME_` and the key in capitals."
         parts += [f"## `[{section}.NAME]`", variables, _table(("key", "type", "default", "meaning"), rows)]
-    return _page(parts)
+    return _page([*parts, _table_defaults()])
+
+
+def _table_defaults() -> str:
+    """Return the section of `[defaults]`, with its sections and the keys that it cannot have."""
+    sections = ", ".join(f"[`{name}`](table-file.md#{name})" for name in file_fields(Defaults))
+    per_table = ", ".join(f"`{key}`" for key in PER_TABLE)
+    return _head("defaults").format(sections=sections, per_table=per_table)
 
 
 def _settings_row(key: str, field: "attrs.Attribute[Any]") -> tuple[str, ...]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ingest.operations.rebuild.rebuild import Rebuilt
     from ingest.operations.rejects.rejects import Reject, Rejects
     from ingest.operations.rejects.replay import Replayed
+    from ingest.operations.show import TableView
     from ingest.operations.signal import Signal, SignalRequest
     from ingest.operations.status.history import Commit, TableHistory, TableState
     from ingest.operations.status.overview import LakeOverview, TableOverview
@@ -87,6 +88,7 @@ __all__ = [
     "TableState",
     "TableStatus",
     "TableVerification",
+    "TableView",
     "Takeover",
     "UserError",
     "Verification",
@@ -107,6 +109,7 @@ _HOMES: Final = {
     "operations.rebuild.rebuild": "Rebuilt",
     "operations.rejects.rejects": "Reject Rejects",
     "operations.rejects.replay": "Replayed",
+    "operations.show": "TableView",
     "operations.signal": "Signal SignalRequest",
     "operations.status.history": "Commit TableHistory TableState",
     "operations.status.overview": "LakeOverview TableOverview",

@@ -20,7 +20,7 @@ LAZY: Final = {
     "kafka": "connection signal",
     "local": "servers",
     "onboard": "onboard split",
-    "operations": "maintain offsets plan signal verify_files versions",
+    "operations": "maintain offsets plan signal table_rows verify_files versions",
     "operations.doctor": "doctor services",
     "operations.pages": "write",
     "operations.rebuild": "rebuild rebuild_rows unfinished",

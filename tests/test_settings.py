@@ -49,6 +49,21 @@ def _file(folder: Path, text: str) -> Path:
     return path
 
 
+def test_all_problems_of_table_defaults_are_reported_at_once(tmp_path: Path) -> None:
+    """Next to the problems of the other sections."""
+    target = "[defaults.target]\ntyp = 1\nretain_commits = 0\n"
+    text = f"[lake]\npathh = 1\n{target}[defaults.rejects]\nmax_rows = -1\n"
+    with pytest.raises(SettingsError) as caught:
+        load(_file(tmp_path, text))
+    keys = [problem.key for problem in caught.value.problems()]
+    assert keys == [
+        "lake.pathh",
+        "defaults.target.typ",
+        "defaults.target.retain_commits",
+        "defaults.rejects.max_rows",
+    ]
+
+
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     """A missing ./ingest.toml is fine; paths start at the working folder."""
     settings = load()
@@ -154,6 +169,22 @@ def test_a_folder_registry_becomes_an_absolute_file_url(tmp_path: Path) -> None:
         ("[registri]\nurl = 'x'", r"registri: unknown key.*Did you mean 'registry'\?"),
         ("[lake]\nnonsense = 1", r"lake\.nonsense: unknown key; allowed: path, lock"),
         ("[nonsense]", r"nonsense: unknown key; allowed: registry, kafka, lake"),
+        ("defaults = 1", r"ingest\.toml:1: defaults: found 1 .*; allowed: a section"),
+        (
+            "[defaults.targets]",
+            r"ingest\.toml:1: defaults\.targets: unknown key; allowed: key, target, types",
+        ),
+        ("[defaults]\ntopic = 't'", r"defaults\.topic: unknown key; allowed: key, target, types"),
+        ("[defaults.target]\ntyp = 1", r"toml:2: defaults\.target\.typ: unknown key.*Did you mean 'type'\?"),
+        ("[defaults.target]\ntype = 'c'", r"defaults\.target\.type: found 'c' .*; allowed: 'cow', 'mor'"),
+        ("[defaults.target]\nbuckets = 8", r"toml:2: defaults\.target\.buckets: is decided for each table"),
+        ("[defaults.evolution]\nx = 'fail'", r"defaults\.evolution\.x: unknown key; allowed: column-added"),
+        ("[defaults.hudi]\nx = 'y'", r"defaults\.hudi\.x: is not a Hudi option"),
+        ("[defaults.hudi]\nx = []", r"defaults\.hudi\.x: found \[\] \(a list\); allowed: text, a number"),
+        (
+            "[types]\ntimestamps = 'utc'\n[defaults.types]\ntimestamps = 'ntz'",
+            r"toml:2: types\.timestamps: is given next to \[defaults\.types\] timestamps",
+        ),
         ("registry = 'x'", r"registry: found 'x' \(text\); allowed: a section"),
         ("[kafka]\nproperties = 'x'", r"kafka\.properties: found 'x' \(text\); allowed: a section"),
         ("[kafka.properties]\na = [1]", r"kafka\.properties\.a: found \[1\] \(a list\)"),

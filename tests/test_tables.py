@@ -3,7 +3,9 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 import tomlkit
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from ingest.errors import TableFileError, UsageError
 from ingest.names import Subject, Topic
 from ingest.tables import (
+    CONFLUENT,
     Column,
     Key,
     Subjects,
@@ -21,6 +24,7 @@ from ingest.tables import (
     full_name,
     merge,
     own_name,
+    parse_defaults,
     read,
     read_all,
     read_one,
@@ -28,8 +32,10 @@ from ingest.tables import (
     render,
     source_fields,
     table_name,
+    values_of,
 )
 from tests.feeds import feed
+from tests.long_files import long_form
 
 SMALL = """\
 table = "customers"
@@ -59,6 +65,7 @@ tables = st.builds(
     topic=st.from_regex(r"[a-z][a-zA-Z0-9._-]{0,20}", fullmatch=True).map(Topic),
     dialect=st.just("sqlserver"),
     epoch=st.integers(0, 9999),
+    framings=st.sampled_from([CONFLUENT, ("glue",), ("confluent", "confluent-headers")]),
     subjects=st.builds(Subjects, key=st.none() | named.map(Subject), value=named.map(Subject)),
     key=st.lists(named, unique=True, max_size=3).map(lambda names: Key(tuple(names))),
     target=st.builds(Target, type=st.sampled_from(["cow", "mor"]), buckets=st.integers(1, 4096)),
@@ -517,14 +524,85 @@ def test_an_old_key_next_to_its_new_name_is_refused(folder: Path, section: str) 
         read_text(folder, text)
 
 
-def test_every_key_of_a_new_file_has_its_help_as_a_comment() -> None:
-    """The file, the reference and the value's field say the same, for the fixed keys too."""
-    lines = render(TABLE, {}).splitlines()
-    for line, comment in zip(lines[1:], lines, strict=False):
-        if " = " in line and not line.startswith(("#", "type =", "exclude", '"hoodie')):
-            assert comment.startswith("# "), line
-    text = " ".join(line.removeprefix("# ") for line in lines)
-    assert text.count("Fixed at creation.") == 9
+def test_a_new_file_holds_what_was_decided_and_what_is_fixed() -> None:
+    """The name of the table, its topic, its key, and the keys that no default may change later."""
+    table = attrs.evolve(TABLE, columns={}, hudi={}, target=Target())
+
+    assert tomllib.loads(render(table, {})) == {
+        "table": "customers",
+        "topic": "server1.dbo.customers",
+        "dialect": "sqlserver",
+        "subjects": {"key": "server1.dbo.customers-key", "value": "server1.dbo.customers-value"},
+        "key": {"columns": ["id"]},
+        "target": {"type": "cow", "buckets": 2},
+        "types": {"time": "string", "nanos": "timestamp", "timestamps": "ntz"},
+    }
+
+
+DEFAULTS = {
+    "key": {"mismatch": "ignore"},
+    "target": {"type": "mor", "delete": "soft", "retain_commits": 20, "retain_hours": 6},
+    "types": {"decimals": "fail", "timestamps": "utc", "placeholder": "gone"},
+    "evolution": {"column-dropped": "fail", "column-added": "ignore"},
+    "rejects": {"max_rows": 0, "too_large": "fail"},
+    "hudi": {"hoodie.cleaner.threads": 4},
+}
+parts = st.fixed_dictionaries(
+    {},
+    optional={
+        section: st.sets(st.sampled_from(sorted(values))).map(
+            lambda names, values=values: {name: values[name] for name in names}
+        )
+        for section, values in DEFAULTS.items()
+    },
+)
+
+
+@given(tables, parts, parts)
+def test_a_short_file_and_defaults_read_as_the_long_file(
+    tmp_path_factory: pytest.TempPathFactory, table: TableConfig, given: dict[str, Any], own: dict[str, Any]
+) -> None:
+    """Also after onboarding has written the file, and a file overrides a default key by key."""
+    path = tmp_path_factory.mktemp("tables") / "t.toml"
+    document = tomlkit.parse(render(table, {}))
+    for section, values in own.items():
+        document[section] = {**document.get(section, {}), **values}
+    path.write_bytes(tomlkit.dumps(document).encode())
+    short = read(path, defaults=parse_defaults(given))
+    path.write_bytes(long_form(short).encode())
+    assert read(path) == short, "every key written out"
+    assert read(path, defaults=parse_defaults(DEFAULTS)).target == short.target, "a file wins"
+
+    path.write_bytes(render(short, {}, parse_defaults(given)).encode())
+    assert read(path, defaults=parse_defaults(given)) == short
+    changed = read(path, defaults=parse_defaults({"target": {"type": "cow"}, "types": {"time": "micros"}}))
+    assert (changed.target.type, changed.target.buckets) == (short.target.type, short.target.buckets)
+    assert [getattr(changed.types, name) for name in ("time", "nanos", "timestamps")] == [
+        getattr(short.types, name) for name in ("time", "nanos", "timestamps")
+    ]
+
+
+def test_the_origin_of_each_value_is_known(folder: Path) -> None:
+    """The file wins over `[defaults]`, which win over the product."""
+    (folder / "customers.toml").write_text(SMALL + '[target]\ndelete = "hard"\n[columns.a]\nrename = "b"\n')
+    given = {"target": {"delete": "soft", "type": "mor"}, "hudi": {"hoodie": {"x": 1}}}
+    table = read_one(folder, "customers", parse_defaults(given))
+    origins = {value.key: (value.value, value.origin) for value in values_of(table)}
+
+    assert origins["target.delete"] == ("hard", "file")
+    assert origins["target.type"] == ("mor", "defaults")
+    assert origins["hudi.hoodie.x"] == ("1", "defaults")
+    assert origins["columns.a.rename"] == ("b", "file")
+    assert origins["rejects.max_rows"] == (10_000, "product")
+    assert origins["evolution.key-changed"] == ("fail", "product")
+
+
+def test_a_default_that_does_not_fit_a_file_is_named(folder: Path) -> None:
+    """The message does not send a person to the table file for a key that it does not have."""
+    (folder / "customers.toml").write_text(SMALL + '[target]\nmode = "history"\n')
+    problem = r"target.delete: .* as versions with an end \(from \[defaults\] in the settings\)"
+    with pytest.raises(TableFileError, match=problem):
+        read_all(folder, defaults=parse_defaults({"target": {"delete": "soft"}}))
 
 
 SPLIT = """\

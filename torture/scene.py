@@ -240,9 +240,6 @@ def make_deployment(root: Path, servers: Addresses, topic: str, kinds: Sequence[
         built = text.replace('table = "first"', f'table = "{kind}"').replace(
             'type = "cow"', f'type = "{kind}"'
         )
-        built = built.replace("[hudi]\n", f"[hudi]\n{services}").replace(
-            'out_of_range = "null"', 'out_of_range = "fail"'
-        )
-        built = built.replace("max_share = 0.01", "max_share = 1.0")
-        assert services in built
+        built = built.replace('out_of_range = "null"', 'out_of_range = "fail"')
+        built += f"\n[rejects]\nmax_share = 1.0\n\n[hudi]\n{services}"
         (root / "tables" / f"{kind}.toml").write_text(built)

@@ -22,7 +22,7 @@ def test_customers_as_of_any_day(ingest_deployment: Deployment) -> None:
     customers = ingest_deployment.topic("server1.testDB.dbo.customers", COLUMNS)
     ingest_deployment.onboard(name="{table}")
     file = ingest_deployment.tables / "customers.toml"
-    file.write_text(file.read_text().replace('mode = "upsert"', 'mode = "history"'))
+    file.write_text(file.read_text().replace("[target]", '[target]\nmode = "history"'))
 
     oslo, bergen, malmo = {"id": 1, "city": "Oslo"}, {"id": 1, "city": "Bergen"}, {"id": 2, "city": "Malmö"}
     customers.send(customers.create(oslo, at=day(1)), customers.create(malmo, at=day(2)))

@@ -18,8 +18,9 @@ from ingest.onboard import onboard as onboarding
 from ingest.onboard import split as splitting
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.operations import maintain as maintaining
-from ingest.operations import offsets, versions
+from ingest.operations import offsets, table_rows, versions
 from ingest.operations import plan as planning
+from ingest.operations import show as showing
 from ingest.operations import signal as signals
 from ingest.operations import verify_files as file_checks
 from ingest.operations.doctor import doctor as doctors
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         TablePlan,
         TableState,
         TableStatus,
+        TableView,
         Takeover,
         Verification,
         VerifyRequest,
@@ -153,17 +155,17 @@ class Session:
 
     def tables(self, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
         """Read the files of all tables, or of the named tables. A name may be a glob."""
-        return read_all(self.settings.tables_dir, names)
+        return read_all(self.settings.tables_dir, names, self.settings.defaults)
 
     def table(self, name: str) -> TableConfig:
         """Read the file of one table."""
-        return read_one(self.settings.tables_dir, name)
+        return read_one(self.settings.tables_dir, name, self.settings.defaults)
 
     def valid_tables(
         self, names: Sequence[str] = ()
     ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
         """Read the table files as `tables` does, and return the tables and the errors of broken files."""
-        return read_valid(self.settings.tables_dir, names)
+        return read_valid(self.settings.tables_dir, names, self.settings.defaults)
 
     def find_table(self, name: str) -> TableConfig | None:
         """Return the table of that name, if there is one."""
@@ -234,6 +236,19 @@ class Session:
         """
         table, run = self.table(name), self._run(progress, stop=stop)
         return loading.load_table(run, table, request)
+
+    def show(self, name: str, *, rows: int | None = None, key: Sequence[str] = ()) -> "TableView":
+        """Return the values that hold for a table, and its rows if asked for (see `operations.table_rows`).
+
+        `rows` limits the rows, the newest first.  `key` names the rows of a key: its value, or `NAME=VALUE`
+        for each of its columns.
+        """
+        table = self.table(name)
+        view = showing.view_table(self.settings.lake, table)
+        if rows is None and not key:
+            return view
+        found = table_rows.read_rows(self.spark, self.settings.lake, table, rows or table_rows.MOST_ROWS, key)
+        return attrs.evolve(view, rows=found)
 
     def describe(self, subject: str, version: int | None = None) -> "tuple[Registered, Description]":
         """Describe a subject's version, the latest by default, column by column."""

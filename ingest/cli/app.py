@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "Inspect": {
         "doctor": "Examine settings, Java, jars, lake, registry and broker.",
         "pages": "Write static HTML pages of all tables.",
+        "show": "Show what holds for a table, with the origin of each value, or its rows.",
         "commits": "Show the commits of a table, and its state at a time.",
         "check": "Check tables by their own files: files, offsets and keys.",
         "schema": "Show, compare and check the schemas of a registry.",

@@ -17,7 +17,7 @@ from ingest.onboard.caveats import caveats, lossless_keys
 from ingest.onboard.discover import TopicSchemas
 from ingest.onboard.layout import choose_target
 from ingest.onboard.outcome import Onboarded, OnboardOptions
-from ingest.tables import Feed, Key, Target
+from ingest.tables import Feed
 
 LEFT_OUT: Final = {
     "heartbeat": "the connector's heartbeats, not changes of a table",
@@ -88,14 +88,13 @@ def describe(
         check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
     names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
     layout = choose_target(messages or 0, (), names)
-    mode = table.target.mode
-    target = Target(mode=mode, index=layout.index, buckets=layout.buckets)
+    target = attrs.evolve(table.target, index=layout.index, buckets=layout.buckets)
     return Onboarded(
         feed.topic,
         "new",
         source_table=table.source_table or "",
         layout=layout.reason if messages is not None else f"{layout.reason} (the broker was not asked)",
-        table=attrs.evolve(table, target=target, key=Key(names)),
+        table=attrs.evolve(table, target=target, key=attrs.evolve(table.key, columns=names)),
         key_columns=names,
         columns=len(compiled.value.columns()),
         messages=messages or 0,

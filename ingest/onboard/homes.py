@@ -30,7 +30,7 @@ class Homes:
     def read(cls, settings: Settings) -> "Homes":
         """Read the table files of a deployment."""
         folder = settings.tables_dir
-        tables = read_valid(folder)[0] if any(folder.glob("*.toml")) else ()
+        tables = read_valid(folder, defaults=settings.defaults)[0] if any(folder.glob("*.toml")) else ()
         return cls(folder, tables, folds_case=bool(settings.lake.database))
 
     def of(self, topic: Topic, values: Sequence[Subject] = ()) -> TableConfig | None:

@@ -1,4 +1,4 @@
-"""The layout of a new Hudi table, fixed at its creation: chosen by rule, with the reason.
+"""The layout and the types of a new Hudi table, fixed at its creation: chosen by rule.
 
 Does not import pyspark: table files are written without a JVM.
 """
@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 import attrs
+
+from ingest.dialects import Dialect
+from ingest.settings import Settings
+from ingest.tables import Types
 
 ROWS_PER_BUCKET: Final = 1_000_000
 MOST_BUCKETS: Final = 256
@@ -32,3 +36,13 @@ def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: 
         return TableLayout("bucket", 2, reason)
     reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
     return TableLayout("global_simple", buckets, reason)
+
+
+def choose_types(settings: Settings, dialect: Dialect) -> Types:
+    """Choose the types of a new table: by `[defaults]`, then by the settings and the connector."""
+    types, given = settings.defaults.types, settings.defaults.given.get("types", {})
+    if "timestamps" not in given:
+        types = attrs.evolve(types, timestamps=settings.types.timestamps)
+    if "out_of_range" not in given:
+        types = attrs.evolve(types, out_of_range="null" if dialect.has_infinity else "fail")
+    return types

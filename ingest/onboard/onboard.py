@@ -32,12 +32,13 @@ from ingest.onboard.discover import (
 )
 from ingest.onboard.framings import find_framings
 from ingest.onboard.homes import Homes, reads
+from ingest.onboard.layout import choose_types
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
 from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
-from ingest.tables import Key, TableConfig, Target, Types, feed_of, read, table_name
+from ingest.tables import TableConfig, feed_of, read, table_name
 
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
@@ -174,7 +175,7 @@ def _declared_schema(call: Onboarding, named: TopicSubjects) -> Path | None:
     """Return the schema given for a topic's values: the one that its table file names comes first."""
     folder = call.settings.tables_dir
     path = folder / f"{call.homes.name_of(call.settings, named, call.options)}.toml"
-    schema = read(path).schema if path.exists() else None
+    schema = read(path, defaults=call.settings.defaults).schema if path.exists() else None
     return folder / schema if schema else call.options.schema
 
 
@@ -224,7 +225,7 @@ def _new_table(
     settings: Settings, schemas: TopicSchemas, dialect: Dialect, options: OnboardOptions, name: str
 ) -> TableConfig:
     """Return the table of a topic, by its schemas and a person's options."""
-    topic = schemas.topic
+    topic, defaults = schemas.topic, settings.defaults
     return TableConfig(
         name=name,
         topic=topic,
@@ -233,11 +234,12 @@ def _new_table(
         format=options.format,
         framings=schemas.framings,
         schema=_schema_file(settings, schemas, name),
-        key=Key(options.key or schemas.key_names),
-        target=Target(mode="append" if options.append else "upsert"),
-        types=Types(
-            timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
-        ),
+        key=attrs.evolve(defaults.key, columns=options.key or schemas.key_names),
+        target=attrs.evolve(defaults.target, mode="append" if options.append else "upsert"),
+        types=choose_types(settings, dialect),
+        evolution=defaults.evolution,
+        rejects=defaults.rejects,
+        hudi=defaults.hudi,
     )
 
 
@@ -246,7 +248,7 @@ def _edited(settings: Settings, table: TableConfig, options: OnboardOptions) -> 
     path = settings.tables_dir / f"{table.name}.toml"
     if not path.exists():
         return table
-    existing = read(path)
+    existing = read(path, defaults=settings.defaults)
     if options.key and existing.key.columns and existing.key.columns != options.key:
         raise UsageError(
             f"--key {','.join(options.key)}: {path} has [key] columns {', '.join(existing.key.columns)}",

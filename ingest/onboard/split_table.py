@@ -12,6 +12,7 @@ from ingest.errors import IngestError, RetryableError, SchemaError, UsageError, 
 from ingest.names import Subject, Topic
 from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
 from ingest.onboard.discover import TopicSchemas
+from ingest.onboard.layout import choose_types
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.source_key import find_key
 from ingest.registry import Registry, TopicSubjects, find_topics
@@ -19,11 +20,8 @@ from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.topic_tables import SourceTable
 from ingest.settings import Settings
 from ingest.tables import (
-    Key,
     Subjects,
     TableConfig,
-    Target,
-    Types,
     feed_of,
     own_name,
     read_valid,
@@ -56,7 +54,9 @@ class Splitting:
         """
         named = find_topics(registry.subjects(), lambda: topics)
         has_files = any(settings.tables_dir.glob("*.toml"))
-        tables, broken = read_valid(settings.tables_dir) if has_files else ((), ())
+        tables, broken = (
+            read_valid(settings.tables_dir, defaults=settings.defaults) if has_files else ((), ())
+        )
         if broken:
             raise joined(broken)
         return cls(settings, registry, options, {topic.topic: topic for topic in named}, tables)
@@ -127,18 +127,19 @@ class Splitting:
     def _table(
         self, schemas: TopicSchemas, source: SourceTable, dialect: Dialect, key: tuple[str, ...]
     ) -> TableConfig:
-        settings, options = self.settings, self.options
+        settings, options, defaults = self.settings, self.options, self.settings.defaults
         return TableConfig(
             name=self._name(source),
             topic=schemas.topic,
             dialect=dialect.name,  # type: ignore[arg-type]  # DIALECTS holds the names that files allow
             subjects=schemas.subjects,
             source_table=source.name,
-            key=Key(() if options.append else key),
-            target=Target(mode="append" if options.append else "upsert"),
-            types=Types(
-                timestamps=settings.types.timestamps, out_of_range="null" if dialect.has_infinity else "fail"
-            ),
+            key=attrs.evolve(defaults.key, columns=() if options.append else key),
+            target=attrs.evolve(defaults.target, mode="append" if options.append else "upsert"),
+            types=choose_types(settings, dialect),
+            evolution=defaults.evolution,
+            rejects=defaults.rejects,
+            hudi=defaults.hudi,
         )
 
     def _name(self, source: SourceTable) -> str:

@@ -23,9 +23,8 @@ from ingest.settings.secret import (
     spellings,
 )
 from ingest.settings.source import SourceSettings
-
-Timestamps = Literal["ntz", "utc"]
-"""The key `[types] timestamps` of table files."""
+from ingest.tables.defaults import Defaults
+from ingest.tables.types import Timestamps
 
 
 def _masked(text: str) -> str:
@@ -320,6 +319,7 @@ class Settings:
     lineage: LineageSettings = LineageSettings()
     masking: MaskingSettings = attrs.Factory(MaskingSettings)
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
+    defaults: Defaults = attrs.Factory(Defaults)
     tables_dir: Path = Path("tables")
     source: str = "defaults"
 

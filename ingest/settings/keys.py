@@ -9,9 +9,12 @@ import attrs
 from ingest.config.rules import WrongValueError, unknown_key
 from ingest.settings.deployment import Settings
 from ingest.settings.source import SourceSettings
+from ingest.tables.defaults import SECTION as DEFAULTS
 
 SECTIONS: Final[Mapping[str, type[attrs.AttrsInstance]]] = {
-    field.name: field.type for field in attrs.fields(Settings) if field.type and attrs.has(field.type)
+    field.name: field.type
+    for field in attrs.fields(Settings)
+    if field.type and attrs.has(field.type) and field.name != DEFAULTS
 }
 FIELDS: Final[Mapping[str, "attrs.Attribute[Any]"]] = {
     f"{section}.{field.name}": field for section, kind in SECTIONS.items() for field in attrs.fields(kind)
@@ -59,7 +62,7 @@ def unknown_setting(key: str) -> WrongValueError:
         return unknown_key(key, name.partition(".")[2], fields)
     if section in SECTIONS:
         return unknown_key(key, name, [field.name for field in attrs.fields(SECTIONS[section])])
-    return unknown_key(key, section, [*SECTIONS, *NAMED])
+    return unknown_key(key, section, [*SECTIONS, *NAMED, DEFAULTS])
 
 
 def variable_of(key: str) -> str:

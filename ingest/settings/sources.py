@@ -37,6 +37,8 @@ from ingest.settings.secret import (
     secrets_in_url,
     warn_if_readable,
 )
+from ingest.tables.defaults import SECTION as DEFAULTS
+from ingest.tables.defaults import Defaults, parse_defaults
 
 DEFAULT_FILE: Final = "ingest.toml"
 FILE_VARIABLE: Final = "INGEST_SETTINGS"
@@ -73,11 +75,26 @@ def read(path: Path | None, tables: Path | None, flags: Mapping[str, object]) ->
             sections[name] = structure(_CONVERTER, section, _structure_of(name), name)
         except WrongValueError as error:
             merged.note(error)
+    table_defaults = _read_defaults(file, merged)
     for problem in registry_problems(sections.get("registry", RegistrySettings())):
         merged.note(problem)
     if merged.errors:
         raise joined(sorted(merged.errors, key=lambda error: error.line))
-    return Settings(**sections, tables_dir=tables_dir, source=source)
+    return Settings(**sections, defaults=table_defaults, tables_dir=tables_dir, source=source)
+
+
+def _read_defaults(file: Path | None, merged: "_Merged") -> Defaults:
+    """Read `[defaults]`, which only the file can have."""
+    content = read_toml(file, MAX_BYTES, MAX_DEPTH).get(DEFAULTS, {}) if file else {}
+    try:
+        defaults = parse_defaults(content)
+    except WrongValueError as error:
+        merged.note(error)
+        return Defaults()
+    if "types.timestamps" in merged.sources and "timestamps" in defaults.given.get("types", {}):
+        problem = "is given next to [defaults.types] timestamps"
+        merged.note(WrongValueError("types.timestamps", problem, "Remove it"))
+    return defaults
 
 
 def tables_folder(path: Path | None, tables: Path | None) -> Path:
@@ -199,6 +216,7 @@ def _assignments(file: Path) -> list[Assignment]:
         document = read_toml(file, MAX_BYTES, MAX_DEPTH)
     except WrongValueError as error:
         raise SettingsError(str(file), "", error.problem) from None
+    document.pop(DEFAULTS, None)  # see `_read_defaults`
     return [Assignment(key, value, str(file), file.parent) for key, value in _leaves(document, "")]
 
 

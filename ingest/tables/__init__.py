@@ -2,10 +2,12 @@
 
 from ingest.config.rules import WrongValueError
 from ingest.tables.column import Column
+from ingest.tables.defaults import Defaults, Origin, Origins, parse_defaults
 from ingest.tables.evolution import Kind, Policy
 from ingest.tables.feed import Feed, feed_of, feeds
 from ingest.tables.file import GLOB_SIGNS, read, read_all, read_one, read_valid
 from ingest.tables.framing import CONFLUENT, FRAMINGS, Framing, IdKind, id_kinds
+from ingest.tables.key import Key
 from ingest.tables.naming import clashes, table_name
 from ingest.tables.rejects import Rejects
 from ingest.tables.shards import SOURCE, Shards, is_pattern
@@ -16,16 +18,11 @@ from ingest.tables.source_table import (
     source_fields,
     topic_of,
 )
-from ingest.tables.table import (
-    DialectName,
-    Format,
-    Key,
-    Subjects,
-    TableConfig,
-    Types,
-)
+from ingest.tables.table import DialectName, Format, Subjects, TableConfig
 from ingest.tables.target import Target
 from ingest.tables.text import merge, render
+from ingest.tables.types import Types
+from ingest.tables.values import Value, values_of
 
 __all__ = [
     "CONFLUENT",
@@ -34,6 +31,7 @@ __all__ = [
     "SOURCE",
     "SOURCE_FIELDS",
     "Column",
+    "Defaults",
     "DialectName",
     "Feed",
     "Format",
@@ -41,6 +39,8 @@ __all__ = [
     "IdKind",
     "Key",
     "Kind",
+    "Origin",
+    "Origins",
     "Policy",
     "Rejects",
     "Shards",
@@ -48,6 +48,7 @@ __all__ = [
     "TableConfig",
     "Target",
     "Types",
+    "Value",
     "WrongValueError",
     "clashes",
     "feed_of",
@@ -57,6 +58,7 @@ __all__ = [
     "is_pattern",
     "merge",
     "own_name",
+    "parse_defaults",
     "read",
     "read_all",
     "read_one",
@@ -65,4 +67,5 @@ __all__ = [
     "source_fields",
     "table_name",
     "topic_of",
+    "values_of",
 ]

@@ -14,6 +14,7 @@ from ingest.config.rules import WrongValueError, suggest
 from ingest.errors import TableFileError, UsageError, joined
 from ingest.names import first_few
 from ingest.tables.aliases import rename_old_keys
+from ingest.tables.defaults import Defaults, Origins, flat_options
 from ingest.tables.table import TableConfig
 
 MAX_BYTES: Final = 1024 * 1024
@@ -24,29 +25,35 @@ _NO_SIGNS: Final = str.maketrans("", "", "*?[]")
 _CONVERTER: Final = make_converter()
 
 
-def read(path: Path, names: Sequence[str] = ()) -> TableConfig:
+def read(path: Path, names: Sequence[str] = (), defaults: Defaults = Defaults()) -> TableConfig:
     """Read one table file.  Raises `TableFileError`, with all problems of the file.
 
-    With `names`, warns of old keys only in the files of these tables: a run of others does not show them.
+    `defaults` has the values of the keys that the file lacks.  With `names`, warns of old keys only in the
+    files of these tables: a run of others does not show them.
     """
+    content: dict[str, Any] = {}
     try:
-        content = document.read_toml(path, MAX_BYTES, MAX_DEPTH)
+        content |= document.read_toml(path, MAX_BYTES, MAX_DEPTH)
         warns = not names or _matches(str(content.get("table")), names)
         rename_old_keys(content, str(path), warns=warns)
-        content |= _flat_options(content)
+        content |= flat_options(content)
         if "topics" in content:
             content.setdefault("topic", "")
-        return structure(_CONVERTER, content, TableConfig)
+        table = structure(_CONVERTER, defaults.fill(content), TableConfig)
     except WrongValueError as error:
-        raise joined(sorted(_located(path, error), key=lambda problem: problem.line)) from None
+        problems = _located(error, defaults.origins(path, content))
+        raise joined(sorted(problems, key=lambda problem: problem.line)) from None
+    return attrs.evolve(table, origins=defaults.origins(path, content))
 
 
-def _located(path: Path, error: WrongValueError) -> Iterator[TableFileError]:
+def _located(error: WrongValueError, origins: Origins) -> Iterator[TableFileError]:
     """Yield the problems of a file, with the lines of their keys."""
-    text = document.read_text(path, MAX_BYTES) if error.key else ""
+    text = document.read_text(origins.path, MAX_BYTES) if origins.path and error.key else ""
     for problem in error.problems():
-        line = find_line(text, problem.key)
-        yield TableFileError(str(path), problem.key, problem.problem, problem.todo, line)
+        is_inherited = origins.of(problem.key) == "defaults"
+        line = 0 if is_inherited else find_line(text, problem.key)
+        text_of_problem = f"{problem.problem}{' (from [defaults] in the settings)' if is_inherited else ''}"
+        yield TableFileError(str(origins.path), problem.key, text_of_problem, problem.todo, line)
 
 
 def parse_toml(text: str, path: str) -> dict[str, Any]:
@@ -57,31 +64,24 @@ def parse_toml(text: str, path: str) -> dict[str, Any]:
         raise TableFileError(path, error.key, error.problem, error.todo) from None
 
 
-def _flat_options(content: dict[str, Any]) -> dict[str, Any]:
-    options = content.get("hudi")
-    if not isinstance(options, dict):
-        return {}
-    try:
-        return {"hudi": document.flatten(options)}
-    except WrongValueError as error:
-        raise WrongValueError(f"hudi.{error.key}", error.problem, error.todo) from None
-
-
-def read_all(folder: Path, names: Sequence[str] = ()) -> tuple[TableConfig, ...]:
+def read_all(
+    folder: Path, names: Sequence[str] = (), defaults: Defaults = Defaults()
+) -> tuple[TableConfig, ...]:
     """Read all table files of a folder, or the files of the named tables, by file name.
 
-    A name may be a glob, such as `crm_*`.  With `names`, a broken file stops only the tables that it could
-    hold.  Raises TableFileError with the problems of all these files, UsageError for a name without a table.
+    `defaults` has the keys that a file lacks.  A name may be a glob, such as `crm_*`.  With `names`, a broken
+    file stops only the tables that it could hold.  Raises TableFileError with the problems of all these
+    files, UsageError for a name without a table.
     """
-    tables, problems = read_valid(folder, names)
+    tables, problems = read_valid(folder, names, defaults)
     if problems:
         raise joined(problems)
     return tables
 
 
-def read_one(folder: Path, name: str) -> TableConfig:
+def read_one(folder: Path, name: str, defaults: Defaults = Defaults()) -> TableConfig:
     """Read the table of a name, or the only table of a glob."""
-    first, *further = read_all(folder, [name])
+    first, *further = read_all(folder, [name], defaults)
     if further:
         names = first_few([table.name for table in (first, *further)])
         raise UsageError(f"'{name}' matches {len(further) + 1} tables: {names}", "Name one of them")
@@ -93,14 +93,14 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def read_valid(
-    folder: Path, names: Sequence[str] = ()
+    folder: Path, names: Sequence[str] = (), defaults: Defaults = Defaults()
 ) -> tuple[tuple[TableConfig, ...], tuple[TableFileError, ...]]:
     """Read all table files of a folder, or the files of the named tables, as `read_all` does.
 
     Returns the tables, and the errors of the broken files that could hold a requested table.  Raises
     UsageError for a name without a table or a broken file.
     """
-    content = _read_files(_list_files(folder), names)
+    content = _read_files(_list_files(folder), names, defaults)
     broken = {name: error for name, error in content.broken.items() if content.lacks(name, names)}
     for name in names:
         if not any(fnmatchcase(table, name) for table in (*content.tables, *broken)):
@@ -136,12 +136,12 @@ class _Content:
         return not names or (_matches(stem, names) and stem not in self.tables)
 
 
-def _read_files(paths: Iterable[Path], names: Sequence[str]) -> _Content:
+def _read_files(paths: Iterable[Path], names: Sequence[str], defaults: Defaults) -> _Content:
     content = _Content()
     files: dict[str, Path] = {}
     for path in paths:
         try:
-            table = read(path, names)
+            table = read(path, names, defaults)
         except TableFileError as error:
             content.broken[path.stem] = error
             continue

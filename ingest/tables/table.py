@@ -10,16 +10,16 @@ import attrs
 
 from ingest.config.rules import Between, WrongValueError, not_empty
 from ingest.names import Subject, Topic
-from ingest.tables.column import Column, Nanos, OutOfRange, Rows, TimeOfDay
+from ingest.tables.column import Column, Rows
+from ingest.tables.defaults import Origins
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.framing import CONFLUENT, Framing, check_framings
+from ingest.tables.key import Key
 from ingest.tables.rejects import Rejects
 from ingest.tables.rules import (
-    check_column_names,
     check_column_type,
     check_hudi_options,
     check_path,
-    check_placeholder,
     check_policies,
     check_table_name,
     check_topic,
@@ -28,10 +28,10 @@ from ingest.tables.rules import (
 from ingest.tables.shards import Shards, check_shards, check_topics
 from ingest.tables.source_table import check_source_table
 from ingest.tables.target import Target
+from ingest.tables.types import Types
 
 DialectName = Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl", "record"]
 Format = Literal["avro", "debezium-json", "cdl-json"]
-Timestamps = Literal["ntz", "utc"]
 
 
 @attrs.frozen(kw_only=True)
@@ -45,74 +45,6 @@ class Subjects:
     )
     value: Subject | None = attrs.field(
         default=None, validator=not_empty, metadata={"help": "Subject of the values. Required for Avro."}
-    )
-
-
-@attrs.frozen
-class Key:
-    """The record key, and the policy for messages with a key that contradicts their row."""
-
-    columns: tuple[str, ...] = attrs.field(
-        default=(),
-        validator=check_column_names,
-        metadata={"help": "Columns of the key; empty for those of the key subject. Fixed at creation."},
-    )
-    mismatch: Literal["reject", "ignore"] = attrs.field(
-        default="reject",
-        metadata={
-            "expert": True,
-            "help": "Effect of a message key that contradicts its row. `reject`: the record is rejected. "
-            "`ignore`: they are not compared.",
-        },
-    )
-
-
-@attrs.frozen
-class Types:
-    """The Spark types of semantic types.  No default loses data silently."""
-
-    time: TimeOfDay = attrs.field(
-        default="string",
-        metadata={
-            "help": "Time of day. `string`: all digits of the source. `micros`: µs since midnight. "
-            "Fixed at creation."
-        },
-    )
-    nanos: Nanos = attrs.field(
-        default="timestamp",
-        metadata={
-            "help": "Timestamps with nanoseconds. `timestamp`: to 1 µs. `bigint`, `string`: all nine digits. "
-            "Fixed at creation."
-        },
-    )
-    timestamps: Timestamps = attrs.field(
-        default="ntz",
-        metadata={
-            "help": "Timestamps without a zone. `ntz`: `timestamp_ntz`, the wall clock itself. `utc`: "
-            "`timestamp`, the wall clock as if it were in UTC, for readers that refuse the other "
-            "([Readers](readers.md)). Fixed at creation."
-        },
-    )
-    decimals: Literal["string", "fail"] = attrs.field(
-        default="string",
-        metadata={
-            "help": "Decimals with more than 38 digits. `string`: all digits, as text. `fail`: stop the run."
-        },
-    )
-    out_of_range: OutOfRange = attrs.field(
-        default="fail",
-        metadata={
-            "help": "Infinity, and dates outside the years 1 to 9999. `fail`: reject the record. "
-            "`null`: store null."
-        },
-    )
-    placeholder: str = attrs.field(
-        default="__debezium_unavailable_value",
-        validator=check_placeholder,
-        metadata={
-            "expert": True,
-            "help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes.",
-        },
     )
 
 
@@ -265,6 +197,8 @@ class TableConfig:
             "Options that `ingest` sets itself are refused."
         },
     )
+    origins: Origins = attrs.field(default=Origins(), eq=False, repr=False, metadata={"in_file": False})
+    """Where the values come from."""
 
     def __attrs_post_init__(self) -> None:
         check_shards(self)

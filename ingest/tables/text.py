@@ -1,65 +1,43 @@
 """Write table files: a new one with comments, or additions to one that people edit."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 import tomlkit
 
-from ingest.config.rules import file_fields, help_of, key_of
+from ingest.config.rules import file_fields
+from ingest.tables.defaults import FIXED, Defaults
 from ingest.tables.file import parse_toml
-from ingest.tables.table import TableConfig
+from ingest.tables.table import Document, TableConfig
 
-HEAD: Final = "Written by `ingest onboard`; edit it freely: later runs keep every edit."
-WIDTH: Final = 100
-"""Columns of a comment line."""
-_LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+HEAD: Final = """\
+Written by `ingest onboard`; edit it freely: later runs keep every edit.
+`ingest show {}` prints every value that holds."""
 _TOPICS: Final = frozenset({"topic", "topics"})
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def render(table: TableConfig, comments: Mapping[str, str]) -> str:
-    """Write a new table file.  `comments` holds remarks by dotted key: the reason of a value, a caveat.
+def render(table: TableConfig, comments: Mapping[str, str], defaults: Defaults = Defaults()) -> str:
+    """Write a new table file: what differs from `defaults` and the product, and the keys that are fixed.
 
-    A comment on a key that the file does not hold goes to its head, with the key.
+    `comments` holds remarks by dotted key: the reason of a value, a caveat.  A comment on a key that the file
+    does not hold goes to its head, with the key.
     """
-    blocks = list(_blocks(table))
+    blocks = [block for block in _blocks(table, defaults) if block[2]]
     keys = {key for _, section, values in blocks for key in (section, *(_join(section, k) for k in values))}
     unplaced = [f"{key}: {comments[key]}" for key in sorted(comments.keys() - keys)]
-    helps = key_helps()
-    lines: list[str] = []
+    lines = _comment(HEAD.format(table.name), *unplaced)
     for header, section, values in blocks:
-        lines += [""] if section else []
-        lines += _comment(helps.get(section, "") if section else HEAD, comments.get(section, ""))
+        fixed = ", ".join(name for name in values if _join(section, name) in FIXED)
+        lines += ["", *_comment(comments.get(section, ""))] if section else []
         lines += [header] if header else []
-        lines += [] if section else _comment(*unplaced)
+        lines += _comment(f"Fixed at creation: {fixed}") if fixed else []
         for name, value in values.items():
-            key = _join(section, name)
-            lines += _comment(helps.get(key, ""), comments.get(key, ""))
+            lines += _comment(comments.get(_join(section, name), ""))
             lines.append(f"{tomlkit.key(name).as_string()} = {tomlkit.item(value).as_string()}")
     return "\n".join(lines) + "\n"
-
-
-def key_helps() -> dict[str, str]:
-    """Return the help of every key and section of a table file as plain text, by dotted key."""
-    helps: dict[str, str] = {}
-    for field in file_fields(TableConfig).values():
-        helps[key_of(field)] = _plain(field)
-        if field.type and attrs.has(field.type):
-            helps |= {f"{key_of(field)}.{key_of(inner)}": _plain(inner) for inner in attrs.fields(field.type)}
-    return helps
-
-
-def _plain(field: "attrs.Attribute[Any]") -> str:
-    """Return a field's help without its Markdown, with its example, as lines of a comment."""
-    text = _LINK.sub(r"\1 in the documentation", help_of(field)).replace("`", "")
-    example = field.metadata.get("example")
-    lines = textwrap.wrap(text, WIDTH)
-    if example:
-        lines += ["Example:", *(f"  {line}" for line in example.splitlines())]
-    return "\n".join(lines)
 
 
 def merge(existing_text: str, table: TableConfig) -> str:
@@ -93,27 +71,46 @@ def _add_missing(
             document[section][name] = value
 
 
-def _blocks(table: TableConfig) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _blocks(table: TableConfig, defaults: Defaults) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield header, dotted key and values of each section."""
-    head = (
-        *("name", "topic", "topics", "source_table", "dialect", "format", "schema", "schema_changes"),
-        "epoch",
+    plain: dict[str, Any] = {}
+    sections: list[tuple[str, str, dict[str, Any]]] = []
+    for name, field in file_fields(TableConfig).items():
+        value = getattr(table, field.name)
+        if isinstance(value, dict):
+            sections += _named(f"{name}", value, getattr(defaults, name, {}))
+        elif isinstance(value, Document):
+            sections += _named("document.columns", value.columns, {})
+        elif attrs.has(type(value)):
+            base = getattr(defaults, name, None) or type(value)()
+            sections.append((f"[{name}]", name, _differing(name, value, base)))
+        elif value not in (field.default, ""):
+            plain[name] = _plain_list(value)
+    yield "", "", plain
+    yield from sections
+
+
+def _named(
+    section: str, values: Mapping[str, Any], base: Mapping[str, Any]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield a section of texts that differ from `base`, or a section for each name."""
+    yield (
+        f"[{section}]",
+        section,
+        {name: value for name, value in values.items() if isinstance(value, str) and value != base.get(name)},
     )
-    fields = [field for field in attrs.fields(TableConfig) if field.name in head]
-    values = {key_of(field): _plain_list(getattr(table, field.name)) for field in fields}
-    yield "", "", {key: value for key, value in values.items() if value not in (None, "", [])}
-    if table.topics:
-        yield "[shards]", "shards", _explicit(table.shards)
-    for name in ("subjects", "key", "target", "types"):
-        yield f"[{name}]", name, _explicit(getattr(table, name))
-    yield "", "columns", {}
-    for name, column in table.columns.items():
-        yield f"[columns.{tomlkit.key(name).as_string()}]", f"columns.{name}", _explicit(column)
-    if table.rows.where is not None:
-        yield "[rows]", "rows", _explicit(table.rows)
-    yield "[evolution]", "evolution", dict(table.evolution)
-    yield "[rejects]", "rejects", _explicit(table.rejects)
-    yield "[hudi]", "hudi", dict(table.hudi)
+    for name, value in values.items():
+        if not isinstance(value, str):
+            yield f"[{section}.{tomlkit.key(name).as_string()}]", f"{section}.{name}", _explicit(value)
+
+
+def _differing(section: str, value: attrs.AttrsInstance, base: attrs.AttrsInstance) -> dict[str, Any]:
+    """Return the values of a section that differ from `base`, and the fixed ones."""
+    return {
+        name: inner
+        for name, inner in _explicit(value).items()
+        if _join(section, name) in FIXED or inner != _plain_list(getattr(base, name))
+    }
 
 
 def _explicit(section: attrs.AttrsInstance) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.settings.deployment import Timestamps
 from ingest.tables import Column
+from ingest.tables.types import Timestamps
 from ingest.testing import decimal, nullable, semantic, unscaled
 from tests.compile.sqlserver import ID, compiled, table
 from tests.decode.messages import Topic, frame, rows_of

@@ -117,7 +117,7 @@ def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     keys = set(tomllib.loads(text))
-    if keys <= {"registry", "kafka", "lake", "run", "spark", "lineage", "masking", "sources"}:
+    if keys <= {"registry", "kafka", "lake", "run", "spark", "lineage", "masking", "sources", "defaults"}:
         (tmp_path / "ingest.toml").write_text(text, encoding="utf-8")
         assert settings.load(tmp_path / "ingest.toml").source
         return
@@ -148,7 +148,7 @@ def test_shown_python_compiles(text: str) -> None:
     compile(text, "page", "exec")
 
 
-@pytest.mark.parametrize(("page", "count"), [("onboarding.md", 4), ("tables.md", 1)])
+@pytest.mark.parametrize(("page", "count"), [("onboarding.md", 5), ("tables.md", 1)])
 def test_a_page_shows_the_output_of_its_commands(
     page: str,
     count: int,

@@ -8,6 +8,7 @@ import attrs
 from ingest.local.load import LoadOptions, load
 from ingest.testing.deployment import Deployment as BuiltDeployment
 from tests.e2e.recordings import SQLSERVER, Recording
+from tests.long_files import write_out
 
 LIGHT_JVM = '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
 """Settings for a process that lives shortly: a JVM that compiles lightly is there sooner."""
@@ -35,9 +36,10 @@ class Deployment(BuiltDeployment):
         load(recorded.folder, self.servers.bootstrap_servers, self.servers.registry_url, options)
 
     def onboard(self, patterns: Sequence[str] = (), **target: Any) -> None:
-        """Write the table files of the recording's topics, and edit `[target]` as a user would."""
+        """Write the table files of the topics with all keys, and edit `[target]` as a user would."""
         chosen = patterns or [f"{self.prefix}.{self.recording.pattern}"]
         BuiltDeployment.onboard(self, chosen, name="{table}", format=self.recording.format)
+        write_out(self.tables)
         for path in self.tables.glob("*.toml"):
             text = path.read_text()
             for key, value in target.items():

@@ -289,7 +289,7 @@ def test_spark_submit_runs_the_same(ingest: Shell, topics: dict[str, Topic]) -> 
     """The application file takes the same arguments; a failing table gives the same exit code."""
     ingest("onboard", topics["customers"].name.replace("customers", "*"), "--name", "{table}")
     orders_file = ingest.folder / "tables" / "orders.toml"
-    orders_file.write_text(orders_file.read_text().replace("max_rows = 10000", "max_rows = 0"))
+    orders_file.write_text(f"{orders_file.read_text()}\n[rejects]\nmax_rows = 0\n")
     topics["orders"].produce([(None, b"\7")])
     submit = [
         "spark-submit",

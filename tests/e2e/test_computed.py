@@ -11,6 +11,7 @@ from ingest.errors import EvolutionError, TableChangedError, TableFileError
 from ingest.local.servers import Addresses
 from ingest.testing import nullable
 from ingest.testing.deployment import Deployment
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -37,6 +38,7 @@ def make(root: Path, servers: Addresses, spark: SparkSession, name: str, kind: s
     deployment = Deployment(root, servers, spark)
     deployment.topic(f"{name}.inv.rows", COLUMNS, connector="postgres")
     deployment.onboard(name="t")
+    write_out(deployment.tables)
     file = deployment.tables / "t.toml"
     target = 'type = "mor"' if kind == "mor" else 'type = "cow"'
     text = file.read_text().replace('type = "cow"', target)

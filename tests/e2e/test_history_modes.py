@@ -8,6 +8,7 @@ import pytest
 from ingest.errors import RebuildError, TableChangedError
 from ingest.testing import Messages, Topic, nullable
 from ingest.testing.deployment import Deployment
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -55,6 +56,7 @@ def table_of(deployment: Deployment, name: str) -> Topic:
     """Make a topic and the table file of its history."""
     topic = deployment.topic(f"{name}.inv.rows", COLUMNS, connector="postgres")
     deployment.onboard([topic.name], name=name)
+    write_out(deployment.tables)
     edit(deployment, name, mode='"history"')
     return topic
 
@@ -124,6 +126,7 @@ def shards_of(deployment: Deployment, name: str) -> tuple[Topic, Topic]:
     first, second = (deployment.topic(topic, COLUMNS, connector="postgres") for topic in topics)
     with deployment.session as session:
         session.onboard([f"{name}*.inv.*"], name=name, merge=True)
+    write_out(deployment.tables)
     edit(deployment, name, mode='"history"')
     return first, second
 

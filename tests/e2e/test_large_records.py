@@ -12,6 +12,7 @@ from ingest.testing.servers import LocalServers
 from tests.decode.wide import json_event, json_schema
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -143,6 +144,7 @@ def test_large_texts_of_json_are_rejected_too(make_deployment: Callable[[], Depl
         text = json.dumps({"schema": key, "payload": {"id": number}}, separators=(",", ":"))
         produce(deployment, topic, text.encode(), event(number, size))
     deployment.session.onboard([topic], name="{table}", format="debezium-json")
+    write_out(deployment.tables)
     limit(deployment, "texts", 1)
 
     (done,) = deployment.run().tables

@@ -16,6 +16,7 @@ from ingest.errors import TableChangedError, TableFileError
 from ingest.local.servers import Addresses
 from ingest.testing import Message, date, decimal, nullable
 from ingest.testing.deployment import Deployment
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -71,6 +72,7 @@ def deployment_with_masks(root: Path, servers: Addresses, spark: SparkSession, k
     deployment = Deployment(root, servers, spark)
     deployment.topic(f"mask{kind}.inv.people", COLUMNS, connector="postgres")
     deployment.onboard(name="{table}")
+    write_out(deployment.tables)
     settings = root / "ingest.toml"
     settings.write_text(f'{settings.read_text()}[masking]\nsalt = "{SALT}"\n')
     file = deployment.tables / "people.toml"
@@ -175,6 +177,7 @@ def test_a_new_column_with_a_tag_is_never_in_clear(
     columns = {"id": "int", "email": nullable("string")}
     topic = deployment.topic("tagged.inv.people", columns)
     deployment.onboard(name="t")
+    write_out(deployment.tables)
     settings, file = tmp_path / "ingest.toml", deployment.tables / "t.toml"
     settings.write_text(f'{settings.read_text()}[masking.tags]\nPII = "redact"\n')
     file.write_text(file.read_text().replace("0.01", "1.0"))

@@ -24,6 +24,7 @@ from tests.e2e.recordings import (
 )
 from tests.e2e.referee import differences, read_expected, read_table
 from tests.e2e.tablefiles import add_text, allow_rejects
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -111,6 +112,7 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
     deployment = make_deployment(ORACLE)
     deployment.load()
     deployment.session.onboard([f"{deployment.prefix}.DEBEZIUM.SCRATCH"], name="{table}")
+    write_out(deployment.tables)
     path = deployment.root / "tables" / "SCRATCH.toml"
     path.write_text(path.read_text().replace('truncate = "apply"', f'truncate = "{policy}"'))
 
@@ -144,8 +146,7 @@ def test_messages_without_a_schema_use_a_declared_one(
         deployment.session.registry.register(subject, avsc.read_text())
         path = deployment.root / "tables" / "orders.toml"
         lines = [line for line in path.read_text().splitlines() if not line.startswith("schema = ")]
-        named = f'[subjects]\nvalue = "{subject}"'
-        path.write_text("\n".join(lines).replace("[subjects]", named) + "\n")
+        path.write_text("\n".join([*lines, "[subjects]", f'value = "{subject}"', ""]))
     deployment.run_until_idle(max_offsets=100)
 
     assert wrong(deployment, "orders") == []
@@ -181,6 +182,7 @@ def test_a_json_range_of_only_tombstones_is_read(make_deployment: Make) -> None:
     deployment.load()
     topic = f"{deployment.prefix}.inv.nopk"
     deployment.session.onboard([topic], name="{table}", format="debezium-json")
+    write_out(deployment.tables)
     allow_rejects(deployment)
 
     (plan,) = deployment.plan(max_offsets=5)

@@ -20,6 +20,7 @@ from tests.e2e.deployment import Deployment
 from tests.e2e.recordings import MONGODB, MYSQL, ORACLE, POSTGRES, POSTGRES_JSON, SQLSERVER, Recording
 from tests.e2e.referee import differences, read_expected, read_table
 from tests.e2e.test_history import differing_versions
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -71,6 +72,7 @@ class Shards:
         pattern = f"{self.deployment.prefix}[ab].{self.recording.pattern}"
         with self.deployment.session as session:
             session.onboard([pattern], name="{table}", format=self.recording.format, merge=True)
+        write_out(self.deployment.tables)
         for path in self.deployment.tables.glob("*.toml"):
             text = path.read_text().replace('type = "cow"', f'type = "{kind}"')
             path.write_text(text.replace('mode = "upsert"', f'mode = "{mode}"'))

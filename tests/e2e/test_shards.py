@@ -17,6 +17,7 @@ from tests.e2e.deployment import Deployment
 from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
 from tests.e2e.test_rebuild import rebuild
+from tests.long_files import write_out
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -35,6 +36,7 @@ def make_shards(
     ]
     with deployment.session as session:
         session.onboard([f"{deployment.prefix}s*.inv.*"], name="{table}", merge=True)
+    write_out(deployment.tables)
     path = deployment.tables / "orders.toml"
     text = path.read_text()
     for name, value in target.items():

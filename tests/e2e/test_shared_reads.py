@@ -12,6 +12,7 @@ from ingest.report.outcome import TableOutcome
 from ingest.spark.java import jvm_of
 from ingest.testing import Topic, nullable
 from ingest.testing.deployment import Deployment
+from tests.long_files import write_out
 from tests.patience import ANSWER_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -25,6 +26,7 @@ def make_tables(deployment: Deployment, *, share_reads: bool) -> Topic:
     """Make a topic with many versions of few keys, and files for its current rows and its history."""
     topic = deployment.topic("shared.inv.rows", COLUMNS, connector="postgres")
     deployment.onboard([topic.name], name="rows")
+    write_out(deployment.tables)
     text = (deployment.tables / "rows.toml").read_text()
     history = text.replace('table = "rows"', 'table = "versions"').replace('"upsert"', '"history"')
     (deployment.tables / "versions.toml").write_text(history)

@@ -13,6 +13,7 @@ from ingest.errors import DecodeError, EvolutionError, TableChangedError, TableF
 from ingest.local.servers import Addresses
 from ingest.testing import Messages, Topic, nullable
 from ingest.testing.deployment import Deployment
+from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -61,6 +62,7 @@ def make(
     columns = {**COLUMNS, "big": nullable("string")} if connector == "postgres" else COLUMNS
     deployment.topic(f"{name}.inv.rows", columns, connector=connector)
     deployment.onboard(name="t")
+    write_out(deployment.tables)
     file = deployment.tables / "t.toml"
     text = file.read_text()
     for key, value in target.items():

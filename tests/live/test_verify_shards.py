@@ -86,7 +86,7 @@ def sharded(
             patterns = [f"{name}.inv.{table}" for name in databases for table in ("orders", "parts")]
             session.onboard(patterns, name="{table}", merge=True)
         file = result.deployment.tables / "parts.toml"
-        file.write_text(file.read_text().replace('keys = "by_topic"', 'keys = "unique"'))
+        file.write_text(f'{file.read_text()}\n[shards]\nkeys = "unique"\n')
         result.deployment.run()
         yield result
 

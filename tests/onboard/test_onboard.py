@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
 from ingest.settings import Settings
 from ingest.settings.deployment import OnboardSettings, TypesSettings
-from ingest.tables import read
+from ingest.tables import parse_defaults, read
 from ingest.testing import decimal, fields_of, nullable, semantic
 from tests.compile.sqlserver import envelope, key
+from tests.long_files import long_form
 
 ID = {"id": "int"}
 ROW = {"id": "int", "name": nullable("string")}
@@ -178,6 +180,53 @@ def test_a_persons_edits_stay(folder: Folder) -> None:
 
     assert again.state == "unchanged"
     assert path.read_text() == edited
+
+
+def test_a_new_file_holds_only_what_the_defaults_do_not(folder: Folder) -> None:
+    """Policies of all tables stay in the settings; what is fixed is written, and stays when they change."""
+    folder.add("srv.db.dbo.t", table_of())
+    given = {
+        "target": {"type": "mor", "retain_commits": 20},
+        "types": {"timestamps": "utc", "out_of_range": "null"},
+        "evolution": {"column-dropped": "fail"},
+        "rejects": {"max_rows": 5},
+    }
+    folder.settings = attrs.evolve(folder.settings, defaults=parse_defaults(given))
+    result = folder.onboard("*")["srv.db.dbo.t"]
+    assert result.path is not None
+    assert tomllib.loads(result.path.read_text()) == {
+        "table": "srv_db_dbo_t",
+        "topic": "srv.db.dbo.t",
+        "dialect": "sqlserver",
+        "subjects": {"key": "srv.db.dbo.t-key", "value": "srv.db.dbo.t-value"},
+        "key": {"columns": ["id"]},
+        "target": {"type": "mor", "buckets": 2},
+        "types": {"time": "string", "nanos": "timestamp", "timestamps": "utc"},
+    }
+    table = read(result.path, defaults=folder.settings.defaults)
+    assert (table, table.policy("column-dropped"), table.rejects.max_rows) == (result.table, "fail", 5)
+    assert folder.onboard("*")["srv.db.dbo.t"].state == "unchanged"
+
+    changed = parse_defaults({"target": {"type": "cow"}, "types": {"timestamps": "ntz"}})
+    later = read(result.path, defaults=changed)
+    assert (later.target.type, later.types.timestamps) == ("mor", "utc")
+    assert (later.target.retain_commits, later.types.out_of_range) == (3, "fail")
+
+
+def test_a_file_with_every_key_written_out_stays(folder: Folder) -> None:
+    """Files of earlier versions are not rewritten, whatever `[defaults]` says."""
+    folder.add("srv.db.dbo.t", table_of())
+    result = folder.onboard("*")["srv.db.dbo.t"]
+    assert result.path is not None
+    assert result.table is not None
+    text = long_form(result.table)
+    result.path.write_text(text)
+    defaults = parse_defaults({"target": {"type": "mor", "delete": "soft"}, "rejects": {"max_rows": 5}})
+    folder.settings = attrs.evolve(folder.settings, defaults=defaults)
+
+    assert folder.onboard("*")["srv.db.dbo.t"].state == "unchanged"
+    assert result.path.read_text() == text
+    assert read(result.path, defaults=defaults) == read(result.path) == result.table
 
 
 def test_topics_that_would_become_one_table_are_refused_and_no_others(folder: Folder) -> None:

@@ -20,6 +20,7 @@ from ingest.report.outcome import RunReport
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM
 from tests.e2e.events import Change, Topic, make_topics
+from tests.long_files import write_out
 
 COLUMNS: Final = {"id": "int", "v": nullable("string")}
 _NUMBERS: Final = count(1)
@@ -63,6 +64,7 @@ class Place:
         (self._topic,) = make_topics(self.servers, {name: COLUMNS}).values()
         with self.session as session:
             session.onboard([name], name="{table}")
+        write_out(self.root / "tables")
         file = self.root / "tables" / "orders.toml"
         text = file.read_text().replace('type = "cow"', f'type = "{table_type}"')
         text = text.replace("max_share = 0.01", "max_share = 1.0")
