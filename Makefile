@@ -97,7 +97,7 @@ lock: ## rewrite the lock files from pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
 
-pins: jars/lib/.stamp ## rewrite the checksums of the jars that an installed package fetches
+pins: jars ## rewrite the checksums of the jars that an installed package fetches
 	$(BIN)/python .ci/pins.py
 
 clean: ## remove build results, but not downloads

@@ -1,13 +1,12 @@
 """The JVM artifacts, from `make setup` in a checkout, or fetched at first use by an installed package.
 
-The wheel contains the jar of ingest's functions.  The jars of a Spark job come by HTTPS (`ingest.jars`), the
-broker and the registry by Maven.
+The wheel contains the jar of ingest's functions.  All others come by HTTPS (`ingest.jars`).
 """
 
 import hashlib
 import os
 import shutil
-import subprocess
+import tarfile
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -17,33 +16,23 @@ import attrs
 
 from ingest.errors import LocalServerError
 from ingest.jars.folder import JarFolder, lock_folder
-from ingest.jars.pins import read_pins
+from ingest.jars.pins import FILE, read_pins
 
 HERE: Final = Path(__file__).parents[1]
 STAMP: Final = ".stamp"
-"""The file that marks a complete folder.  The Makefile writes the same one."""
+"""The file that marks an unpacked archive.  The Makefile writes the same one."""
 FUNCTIONS: Final = "ingest-functions.jar"
 """The jar of ingest's functions: in the package of a wheel, in `jars/lib` of a checkout."""
 
 
 @attrs.frozen
 class Artifacts:
-    """The pom that pins the artifacts, the folder of `lib`, `broker` and `registry`, and ingest's jar."""
+    """The folder of `lib`, `broker` and `registry`, and ingest's jar."""
 
-    pom: Path
     root: Path
     functions_jar: Path
     sources: Path | None = None
     """The sources of ingest's jar, in a checkout only.  The jar must not be older than any of them."""
-
-    def folder(self, name: str, profile: str) -> Path:
-        """Return a complete folder of artifacts.  Maven fills it if it is missing."""
-        folder = self.root / name
-        if not (folder / STAMP).exists():
-            with lock_folder(self.root):
-                if not (folder / STAMP).exists():
-                    _fill(self, name, profile)
-        return folder
 
     def functions(self) -> Path:
         """Return the jar of ingest's functions.
@@ -59,17 +48,38 @@ class Artifacts:
         return self.functions_jar
 
     def pinned(self, without: Collection[str] = ()) -> JarFolder:
-        """Return the folder of the pinned jars, complete or not, `without` those artifacts."""
+        """Return the folder of a job's jars, complete or not, `without` those artifacts."""
         return JarFolder(self.root / "lib", tuple(jar for jar in read_pins() if jar.artifact not in without))
 
     def spark_jars(self, repository: str, without: Collection[str] = ()) -> tuple[Path, ...]:
-        """List the jars of a Spark job.  In a checkout Maven resolves them from its pom."""
+        """List the jars of a Spark job.  Missing ones are fetched."""
         jars = self.pinned(without)
+        self._complete(jars, repository)
+        return tuple(sorted({*jars.paths(), self.functions()}))
+
+    def broker(self) -> Path:
+        """Return the folder of the broker's jars.  Missing ones are fetched."""
+        jars = JarFolder(self.root / "broker", read_pins("broker"))
+        self._complete(jars)
+        return jars.path
+
+    def registry(self) -> Path:
+        """Return the folder of the unpacked registry.  Its archive is fetched if needed."""
+        home, archives = self.root / "registry", JarFolder(self.root / "archives", read_pins("registry"))
+        if not (home / STAMP).exists():
+            with lock_folder(self.root):
+                if not (home / STAMP).exists():
+                    self._complete(archives)
+                    _unpack(archives.paths()[0], home)
+        return home
+
+    def _complete(self, jars: JarFolder, repository: str = "") -> None:
+        """Fetch what a folder lacks.  In a checkout Maven does so, and Python only looks."""
         if self.sources is None:
             jars.complete(repository)
-        elif jars.jars:
-            self.folder("lib", "spark")
-        return tuple(sorted({*jars.paths(), self.functions()}))
+        elif missing := jars.incomplete():
+            todo = "Run `make jars`, and `make pins` after a change of jars/pom.xml"
+            raise LocalServerError("jars", f"{jars.path} lacks {missing[0].file}", todo=todo)
 
 
 _TODO: Final = "Run `make functions`"
@@ -77,14 +87,12 @@ _TODO: Final = "Run `make functions`"
 
 def find_artifacts() -> Artifacts:
     """Choose between the cache of an installed package and the `jars/` of a checkout."""
-    packaged = HERE / "pom.xml"
+    packaged = HERE / FUNCTIONS
     if not packaged.exists():
         jars = HERE.parent / "jars"
-        return Artifacts(
-            jars / "pom.xml", jars, jars / "lib" / FUNCTIONS, HERE.parent / "jvm" / "src" / "main"
-        )
-    pinned = hashlib.sha256(packaged.read_bytes()).hexdigest()[:12]
-    return Artifacts(packaged, cache_folder() / f"jars-{pinned}", HERE / FUNCTIONS)
+        return Artifacts(jars, jars / "lib" / FUNCTIONS, HERE.parent / "jvm" / "src" / "main")
+    pinned = hashlib.sha256(FILE.read_bytes()).hexdigest()[:12]
+    return Artifacts(cache_folder() / f"jars-{pinned}", packaged)
 
 
 def cache_folder() -> Path:
@@ -103,41 +111,27 @@ def spark_jars(repository: str = "") -> tuple[Path, ...]:
 
 def broker_classpath() -> Path:
     """Return the folder of the broker's jars."""
-    return find_artifacts().folder("broker", "broker")
+    return find_artifacts().broker()
 
 
 def registry_home() -> Path:
     """Return the folder of the unpacked registry."""
-    return find_artifacts().folder("registry", "registry")
+    return find_artifacts().registry()
 
 
-def _fill(artifacts: Artifacts, name: str, profile: str) -> None:
-    """Let Maven copy the artifacts of one profile, and move them into place in one step."""
-    with tempfile.TemporaryDirectory(dir=artifacts.root, prefix=".fetch-") as scratch:
-        _run_maven(artifacts.pom, profile, Path(scratch))
-        filled = Path(scratch, name)
-        (filled / STAMP).touch()
-        shutil.rmtree(artifacts.root / name, ignore_errors=True)
-        filled.rename(artifacts.root / name)
-
-
-def _run_maven(pom: Path, profile: str, out: Path) -> None:
-    """Run Maven offline, and again with the network if its cache lacks an artifact."""
-    if not (maven := shutil.which("mvn")):
-        raise LocalServerError(
-            "jars",
-            f"the {profile} jars are not fetched yet, and `mvn` is not on PATH",
-            todo="Install Maven",
-        )
-    command = [maven, "-q", "-B", "-f", str(pom), "-P", profile, f"-Dout={out}", "package"]
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    if subprocess.run([*command, "-o"], check=False, **quiet).returncode == 0:  # type: ignore[call-overload] # kwargs
-        return
-    online = subprocess.run(command, check=False, **quiet)  # type: ignore[call-overload] # kwargs
-    if online.returncode != 0:
-        output = [line for line in online.stdout.splitlines() if line.strip()] or ["no output"]
-        raise LocalServerError(
-            "jars",
-            f"`mvn -f {pom} -P {profile} package` failed: {output[0].removeprefix('[ERROR] ')[:300]}",
-            todo="The first start needs Maven Central or a mirror of it",
-        )
+def _unpack(archive: Path, home: Path) -> None:
+    """Unpack an archive, move the folder into place in one step, and remove the archive."""
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=".unpack-") as scratch:
+        unpacked = Path(scratch, home.name)
+        try:
+            with tarfile.open(archive) as content:
+                # As the documentation of tarfile has it: Python 3.11.3 and earlier lack the filter.
+                content.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+                content.extractall(unpacked)  # noqa: S202  of a known checksum
+            (unpacked / STAMP).touch()
+        except OSError as error:
+            todo = "Free some space, or set XDG_CACHE_HOME to a folder on another disk"
+            raise LocalServerError("registry", f"{archive} cannot be unpacked: {error}", todo=todo) from None
+        shutil.rmtree(home, ignore_errors=True)
+        unpacked.rename(home)
+    archive.unlink()

@@ -60,7 +60,8 @@ class JarFolder:
 
     def _fetch(self, jars: tuple[PinnedJar, ...], repository: Repository, show: Show) -> None:
         size = sum(jar.size for jar in jars)
-        _announce(f"fetching {len(jars)} jars, {megabytes(size)}, from {repository.shown} into {self.path}")
+        what = jars[0].file if len(jars) == 1 else f"{len(jars)} jars"
+        _announce(f"fetching {what}, {megabytes(size)}, from {repository.shown} into {self.path}")
         self._check_space(size)
         with open_client() as client:
             downloader = Downloader(repository, client, show)

@@ -1,9 +1,9 @@
-"""The pinned jars.  `make pins` writes `pins.json` from `jars/pom.xml` and the files that Maven resolved."""
+"""The pinned artifacts.  `make pins` writes `pins.json`: what Maven resolves for `jars/pom.xml`."""
 
 import hashlib
 import json
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 
@@ -12,7 +12,10 @@ FILE: Final = Path(__file__).parent / "pins.json"
 
 @attrs.frozen
 class PinnedJar:
-    """An artifact of a Maven repository: `group:name:version`, its size in bytes and its SHA-256."""
+    """An artifact of a Maven repository: its coordinate, its size in bytes and its SHA-256.
+
+    The coordinate is `group:name:version` of a jar, or `group:name:type:classifier:version`.
+    """
 
     coordinate: str
     size: int
@@ -21,8 +24,13 @@ class PinnedJar:
     @property
     def file(self) -> str:
         """The name of the file, as Maven copies it."""
-        _, name, version = self.coordinate.split(":")
-        return f"{name}-{version}.jar"
+        match self.coordinate.split(":"):
+            case _, name, kind, classifier, version:
+                return f"{name}-{version}-{classifier}.{kind}"
+            case _, name, version:
+                return f"{name}-{version}.jar"
+            case _:
+                raise ValueError(self.coordinate)
 
     @property
     def artifact(self) -> str:
@@ -37,8 +45,8 @@ class PinnedJar:
     @property
     def repository_path(self) -> str:
         """The path in a Maven repository."""
-        group, name, version = self.coordinate.split(":")
-        return f"{group.replace('.', '/')}/{name}/{version}/{self.file}"
+        group, name = self.coordinate.split(":")[:2]
+        return f"{group.replace('.', '/')}/{name}/{self.version}/{self.file}"
 
     def has_size_of(self, path: Path) -> bool:
         """Whether a file exists and has the pinned size: cheap enough for every start."""
@@ -49,9 +57,9 @@ class PinnedJar:
         return self.has_size_of(path) and sha256_of(path) == self.sha256
 
 
-def read_pins() -> tuple[PinnedJar, ...]:
-    """Return the jars that a Spark job needs, apart from the jar of ingest's functions."""
-    return tuple(PinnedJar(**entry) for entry in json.loads(FILE.read_text(encoding="utf-8")))
+def read_pins(name: Literal["lib", "broker", "registry"] = "lib") -> tuple[PinnedJar, ...]:
+    """Return what a folder needs: `lib` is a Spark job's, without the jar of ingest's functions."""
+    return tuple(PinnedJar(**entry) for entry in json.loads(FILE.read_text(encoding="utf-8"))[name])
 
 
 def sha256_of(path: Path) -> str:

@@ -35,7 +35,7 @@ def test_files_copied_into_an_image_exist() -> None:
     """In the checkout, and not excluded by the ignore file."""
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
     sources = {path for line in copied for path in line.split()}
-    assert {"ingest", "jvm", "jars/pom.xml", "requirements-airflow.lock"} <= sources
+    assert {"ingest", "jvm", "registry_fixtures/sqlserver", "requirements-airflow.lock"} <= sources
     assert [path for path in sources if not (ROOT / path).exists()] == []
     ignore = (DOCKER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     let_in = tuple(line[1:] for line in ignore if line.startswith("!"))

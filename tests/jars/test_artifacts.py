@@ -1,6 +1,9 @@
 """Where the JVM artifacts are."""
 
+import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -20,9 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_checkouts_jars_are_its_own() -> None:
     """Tests run in a checkout: no cache in anybody's home is touched."""
-    artifacts = find_artifacts()
-    assert artifacts.pom.name == "pom.xml"
-    assert artifacts.pom.parent == artifacts.root
+    assert find_artifacts().root == ROOT / "jars"
 
 
 def test_scripts_find_the_jars_under_the_documented_name() -> None:
@@ -30,52 +31,60 @@ def test_scripts_find_the_jars_under_the_documented_name() -> None:
     assert documented_spark_jars is spark_jars
 
 
-def test_a_complete_folder_needs_no_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stamp says that it is complete."""
-    monkeypatch.setenv("PATH", "")
-    (tmp_path / "broker").mkdir()
-    (tmp_path / "broker" / ".stamp").touch()
-    assert _artifacts(tmp_path).folder("broker", "broker").name == "broker"
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Pin an archive with one file as the registry's, and a small jar as the broker's."""
+    (tmp_path / "app" / "lib").mkdir(parents=True)
+    shutil.copy(ROOT / "LICENSE", tmp_path / "app" / "lib")
+    packed = shutil.make_archive(str(tmp_path / "app"), "gztar", tmp_path / "app")
+    content = Path(packed).read_bytes()
+    pins = {
+        "broker": [_pin("org.example:broker:1.0", b"jar")],
+        "registry": [_pin("org.example:app:tar.gz:all:1.0", content)],
+    }
+    (tmp_path / "pins.json").write_text(json.dumps(pins))
+    monkeypatch.setattr("ingest.jars.pins.FILE", tmp_path / "pins.json")
+    return content
 
 
-def test_missing_maven_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a stack trace of a process that could not start."""
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(LocalServerError, match=r"`mvn` is not on PATH\. Install Maven"):
-        _artifacts(tmp_path).folder("broker", "broker")
-
-
-def test_maven_errors_reach_the_user_and_no_partial_folder_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_installed_package_fetches_broker_and_registry_once(
+    tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A Maven that fails, as it does without a network."""
-    maven = tmp_path / "bin" / "mvn"
-    maven.parent.mkdir()
-    maven.write_text("#!/bin/sh\necho '[ERROR] no route to host'\nexit 1\n")
-    maven.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{maven.parent}:/usr/bin:/bin")
-    with pytest.raises(LocalServerError, match="package` failed: no route to host"):
-        _artifacts(tmp_path, tmp_path / "jars").folder("broker", "broker")
-    assert [path.name for path in (tmp_path / "jars").iterdir()] == [".lock"]
+    """Without Maven.  The archive is unpacked as a whole, and then removed."""
+    installed = Artifacts(tmp_path / "cache", tmp_path / "own.jar")
+    files: dict[str, bytes | Path] = {"broker-1.0.jar": b"jar", "app-1.0-all.tar.gz": archive}
+    with serve(files) as mirror:
+        monkeypatch.setenv("INGEST_SPARK_REPOSITORY", mirror.url)
+        assert (installed.broker() / "broker-1.0.jar").read_bytes() == b"jar"
+        license_file = installed.registry() / "lib" / "LICENSE"
+        assert license_file.read_bytes() == (ROOT / "LICENSE").read_bytes()
+        assert f"fetching app-1.0-all.tar.gz, 0.0 MB, from {mirror.url}" in capsys.readouterr().err
+        assert (installed.broker(), installed.registry()) == (
+            tmp_path / "cache" / "broker",
+            license_file.parents[1],
+        )
+        assert len(mirror.requests) == 2
+    assert sorted(path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()) == [
+        ".lock", ".lock", ".lock", ".stamp", "LICENSE", "broker-1.0.jar",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("archive")
+def test_a_checkout_lets_make_fetch(tmp_path: Path) -> None:
+    """Maven resolves its pom, and an older pin must not come beside a newer jar."""
+    checkout = Artifacts(tmp_path / "jars", tmp_path / "own.jar", tmp_path)
+    with pytest.raises(LocalServerError, match=r"jars/broker lacks broker-1\.0\.jar\. Run `make jars`"):
+        checkout.broker()
+    with pytest.raises(LocalServerError, match=r"lacks app-1\.0-all\.tar\.gz\. Run `make jars`"):
+        checkout.registry()
 
 
 def test_an_unwritable_cache_is_named_with_the_remedy(tmp_path: Path) -> None:
     """A file in its path, as good as a read-only disk or another user's home: exit code 2."""
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=rf"{tmp_path}/file/jars, is not writable: .*XDG_CACHE_HOME"):
-        _artifacts(tmp_path, tmp_path / "file" / "jars").folder("broker", "broker")
-
-
-@pytest.mark.servers
-def test_maven_fills_a_cache_from_the_pom_only(tmp_path: Path) -> None:
-    """An installed package gets its broker so: the pom in site-packages, the jars in a cache."""
-    pom = tmp_path / "site-packages" / "pom.xml"
-    pom.parent.mkdir()
-    pom.write_text(find_artifacts().pom.read_text())
-    lib = Artifacts(pom, tmp_path / "cache", find_artifacts().functions_jar).folder("lib", "spark")
-    own = find_artifacts().functions_jar.name
-    assert {jar.name for jar in lib.glob("*.jar")} == {jar.name for jar in spark_jars()} - {own}
-    assert [path.name for path in pom.parent.iterdir()] == ["pom.xml"]
+    installed = Artifacts(tmp_path / "file" / "jars", tmp_path / "own.jar")
+    with pytest.raises(UsageError, match=rf"{tmp_path}/file/jars/broker, is not writable: .*XDG_CACHE_HOME"):
+        installed.broker()
 
 
 @pytest.mark.spark
@@ -125,7 +134,7 @@ def test_an_installed_wheel_needs_neither_a_compiler_nor_maven(tmp_path: Path) -
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
     start = [sys.executable, "-c", STARTED_FROM_A_WHEEL]
-    lib = find_artifacts().folder("lib", "spark")
+    lib = find_artifacts().root / "lib"
     with serve({jar.repository_path: lib / jar.file for jar in read_pins()}) as mirror:
         environment = {
             "PYTHONPATH": str(site),
@@ -142,6 +151,11 @@ def test_an_installed_wheel_needs_neither_a_compiler_nor_maven(tmp_path: Path) -
     assert f"ingest: note: fetching 6 jars, 86.6 MB, from {mirror.url} into {tmp_path}" in process.stderr
 
 
-def _artifacts(folder: Path, root: Path | None = None) -> Artifacts:
-    """Return artifacts whose pom, jar and sources are in one folder."""
-    return Artifacts(folder / "pom.xml", root or folder, folder / "own.jar", folder)
+def _artifacts(folder: Path) -> Artifacts:
+    """Return artifacts whose jars and sources are in one folder."""
+    return Artifacts(folder, folder / "own.jar", folder)
+
+
+def _pin(coordinate: str, content: bytes) -> dict[str, object]:
+    digest = hashlib.sha256(content).hexdigest()
+    return {"coordinate": coordinate, "size": len(content), "sha256": digest}

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.release
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NAME = f"hudi_cdc_ingest-{PROJECT['version']}"
+RECORDING = "registry_fixtures/sqlserver"
 TOP_LEVEL = {
-    "ingest", "jars", "jvm", "docs", "docker", "registry_fixtures", "hatch_build.py", "pyproject.toml",
+    "ingest", "jvm", "docs", "docker", "registry_fixtures", "hatch_build.py", "pyproject.toml",
     "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "PKG-INFO", ".gitignore",
 }  # fmt: skip
 
@@ -34,19 +35,19 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     return message_from_string(wheel.read(f"{NAME}.dist-info/METADATA").decode())
 
 
-def modules() -> set[str]:
-    """Return the files of the package that git knows."""
+def known(folder: str) -> set[str]:
+    """Return the files of a folder that git knows."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "ingest"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", folder], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return set(listed.stdout.rstrip("\0").split("\0"))
 
 
-def test_the_wheel_has_the_package_its_jar_and_the_pom_only(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_the_package_its_jar_and_the_sample_only(wheel: zipfile.ZipFile) -> None:
     """Nothing of tests, docs or a developer's folder."""
     files = {name for name in wheel.namelist() if not name.startswith(f"{NAME}.dist-info/")}
-    assert files - modules() == {"ingest/ingest-functions.jar", "ingest/pom.xml"}
-    assert modules() - files == set()
+    sample = {name.replace(RECORDING, "ingest/sample") for name in known(RECORDING)}
+    assert files == known("ingest") | sample | {"ingest/ingest-functions.jar"}
 
 
 def test_the_sdist_has_sources_and_pages_and_nothing_else(dist: Path) -> None:

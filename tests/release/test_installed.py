@@ -83,7 +83,7 @@ def test_a_wheel_and_a_java_runtime_run_the_tour(installed: Installed, servers: 
         servers.registry_url,
         LoadOptions(),
     )
-    lib = find_artifacts().folder("lib", "spark")
+    lib = find_artifacts().root / "lib"
     with serve({jar.repository_path: lib / jar.file for jar in read_pins()}) as mirror:
         write_settings(installed.folder, servers, mirror)
         assert {jar["state"] for jar in installed.json("jars", "list")} == {"missing"}

@@ -116,14 +116,14 @@ def test_jars_subjects_and_memory_that_do_not_suffice_are_problems(tmp_path: Pat
 def test_jars_that_are_not_fetched_yet_are_a_warning_that_names_size_and_repository(tmp_path: Path) -> None:
     """In an installed package the first run fetches them, without Maven; nothing is fetched here."""
     own = find_artifacts().functions_jar
-    installed = Artifacts(tmp_path / "pom.xml", tmp_path / "cache", own)
+    installed = Artifacts(tmp_path / "cache", own)
     (finding,) = check_pinned_jars(installed, "https://ann:s3cret@mirror.example.com/maven")
     assert finding.level == "warning"
     assert finding.text == (
         "6 are not fetched yet: the first run gets 86.6 MB from https://***@mirror.example.com/maven"
     )
     assert finding.todo == "Run `ingest jars fetch`"
-    checkout = Artifacts(tmp_path / "pom.xml", tmp_path / "jars", own, tmp_path)
+    checkout = Artifacts(tmp_path / "jars", own, tmp_path)
     assert [finding.todo for finding in check_pinned_jars(checkout, "")] == ["Run `make jars`"]
     assert list(tmp_path.iterdir()) == []
 
