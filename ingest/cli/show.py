@@ -70,7 +70,7 @@ def _print_rows(view: "TableView") -> None:
     if not view.rows:
         print_text(f"{view.table}: no such rows")
         return
-    headings = list(view.rows[0])
+    headings = sorted(view.rows[0], key=lambda name: name.startswith("_cdc_"))  # stable: the row's own first
     print_table(headings, [[_cut(row[name]) for name in headings] for row in view.rows])
 
 

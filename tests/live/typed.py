@@ -37,8 +37,10 @@ class Shell:
     bootstrap_servers: str
 
     def local(self, text: str) -> str:
-        """Put the addresses of this machine in place of the page's."""
-        return text.replace(REGISTRY, self.registry_url).replace(BROKER, self.bootstrap_servers)
+        """Put the addresses and ports of this machine in place of the page's."""
+        for shown, own in ((REGISTRY, self.registry_url), (BROKER, self.bootstrap_servers)):
+            text = text.replace(shown, own).replace(_port(shown), _port(own))
+        return text
 
     def check(self, console: str) -> None:
         """Run each command of a block and compare its output, if the page shows any.
@@ -62,6 +64,11 @@ def run_ingest(folder: Path, command: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, f"ingest {command}\n{done.stderr}"
     return done.stdout
+
+
+def _port(address: str) -> str:
+    (port,) = re.findall(r":(\d+)", address)
+    return port
 
 
 def _pattern(line: str) -> str:
