@@ -24,7 +24,7 @@ def adopt(
     path: Annotated[
         str,
         Parameter(
-            help="Folder of the table of the other writer; by default the table's own place in the lake."
+            help="Folder of the table of the other writer, by default the table's own place in the lake."
         ),
     ] = "",
     offsets: Annotated[
@@ -35,7 +35,7 @@ def adopt(
         ),
     ] = "",
     null: Nulls = (),
-    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
+    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do, and write nothing.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

@@ -33,7 +33,7 @@ _OLD_FOOTERS: Final = (
 
 @app.default
 def check(
-    *tables: Annotated[str, table_parameter("Tables to check, by name or glob ('crm_*'); all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to check, by name or glob ('crm_*'), by default all.")],
     no_keys: Annotated[
         bool,
         Parameter(

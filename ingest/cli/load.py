@@ -40,7 +40,7 @@ def load(
         ),
     ] = "",
     null: Nulls = (),
-    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
+    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do, and write nothing.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

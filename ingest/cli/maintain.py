@@ -22,11 +22,11 @@ MEGABYTE = 1_000_000
 @app.default
 def maintain(
     *tables: Annotated[
-        str, table_parameter("Tables to maintain, by name or glob ('crm_*'); all by default.")
+        str, table_parameter("Tables to maintain, by name or glob ('crm_*'), by default all.")
     ],
-    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
+    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do, and write nothing.")] = False,
     report: Annotated[
-        str | None, Parameter(help="File for the report, as JSON; or a Hadoop path (hdfs://…).")
+        str | None, Parameter(help="File or Hadoop path (hdfs://…) for the report, as JSON.")
     ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),

@@ -22,7 +22,7 @@ app = App(name="offsets", help_format="markdown", help="Move a table to other Ka
 
 @app.command(show=False)
 def show(
-    *tables: Annotated[str, table_parameter("Tables, all by default; globs are possible.")],
+    *tables: Annotated[str, table_parameter("Tables, by name or glob, by default all.")],
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

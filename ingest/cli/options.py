@@ -31,7 +31,7 @@ class Deployment:
     registry: Annotated[str | None, _option("Registry URL, or a folder of schemas.")] = None
     bootstrap_servers: Annotated[str | None, _option("Kafka brokers, host:port, comma separated.")] = None
     lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
-    debug: Annotated[bool, _option("Log everything; show a traceback with an error.")] = False
+    debug: Annotated[bool, _option("Log everything, and show a traceback with an error.")] = False
 
     def open(self, flags: Mapping[str, object] | None = None) -> Session:
         """Open the deployment, with its secrets masked in the log. `flags` are further settings by key."""

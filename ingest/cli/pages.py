@@ -22,7 +22,7 @@ app = CommandPage(name="pages", help_format="markdown")
 
 @app.default
 def pages(
-    *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'); all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'), by default all.")],
     to: Annotated[Path, Parameter(help="Folder for the pages: index.html, and a page per table.")],
     max_lag: Annotated[
         str | None, Parameter(help="Show tables beyond this lag as behind: offsets (1000), or time (15m).")

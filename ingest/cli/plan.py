@@ -35,7 +35,7 @@ app = CommandPage(name="plan", help_format="markdown")
 
 @app.default
 def plan(
-    *tables: Annotated[str, table_parameter("Tables to plan, by name or glob ('crm_*'); all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to plan, by name or glob ('crm_*'), by default all.")],
     max_offsets: Annotated[
         int | None,
         Parameter(help="Offsets to look at per table at most, as in `ingest run`.", validator=Number(gte=1)),

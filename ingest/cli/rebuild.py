@@ -32,7 +32,7 @@ def rebuild(
             "the values that the table stores.",
         ),
     ] = "table",
-    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do; write nothing.")] = False,
+    dry_run: Annotated[bool, Parameter(negative="", help="Show what is to do, and write nothing.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

@@ -38,12 +38,12 @@ app = CommandPage(name="run", help_format="markdown")
 
 @app.default
 def run(
-    *tables: Annotated[str, table_parameter("Tables to run, by name or glob ('crm_*'); all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to run, by name or glob ('crm_*'), by default all.")],
     max_offsets: Annotated[
         int | None, Parameter(help="Offsets to read per table at most.", validator=Number(gte=1))
     ] = None,
     report: Annotated[
-        str | None, Parameter(help="File for the run report, as JSON; or a Hadoop path (hdfs://…).")
+        str | None, Parameter(help="File or Hadoop path (hdfs://…) for the run report, as JSON.")
     ] = None,
     metrics: Annotated[
         str | None,

@@ -26,7 +26,7 @@ def show(
     ] = None,
     /,
     *,
-    version: Annotated[int | None, Parameter(help="Version of the subject; the latest by default.")] = None,
+    version: Annotated[int | None, Parameter(help="Version of the subject, by default the latest.")] = None,
     connector: Annotated[
         Literal["sqlserver", "oracle", "mongodb", "postgres", "mysql", "cdl"] | None,
         Parameter(help="In place of a subject: all types of this connector, as table files name it."),
@@ -97,9 +97,9 @@ def _show_types(dialect: Dialect, *, markdown: bool, as_json: bool) -> None:
 def diff(
     name: Annotated[str, Parameter(help="A table, or a registry subject.")],
     old: Annotated[
-        int | None, Parameter(help="The older version; by default the one before the newer.")
+        int | None, Parameter(help="The older version, by default the one before the newer.")
     ] = None,
-    new: Annotated[int | None, Parameter(help="The newer version; the latest by default.")] = None,
+    new: Annotated[int | None, Parameter(help="The newer version, by default the latest.")] = None,
     /,
     *,
     json: Json = False,

@@ -29,7 +29,7 @@ def _option(group: Group, text: str) -> Parameter:
 class Channel:
     """The way of the signal to the connector."""
 
-    sql: Annotated[bool, _option(_CHANNEL, "Print the statement to run in the source; the default.")] = False
+    sql: Annotated[bool, _option(_CHANNEL, "Print the statement to run in the source (the default).")] = False
     signal_table: Annotated[
         str | None, _option(_CHANNEL, "The connector's signal.data.collection, for the statement.")
     ] = None
@@ -56,8 +56,8 @@ class Names:
         tuple[str, ...],
         _option(
             _NAMES,
-            "Debezium's name of the table, one for each TABLE: a regular expression; with a dot inside a "
-            'part, all parts in double quotes: "dbo"."my.table".',
+            "Debezium's name of the table, one for each TABLE: a regular expression. With a dot inside "
+            'a part, all parts are in double quotes: "dbo"."my.table".',
         ),
     ] = ()
     database: Annotated[
@@ -74,7 +74,7 @@ def execute_snapshot(
     ] = "incremental",
     condition: Annotated[
         str | None,
-        Parameter(help="Rows to read, as SQL after WHERE; for a blocking snapshot the whole SELECT."),
+        Parameter(help="Rows to read, as SQL after WHERE. A blocking snapshot takes the whole SELECT."),
     ] = None,
     channel: Channel = Channel(),
     names: Names = Names(),
@@ -97,7 +97,7 @@ def execute_snapshot(
 
 @app.command
 def stop_snapshot(
-    *tables: Annotated[str, table_parameter("Tables to stop reading; by default all of the connector.")],
+    *tables: Annotated[str, table_parameter("Tables to stop reading, by default all of the connector.")],
     channel: Channel = Channel(),
     names: Names = Names(),
     json: Json = False,

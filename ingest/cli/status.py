@@ -31,7 +31,7 @@ app = CommandPage(name="status", help_format="markdown")
 
 @app.default
 def status(
-    *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'); all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'), by default all.")],
     max_lag: Annotated[
         str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
     ] = None,

@@ -86,7 +86,7 @@ class Modes:
 class Extent:
     """The rows and columns to compare, and those to show."""
 
-    columns: Annotated[str | None, _flag(_ROWS, "Columns to compare, comma separated; all by default.")] = (
+    columns: Annotated[str | None, _flag(_ROWS, "Columns to compare, comma separated, by default all.")] = (
         None
     )
     where: Annotated[
@@ -145,12 +145,12 @@ class Repairing:
 
 @app.default
 def verify(
-    *tables: Annotated[str, table_parameter("Tables to compare, by name or glob; all by default.")],
+    *tables: Annotated[str, table_parameter("Tables to compare, by name or glob, by default all.")],
     modes: Modes = Modes(),
     extent: Extent = Extent(),
     repairing: Repairing = Repairing(),
     report: Annotated[
-        str | None, Parameter(help="File for the answer, as JSON; or a Hadoop path (hdfs://…).")
+        str | None, Parameter(help="File or Hadoop path (hdfs://…) for the answer, as JSON.")
     ] = None,
     metrics: Annotated[
         str,

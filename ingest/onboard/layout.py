@@ -30,9 +30,9 @@ def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: 
     buckets = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
     if not partition_by:
         size = f"{buckets} for {expected_rows:,} expected rows, about a million each, 2 to 256"
-        return TableLayout("bucket", buckets, f"no key lookup a commit; buckets: {size}")
+        return TableLayout("bucket", buckets, f"commits look up no key. Buckets: {size}")
     if set(partition_by) <= set(key_columns):
-        reason = "partitioned inside the key: no key lookup; buckets count in each partition"
+        reason = "partitioned inside the key, so commits look up no key. Buckets count in each partition"
         return TableLayout("bucket", 2, reason)
     reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
     return TableLayout("global_simple", buckets, reason)

@@ -73,7 +73,7 @@ class RegistrySettings:
     )
     ca: Path | None = attrs.field(
         default=None,
-        metadata={"help": "PEM file of the certificate authorities to trust; by default the system's."},
+        metadata={"help": "PEM file of the certificate authorities to trust, by default the system's."},
     )
     certificate: Path | None = attrs.field(
         default=None, metadata={"help": "PEM file of the client's certificate."}
@@ -109,7 +109,7 @@ class KafkaSettings:
         repr=mask_properties,
         metadata={
             "help": "Properties of every Kafka client by their librdkafka names, such as "
-            '`"security.protocol" = "SASL_SSL"`; Spark\'s source gets their Java equivalents. '
+            '`"security.protocol" = "SASL_SSL"`. Spark\'s source gets their Java equivalents. '
             "[Logins and secrets](../security.md) has examples."
         },
     )
@@ -192,7 +192,7 @@ class SparkSettings:
         metadata={
             "expert": True,
             "help": "Base address of the Maven repository that `ingest jars fetch`, and the first start, get "
-            "the pinned jars from; `https://USER:PASSWORD@HOST/PATH` to log in. Empty: the mirror of the "
+            "the pinned jars from. `https://USER:PASSWORD@HOST/PATH` logs in. Empty: the mirror of the "
             "central repository in `~/.m2/settings.xml`, else the repository of Spark's own `--packages`.",
         },
     )
@@ -248,7 +248,7 @@ class RunSettings:
         validator=AtLeast(0),
         metadata={
             "expert": True,
-            "help": "Time limit per table, in seconds; 0: no limit, as a first load may take hours.",
+            "help": "Time limit per table, in seconds. 0: no limit, as a first load may take hours.",
         },
     )
     stop_grace_s: Seconds = attrs.field(
@@ -265,14 +265,14 @@ class RunSettings:
         metadata={
             "expert": True,
             "help": "Seconds between log lines that name the tables at work and their steps, where standard "
-            "error is not a terminal; 0: no lines.",
+            "error is not a terminal. 0: no lines.",
         },
     )
     upkeep: Literal["inline", "maintain"] = attrs.field(
         default="inline",
         metadata={
             "help": "Compaction, cleaning and archiving of a table's files. `inline`: after a run's commit, "
-            "where due. `maintain`: only by `ingest maintain`, on a schedule of its own."
+            "if there is work. `maintain`: only by `ingest maintain`, which you schedule apart from runs."
         },
     )
     metrics: str = attrs.field(
@@ -296,12 +296,12 @@ class RunSettings:
         metadata={
             "help": "Folder of the state between runs: the failing tables, for `notify`, and the last "
             "`ingest verify` of each table, for its page and `--resume`. By default `.ingest/state` next to "
-            "the settings file; share it between hosts that run the same tables."
+            "the settings file. Share it between hosts that run the same tables."
         },
     )
     log_level: Literal["debug", "info", "warning", "error"] = attrs.field(
         default="warning",
-        metadata={"help": "Level of the log on standard error; `info` adds a line per table and run."},
+        metadata={"help": "Level of the log on standard error. `info` adds a line per table and run."},
     )
 
 

@@ -28,7 +28,10 @@ class LineageSettings:
     namespace: str = attrs.field(
         default="ingest",
         validator=not_empty,
-        metadata={"help": "Namespace of the jobs, one for each table; one for each deployment is usual."},
+        metadata={
+            "help": "Namespace of the jobs, of which each table has one. A namespace for each deployment "
+            "is usual."
+        },
     )
     timeout_s: Seconds = attrs.field(
         default=5.0,

@@ -67,7 +67,7 @@ class SourceSettings:
     )
     signal_table: str = attrs.field(
         default="",
-        metadata={"help": "The connector's `signal.data.collection`; `ingest verify --repair` writes there."},
+        metadata={"help": "The connector's `signal.data.collection`. `ingest verify --repair` writes there."},
     )
     signal_topic: str = attrs.field(
         default="",

@@ -24,7 +24,7 @@ class Rejects:
         default=0.01,
         validator=Between(0.0, 1.0),
         metadata={
-            "help": "Largest share of the messages read, rounded down. 0 forbids all; with 1.0 only "
+            "help": "Largest share of the messages read, rounded down. 0 forbids all. With 1.0 only "
             "`max_rows` counts."
         },
     )

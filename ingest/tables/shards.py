@@ -25,8 +25,8 @@ class Shards:
     keys: Literal["by_topic", "unique"] = attrs.field(
         default="by_topic",
         metadata={
-            "help": "`by_topic`: rows of two topics may have the same key. `unique`: they never do; a topic "
-            "that brings a key of another topic's row fails."
+            "help": "`by_topic`: rows of two topics may have the same key. `unique`: they never do, and a "
+            "topic that brings a key of another topic's row fails."
         },
     )
     failure: Literal["continue", "stop"] = attrs.field(

@@ -90,15 +90,15 @@ class TableConfig:
     topic: Topic = attrs.field(validator=check_topic, metadata={"help": "The Kafka topic."})
     dialect: DialectName = attrs.field(
         metadata={
-            "help": "The connector that wrote the events; it decides their order. `record`: plain records, "
-            "mode `append` only."
+            "help": "The connector that wrote the events, which decides their order. `record`: plain "
+            "records, mode `append` only."
         }
     )
     subjects: Subjects = attrs.field(
         default=Subjects(),
         metadata={
-            "help": "The registry subjects with the schemas of the topic's keys and values; of several "
-            "topics with `{topic}` for the topic."
+            "help": "The registry subjects with the schemas of the topic's keys and values. Of several "
+            "topics: with `{topic}` for the topic."
         },
     )
     topics: tuple[Topic, ...] = attrs.field(
@@ -123,7 +123,7 @@ class TableConfig:
         validator=check_framings,
         metadata={
             "expert": True,
-            "help": "How Avro messages name the schema that wrote them; messages of other framings are "
+            "help": "How Avro messages name the schema that wrote them. Messages of other framings are "
             "rejected. [Registries](../registries.md) describes each.",
         },
     )
@@ -136,7 +136,7 @@ class TableConfig:
     )
     schema_changes: Topic | None = attrs.field(
         default=None,
-        metadata={"help": "The connector's topic of schema changes; `ingest status` shows them."},
+        metadata={"help": "The connector's topic of schema changes, which `ingest status` shows."},
     )
     epoch: int = attrs.field(
         default=0,
@@ -159,7 +159,7 @@ class TableConfig:
     )
     types: Types = attrs.field(
         default=Types(),
-        metadata={"help": "How types without a Spark equivalent are stored; no default loses data silently."},
+        metadata={"help": "How types without a Spark equivalent are stored. No default loses data silently."},
     )
     columns: dict[str, Column] = attrs.field(
         factory=dict,
@@ -169,7 +169,7 @@ class TableConfig:
         },
     )
     rows: Rows = attrs.field(
-        default=Rows(), metadata={"help": "The rows that the table holds; by default all."}
+        default=Rows(), metadata={"help": "The rows that the table holds, by default all."}
     )
     document: Document = attrs.field(
         default=Document(), metadata={"help": "MongoDB: columns next to the document itself."}
@@ -186,7 +186,7 @@ class TableConfig:
     rejects: Rejects = attrs.field(
         default=Rejects(),
         metadata={
-            "help": "Records that one run may reject; above either bound it fails and commits nothing."
+            "help": "Records that one run may reject. Above either bound it fails and commits nothing."
         },
     )
     hudi: dict[str, str] = attrs.field(

@@ -64,15 +64,15 @@ class Target:
         metadata={
             "expert": True,
             "help": "How to write the first commit. `bulk_insert` merges nothing, as the table is empty, and "
-            "writes Spark's own rows where the types of the key allow it; `upsert` costs more.",
+            "writes Spark's own rows where the types of the key allow it. `upsert` costs more.",
         },
     )
     retain_commits: int = attrs.field(
         default=3,
         validator=Between(1, 10_000),
         metadata={
-            "help": "Commits whose versions of the table's files stay for running readers, savepoints apart; "
-            "older ones are removed after as many commits again. [Maintenance](../maintenance.md) has the "
+            "help": "Commits whose versions of the table's files stay for running readers, savepoints apart. "
+            "Older ones are removed after as many commits again. [Maintenance](../maintenance.md) has the "
             "rule."
         },
     )

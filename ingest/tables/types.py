@@ -54,6 +54,6 @@ class Types:
         validator=check_placeholder,
         metadata={
             "expert": True,
-            "help": "The connector's `unavailable.value.placeholder`; `hex:…` gives its bytes.",
+            "help": "The connector's `unavailable.value.placeholder`. `hex:…` gives its bytes.",
         },
     )
