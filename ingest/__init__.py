@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ingest.operations.versions import Comparison, CompatibilityReport, PlannedChange, SubjectVersion
     from ingest.order.batch_counts import BatchCounts
     from ingest.registry import Registered
+    from ingest.report.contract import Report
     from ingest.report.lag import Measures
     from ingest.report.outcome import RunReport, TableOutcome
     from ingest.run.work.context import Progress
@@ -72,6 +73,7 @@ __all__ = [
     "Reject",
     "Rejects",
     "Replayed",
+    "Report",
     "RetryableError",
     "RunReport",
     "Session",
@@ -119,6 +121,7 @@ _HOMES: Final = {
     "operations.versions": "Comparison CompatibilityReport PlannedChange SubjectVersion",
     "order.batch_counts": "BatchCounts",
     "registry": "Registered",
+    "report.contract": "Report",
     "report.lag": "Measures",
     "report.outcome": "RunReport TableOutcome",
     "run.work.context": "Progress",

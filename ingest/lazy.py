@@ -26,7 +26,7 @@ LAZY: Final = {
     "operations.rebuild": "rebuild rebuild_rows unfinished",
     "operations.rejects": "rejects replay",
     "operations.status": "history overview remedies status",
-    "report": "lineage notify openmetrics outcome stored_report",
+    "report": "kept_runs lineage notify openmetrics outcome stored_report",
     "run": "follow table task",
     "run.batch": "keys source_tables",
     "run.work": "context fleet work writer",

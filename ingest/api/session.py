@@ -1,7 +1,8 @@
 """The Python API: one deployment, and the work on its tables."""
 
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -34,6 +35,7 @@ from ingest.operations.status import overview as overviews
 from ingest.operations.status import status as statuses
 from ingest.operations.status.health import parse_bound
 from ingest.registry import Registry, open_registry, suggesting
+from ingest.report import kept_runs
 from ingest.report import outcome as reports
 from ingest.run import follow as following
 from ingest.run import task
@@ -47,8 +49,6 @@ from ingest.tables import GLOB_SIGNS, Feed, Format, TableConfig, feeds, read_all
 from ingest.verify import task as verifying
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from pyspark.sql import SparkSession
 
     from ingest import (
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Reject,
         Rejects,
         Replayed,
+        Report,
         RunReport,
         Signal,
         SignalRequest,
@@ -315,11 +316,29 @@ class Session:
         """
         (tables, broken), run = self.valid_tables(names), self._run(progress, max_offsets, stop)
         rebuild = partial(self._finish_rebuild, attrs.evolve(run, raises_signal=False))
-        unfinished.finish_killed(run, tables, rebuild)
-        report = task.run_tables(run, tables, broken)
+        started = datetime.now(UTC)
+        try:
+            unfinished.finish_killed(run, tables, rebuild)
+            report = task.run_tables(run, tables, broken)
+        except IngestError as error:
+            self._keep(reports.all_failed(run.run_id, started, tables, error, broken))
+            raise
         if any(table.instant for table in report.tables):
             self._driver.leave_class_archive()
-        return reports.with_missing_files(report, lambda: self.valid_tables()[0])
+        report = reports.with_missing_files(report, lambda: self.valid_tables()[0])
+        self._keep(report)
+        return report
+
+    def _keep(self, report: "RunReport") -> None:
+        kept_runs.keep(self.settings.state_dir, report, self.settings.run.keep_runs)
+
+    def runs(self) -> "Iterator[Report]":
+        """Yield the reports of the last runs, the newest first (`[run] keep_runs`)."""
+        return kept_runs.read_runs(self.settings.state_dir)
+
+    def kept_run(self, run_id: str) -> "Report":
+        """Return the report of one of the last runs. The beginning of its id is enough."""
+        return kept_runs.read_run(self.settings.state_dir, run_id)
 
     def _finish_rebuild(self, run: "context.Run", table: TableConfig, source: "Source") -> IngestError | None:
         """Rebuild a table before its run, and return the error."""
@@ -385,7 +404,7 @@ class Session:
         self,
         name: str,
         *,
-        since: "datetime | None" = None,
+        since: datetime | None = None,
         archived: bool = False,
         progress: "Progress" = silent,
     ) -> "TableHistory":
@@ -413,7 +432,7 @@ class Session:
             broken,
         )
 
-    def state_at(self, name: str, at: "datetime", *, progress: "Progress" = silent) -> "TableState":
+    def state_at(self, name: str, at: datetime, *, progress: "Progress" = silent) -> "TableState":
         """Return the commit that readers of a table saw at a time, its rows, and queries for that state."""
         table = self.table(name)
         return histories.read_state(self._run(progress), table, at)

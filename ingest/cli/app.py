@@ -20,7 +20,7 @@ COMMANDS: Final = {
         "onboard": "Write table files for the topics that match a pattern.",
         "plan": "Preview a run, without writing.",
         "run": "Bring tables up to the ends of their topics, or keep following.",
-        "status": "Show last commits, rows, open rejects and lag.",
+        "status": "Show health, last runs, commits, rows, rejects and lag.",
         "verify": "Compare tables with their sources, cell by cell.",
     },
     "Repair": {
@@ -32,6 +32,7 @@ COMMANDS: Final = {
     },
     "Inspect": {
         "doctor": "Examine settings, Java, jars, lake, registry and broker.",
+        "runs": "List the last runs, or print the report of one.",
         "pages": "Write static HTML pages of all tables.",
         "show": "Show what holds for a table, with the origin of each value, or its rows.",
         "commits": "Show the commits of a table, and its state at a time.",

@@ -81,11 +81,8 @@ def publish_failure(target: str, session: Session, names: Sequence[str]) -> Iter
         yield
     except IngestError as error:
         if target or session.settings.run.notify:
-            finished = datetime.now(UTC)
-            seconds = (finished - started).total_seconds()
             tables = _tables(session, names)
-            outcomes = [reports.failed(table.name, table.topic, error, seconds) for table in tables]
-            run_report = reports.RunReport("", started, finished, tuple(outcomes))
+            run_report = reports.all_failed("", started, tables, error)
             publish_or_warn(target, run_report)
             notify_or_warn(session.settings, run_report, "" if tables else str(error))
         raise

@@ -11,8 +11,7 @@ from ingest.cli.display import show_progress
 from ingest.cli.options import Deployment
 from ingest.cli.output import claim_stdout, print_json, print_text
 from ingest.cli.page import CommandPage, Json
-from ingest.operations.status import remedies
-from ingest.operations.status.health import Bound, parse_bound
+from ingest.operations.status.health import STATES, Bound, health, parse_bound
 
 if TYPE_CHECKING:
     from ingest.operations.status.overview import LakeOverview
@@ -54,8 +53,8 @@ def pages(
 
 def print_pages(folder: Path, lake: "LakeOverview", bound: Bound | None, *, as_json: bool = False) -> None:
     """Print the index, and the number of tables in each state."""
-    states = Counter(remedies.state_of(overview, bound) for overview in lake.tables)
-    counts = {state: states[state] for state in remedies.STATES if states[state]}
+    states = Counter(health(overview.status, bound).state for overview in lake.tables)
+    counts = {state: states[state] for state in STATES if states[state]}
     index = str(folder / "index.html")
     if as_json:
         print_json({"index": index, "tables": len(lake.tables), "states": counts})

@@ -1,5 +1,6 @@
 """`ingest status`: the state of the tables, and their lag."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,18 +13,19 @@ from ingest.cli.old_spellings import warn_of
 from ingest.cli.options import Deployment
 from ingest.cli.output import (
     claim_stdout,
-    exit_code_of,
     print_error,
     print_json,
-    print_problems,
     print_table,
     print_text,
 )
 from ingest.cli.page import CommandPage, Json
 from ingest.moments import write_duration
-from ingest.operations.status.health import Bound, health, parse_bound
+from ingest.operations.status.health import Health, health, parse_bound
+from ingest.report.result import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ingest.operations.status.status import TableStatus
 
 app = CommandPage(name="status", help_format="markdown")
@@ -33,7 +35,7 @@ app = CommandPage(name="status", help_format="markdown")
 def status(
     *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'), by default all.")],
     max_lag: Annotated[
-        str | None, Parameter(help="Exit with 1 beyond this lag: offsets (1000), or source time (15m).")
+        str | None, Parameter(help="Limit of the lag: unread offsets (1000), or their age (15m).")
     ] = None,
     offsets: Annotated[
         bool,
@@ -45,10 +47,10 @@ def status(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show each table's last commit, rows, open rejects, lag in offsets and in source time, and schemas.
+    """Show each table's health, last run, verification, commit, rows, open rejects, lag and schemas.
 
-    Exit code 1 if a run would fail, or if a table is further behind than `--max-lag`. 75 if something
-    could not be reached.
+    Exit code 1 if the last run failed or the next one would, if a verification found differences, or if a
+    table is further behind than its limit. 75 if something did not answer, or the last run can be repeated.
 
     Example: `ingest status --max-lag 15m`
     """
@@ -63,35 +65,43 @@ def status(
         if html is not None:  # before an error of the broker or of a table file
             session.report_html(html, tables, max_lag=max_lag, progress=progress)
         results = session.status(tables, progress=progress)
+    found = [(status, health(status, bound)) for status in results]
     if json:
-        print_json([{**status.to_json(), "health": health(status, bound)} for status in results])
+        print_json([{**status.to_json(), "health": it.state, "reason": it.reason} for status, it in found])
     else:
         numbers = ("rows", "rejects", "lag", "behind")
-        headings = ("table", "health", "last commit", *numbers, "schema ids", "note")
-        rows = [_row(status, bound) for status in results]
+        headings = ("table", "health", "last run", "verified", "last commit", *numbers, "schema ids", "note")
+        rows = [_row(status, it) for status, it in found]
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(results)
         _show_warnings(results)
         if offsets:
             print_text()
             print_offsets(results)
-    for status in results:
+    _show_reasons(found)
+    return worst(it for _, it in found)
+
+
+def _show_reasons(found: "Sequence[tuple[TableStatus, Health]]") -> None:
+    """Print why tables are not well, each problem of a file on a line, and a common one once."""
+    lines = dict[str, None]()
+    for status, it in found:
         if status.error:
-            print_problems(status.error)
-        elif bound is not None and (problem := bound.problem(status)):
-            print_error(f"table {status.table}: {problem}")
-    if any(health(status, bound) == "behind" for status in results):
-        return 1
-    return exit_code_of(results)
+            lines |= dict.fromkeys(map(str, status.error.problems()))
+        if it.reason and not (status.error and it.reason == str(status.error)):
+            lines[f"table {status.table}: {it.reason}"] = None
+    for line in lines:
+        print_error(line)
 
 
-def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
+def _row(status: "TableStatus", it: Health) -> tuple[object, ...]:
     """Return a table's line. The usual health is left out, and its column if all tables are well."""
-    word = health(status, bound)
-    last = status.last
+    last, run, verification = status.last, status.last_run, status.verification
     return (
         status.table,
-        "" if word == "ok" else word,
+        "" if it.state == "ok" else it.state,
+        run and f"{_age(run.finished_at)} ago",
+        verification and f"{verification.outcome} {_age(verification.finished_at)} ago",
         last and last.instant,
         status.rows,
         status.rejects or None,
@@ -100,6 +110,10 @@ def _row(status: "TableStatus", bound: Bound | None) -> tuple[object, ...]:
         ", ".join(map(str, last.schema_ids)) if last else None,
         last and last.note,
     )
+
+
+def _age(moment: datetime) -> str:
+    return write_duration((datetime.now(UTC) - moment).total_seconds())
 
 
 def _show_changes(statuses: "tuple[TableStatus, ...]") -> None:

@@ -1,6 +1,6 @@
 """A few records of a topic: the first and the last ones of each range."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, cast
 
 import attrs
@@ -70,15 +70,15 @@ def sample(
             (TopicPartition(topic, start.partition, max(start.offset + per_end, end - per_end)), end)
             for start, end in spans
         ]
-        samples = [_read(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
+        samples = [read_first(consumer, connection, start, end, per_end) for start, end in (*spans, *lasts)]
     finally:
         consumer.close()
     return tuple(record for records in samples for record in records)
 
 
-def _read(
+def read_first(
     consumer: Consumer, connection: Connection, start: TopicPartition, end: int, limit: int
-) -> Iterable[RawRecord]:
+) -> tuple[RawRecord, ...]:
     """Read up to `limit` records from an offset, within the range.
 
     librdkafka stays forever at a batch that it does not expand, for its size: up to `limit` are skipped.

@@ -29,12 +29,13 @@ from ingest.errors import (
 )
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.connection import Connection
-from ingest.moments import to_millis
+from ingest.moments import to_millis, to_moment
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
 
 _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # the client's
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's
+_NEWEST: Final = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]  # the client's
 
 _TEMPORARY: Final = frozenset(
     {
@@ -116,6 +117,17 @@ def fetch_offsets_at(
     broker = _Broker(connection, connection.open(AdminClient))
     answers = broker.list_offsets_at(topic, marks, moment)
     return {partition: answers.get(partition, mark.end) for partition, mark in marks.items()}
+
+
+def fetch_newest(kafka: KafkaSettings, topics: Iterable[Topic]) -> dict[Topic, datetime | None]:
+    """Return the largest timestamp of each topic that exists, None without messages (KIP-734, Kafka 3.0)."""
+    connection = Connection.within(kafka)
+    broker = _Broker(connection, connection.open(AdminClient))
+    described, _ = broker.describe(sorted(set(topics)))
+    newest = dict.fromkeys(described, -1)
+    for topic, millis in broker.list_newest(described):
+        newest[topic] = max(newest[topic], millis)
+    return {topic: to_moment(millis) if millis >= 0 else None for topic, millis in newest.items()}
 
 
 @attrs.frozen
@@ -201,6 +213,15 @@ class _Broker:
             if 0 <= answer.offset <= marks[number].end:  # -1: all messages are older
                 offsets[number] = answer.offset
         return offsets
+
+    def list_newest(self, topics: Mapping[Topic, _Described]) -> Iterator[tuple[Topic, int]]:
+        """Yield the largest timestamp of each partition, in milliseconds, -1 without messages."""
+        partitions = [TopicPartition(name, p) for name, topic in topics.items() for p in topic.partitions]
+        for partition, answer in self._list_offsets(partitions, _NEWEST).items():
+            topic = Topic(partition.topic)
+            if isinstance(answer, KafkaError):
+                raise self._topic_error(topic, answer)
+            yield topic, answer.timestamp
 
     def _list_offsets(
         self, partitions: list[TopicPartition], spec: OffsetSpec

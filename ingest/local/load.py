@@ -15,11 +15,9 @@ from ingest.errors import RegistryRefusedError, RegistryUnreachableError, UsageE
 from ingest.local.cut import Rewriting, Selection, cut, partition, select, skip_present
 from ingest.local.fixture import RecordedSchema, Recording, read_messages, read_recording
 from ingest.local.topics import connect, create_topics, produce, read_ends
-from ingest.names import SchemaId, Topic, first_few
+from ingest.names import HEARTBEATS, SchemaId, Topic, first_few
 
 CLIENT: Final[Mapping[str, Any]] = {"timeout": 30, "max.retries": 1}
-HEARTBEATS: Final = "__debezium-heartbeat."
-"""Debezium's `topic.heartbeat.prefix`, as it is by default."""
 
 
 @attrs.frozen

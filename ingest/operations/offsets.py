@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -78,7 +79,8 @@ def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None
         last = _committed(feed, last_of(writer.stored, feed))
         target = _target(run.settings.kafka, feed, last, to, marks)
         writer.commit(writer.stored.no_rows(), _moved(run, last, target, marks))
-        return table_status(writer.stored, feed, marks, None, lambda: count_open(run.lake, feed))
+        open_rejects = partial(count_open, run.lake, feed)
+        return table_status(writer.stored, feed, marks, None, open_rejects, kafka=run.settings.kafka)
 
 
 def _committed(feed: Feed, last: LedgerEntry | None) -> LedgerEntry:

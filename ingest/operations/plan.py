@@ -27,6 +27,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
+from ingest.operations.status.ahead import has_new_versions
 from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
@@ -104,26 +105,12 @@ def _started(feed: Feed, start: Start) -> TablePlan:
     )
 
 
-def _has_new_versions(registry: Registry, feed: Feed, met_ids: tuple[SchemaId, ...]) -> bool:
-    """Whether an idle table may have versions to show: two or three requests instead of every schema.
-
-    A key with one version cannot have changed its type.
-    """
-    subjects = feed.subjects
-    if subjects.value is None or not met_ids:
-        return True
-    if subjects.key is not None and len(registry.versions(subjects.key, deleted=True)) > 1:
-        return True
-    numbers = registry.versions(subjects.value, deleted=True)
-    return not numbers or registry.version(subjects.value, max(numbers)).id not in met_ids
-
-
 def _plan_idle(run: Run, feed: Feed, start: Start) -> TablePlan:
     """Plan a table without pending messages: a run passes with any schemas."""
     plan = _started(feed, start)
     met_ids = known_ids(start.last)
     try:
-        if feed.table.source_table or not _has_new_versions(run.registry, feed, met_ids):
+        if feed.table.source_table or not has_new_versions(run.registry, feed, met_ids):
             return plan
         schemas = fetch_known(run, feed, start.ranges, start.watermarks, met_ids)
         return _with_versions(run, feed, plan, schemas, met_ids)

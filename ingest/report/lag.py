@@ -1,7 +1,7 @@
 """Measures of a table after a run: lag, newest commit, open rejects."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 import attrs
@@ -15,7 +15,8 @@ V = TypeVar("V")
 class Measures:
     """A table's measures after a run, also after a failed one. An unknown value is None.
 
-    `lag_offsets` and `lag_s` refer to the ends that the topic had when the run began.  The last commit and
+    `lag_s` is the age of the oldest unread message.  `lag_offsets` and `lag_s` refer to the ends that the
+    topic had when the run began.  The last commit and
     the newest source time belong to the table, also when an earlier run made them.
     """
 
@@ -69,18 +70,6 @@ def max_or_none(values: Iterable[float | None]) -> float | None:
     """Return the largest value, or None if a value is unknown or without values."""
     numbers = list(values)
     return None if None in numbers else max(present(numbers), default=None)
-
-
-def source_lag_s(newest: datetime | None, lag_offsets: int | None) -> float | None:
-    """Return the seconds from the newest change in a table until now, or 0 if no message is pending.
-
-    Return None if no change had a source time, or if the pending messages are unknown.
-    """
-    if lag_offsets is None or (lag_offsets and newest is None):
-        return None
-    if not lag_offsets or newest is None:
-        return 0.0
-    return round(max(0.0, (datetime.now(UTC) - newest).total_seconds()), 1)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -35,7 +35,7 @@ _TABLE: Final[Mapping[str, tuple[str, str]]] = {
     "ingest_table_step_duration_seconds": ("seconds", "How long each step of the table took."),
     "ingest_table_commit_duration_seconds": ("seconds", "How long its commit took, rejects included."),
     "ingest_table_lag_offsets": ("", "Offsets of the topic, at the run's start, that are not in the table."),
-    "ingest_table_lag_seconds": ("seconds", "Age of the newest change in the table, 0 if nothing waits."),
+    "ingest_table_lag_seconds": ("seconds", "Age of the oldest unread message, 0 if all messages are read."),
     "ingest_table_last_commit_timestamp_seconds": ("seconds", "When the table last had a commit."),
     "ingest_table_last_source_timestamp_seconds": ("seconds", "Source time of the newest change applied."),
     "ingest_table_open_rejects": ("", "Rejected records that were not replayed or purged."),

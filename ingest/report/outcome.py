@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
 from ingest.compile.diff import SchemaChange
-from ingest.errors import DecodeError, IngestError
+from ingest.errors import DecodeError, IngestError, TableFileError
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Instant, Topic
 from ingest.order.batch_counts import BatchCounts, total
@@ -113,6 +113,21 @@ class RunReport:
         """Return the contract's JSON."""
         content: dict[str, Any] = unstructure(self.report())
         return content
+
+
+def all_failed(
+    run_id: str,
+    started_at: datetime,
+    tables: Iterable[TableConfig],
+    error: IngestError,
+    broken: Iterable[TableFileError] = (),
+) -> RunReport:
+    """Return the report of a run that an error ended as a whole.  `broken` are errors of table files."""
+    finished_at = datetime.now(UTC)
+    seconds = (finished_at - started_at).total_seconds()
+    outcomes = tuple(failed(table.name, table.topic, error, seconds) for table in tables)
+    of_files = tuple(failed(problem.table, Topic(""), problem, 0.0) for problem in broken)
+    return RunReport(run_id, started_at, finished_at, (*outcomes, *of_files))
 
 
 def with_missing_files(report: RunReport, read_tables: Callable[[], Sequence[TableConfig]]) -> RunReport:

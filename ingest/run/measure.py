@@ -5,18 +5,21 @@ from typing import Any
 
 import attrs
 
-from ingest.errors import OffsetError
+from ingest.errors import IngestError, OffsetError
 from ingest.hudi import rejects
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
+from ingest.kafka.unread import unread_s
 from ingest.log import logger
 from ingest.moments import moment_or_none
 from ingest.names import Partition
-from ingest.report.lag import source_lag_s
 from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.context import Run
 from ingest.tables import Feed
+
+Marks = Mapping[Partition, Watermark] | None
+"""The ends of a topic, None if they are unknown."""
 
 
 @attrs.frozen
@@ -25,22 +28,36 @@ class Aftermath:
 
     last: LedgerEntry | None
     open_rejects: int | None
+    unread_s: float | None = None
+    """The age of the oldest unread message, None if it is not known."""
 
 
-def look_after(run: Run, feed: Feed) -> Aftermath | None:
+def look_after(run: Run, feed: Feed, marks: Marks) -> Aftermath | None:
     """Look at a table after its run, in its own thread.  If that fails, return None: it fails no table."""
     try:
         open_rejects = rejects.count_open(run.lake, feed) if run.settings.run.metrics else None
-        return Aftermath(last_of(run.lake.table(feed.table), feed), open_rejects)
+        aftermath = Aftermath(last_of(run.lake.table(feed.table), feed), open_rejects)
+        return with_unread(run, feed, marks, aftermath)
     except Exception as error:  # noqa: BLE001  the table may have its commit already
         logger(__name__).debug("measure.failed", table=feed.name, exc_info=error)
         return None
 
 
+def with_unread(run: Run, feed: Feed, marks: Marks, aftermath: Aftermath) -> Aftermath:
+    """Add the age of the oldest unread message, if the topic and the broker tell it."""
+    if marks is None:
+        return aftermath
+    try:
+        waiting_s = unread_s(run.settings.kafka, pending(feed, aftermath.last, marks, None))
+    except IngestError:
+        return aftermath
+    return attrs.evolve(aftermath, unread_s=waiting_s)
+
+
 def measured(
     feed: Feed,
     found: TableOutcome,
-    marks: Mapping[Partition, Watermark] | None,
+    marks: Marks,
     aftermath: Aftermath | None,
 ) -> TableOutcome:
     """Add to an outcome how far its table is.  `marks` is None if the topic has no ends."""
@@ -55,7 +72,7 @@ def measured(
     measures = attrs.evolve(
         found.measures,
         lag_offsets=lag,
-        lag_s=source_lag_s(newest, lag),
+        lag_s=0.0 if lag == 0 else aftermath.unread_s if aftermath and lag else None,
         committed_at=moment_or_none(last.committed_ms) if last else None,
         newest_source_at=newest,
         open_rejects=aftermath.open_rejects if aftermath else None,

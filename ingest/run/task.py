@@ -16,7 +16,7 @@ from ingest.report import lineage as lineages
 from ingest.report.outcome import RunReport, TableOutcome, combined, continued, failed
 from ingest.run import table as running
 from ingest.run.batch.start import find_start, last_of
-from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured
+from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured, with_unread
 from ingest.run.work import fleet
 from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
@@ -37,14 +37,16 @@ class RunTask:
         """Return the outcome of a table without new messages."""
         started, stored = time.monotonic(), run.files.table(feed.table)
         open_rejects = run.files.count_open(feed) if run.settings.run.metrics else None
-        self.aftermaths[_key(feed)] = Aftermath(last_of(stored, feed), open_rejects)
+        self.aftermaths[_key(feed)] = aftermath = Aftermath(last_of(stored, feed), open_rejects)
         marks = self._marks(feed)
         try:
             start = find_start(run, stored, feed, marks)
-        except TableChangedError:
-            may_be_held = run.note_holder(feed.table) or not run.files.shows_locks(feed.table)
-            if may_be_held or stored.fixed_changes(feed.table).is_half_done:
-                return None  # the lock, or Hudi's classes, decide
+        except IngestError as error:
+            if isinstance(error, TableChangedError):
+                may_be_held = run.note_holder(feed.table) or not run.files.shows_locks(feed.table)
+                if may_be_held or stored.fixed_changes(feed.table).is_half_done:
+                    return None  # the lock, or Hudi's classes, decide
+            self.aftermaths[_key(feed)] = with_unread(run, feed, marks, aftermath)
             raise
         if not start.ranges.is_empty:
             run.waiting[_key(feed)] = start.ranges.span
@@ -73,7 +75,7 @@ class RunTask:
         try:
             return self._run(run, feed)
         finally:
-            self.aftermaths[_key(feed)] = look_after(run, feed)
+            self.aftermaths[_key(feed)] = look_after(run, feed, self.watermarks.found.get(feed.topic))
 
     def _run(self, run: Run, feed: Feed) -> TableOutcome:
         """Run one table, slice by slice to the ends if it ran out of memory."""

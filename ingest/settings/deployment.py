@@ -294,14 +294,53 @@ class RunSettings:
     state: Path | None = attrs.field(
         default=None,
         metadata={
-            "help": "Folder of the state between runs: the failing tables, for `notify`, and the last "
-            "`ingest verify` of each table, for its page and `--resume`. By default `.ingest/state` next to "
-            "the settings file. Share it between hosts that run the same tables."
+            "help": "Folder of the state between runs: the last runs and the last outcome of each table, the "
+            "failing tables, for `notify`, and the last `ingest verify` of each table. By default "
+            "`.ingest/state` next to the settings file. Share it between hosts that run the same tables."
+        },
+    )
+    keep_runs: int = attrs.field(
+        default=300,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Number of run reports to keep for `ingest runs`. 0 keeps only the last outcome of each "
+            "table."
         },
     )
     log_level: Literal["debug", "info", "warning", "error"] = attrs.field(
         default="warning",
         metadata={"help": "Level of the log on standard error. `info` adds a line per table and run."},
+    )
+
+
+@attrs.frozen
+class FreshnessSettings:
+    """How far tables may be behind, which a table file may change, and how long connectors may be silent."""
+
+    max_behind: Seconds = attrs.field(
+        default=0.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": 'Largest age of the oldest unread message of a table, such as "15 min"; beyond it '
+            "`ingest status` says `behind`. 0: no limit."
+        },
+    )
+    max_silence: Seconds = attrs.field(
+        default=900.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Largest age of the newest message of a connector that has a heartbeat topic; beyond it "
+            "`ingest status` says `silent`. Larger than the connector's `heartbeat.interval.ms`. Needs a "
+            "broker of Kafka 3.0 or later. 0: no limit."
+        },
+    )
+    max_quiet: Seconds = attrs.field(
+        default=0.0,
+        validator=AtLeast(0),
+        metadata={
+            "help": "The same for connectors without a heartbeat topic, by the newest message of all topics "
+            "with their prefix. A source without changes is as quiet as a dead connector. 0: no limit."
+        },
     )
 
 
@@ -314,6 +353,7 @@ class Settings:
     lake: LakeSettings = LakeSettings()
     spark: SparkSettings = attrs.Factory(SparkSettings)
     run: RunSettings = RunSettings()
+    freshness: FreshnessSettings = FreshnessSettings()
     types: TypesSettings = TypesSettings()
     onboard: OnboardSettings = OnboardSettings()
     lineage: LineageSettings = LineageSettings()

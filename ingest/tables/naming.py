@@ -31,6 +31,11 @@ def table_name(topic: Topic, template: str = DEFAULT) -> str:
     return name
 
 
+def server_of(topic: Topic) -> str:
+    """Return the connector's prefix by the parts of a topic's name, empty if there are too few parts."""
+    return _parts(topic).get("server", "")
+
+
 def clashes(names: Mapping[Topic, str]) -> dict[str, tuple[Topic, ...]]:
     """Find the table names that several topics share: `a.b` and `a_b` look alike once `.` is `_`."""
     topics: dict[str, list[Topic]] = {}

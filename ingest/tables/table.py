@@ -15,6 +15,7 @@ from ingest.tables.defaults import Origins
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.framing import CONFLUENT, Framing, check_framings
 from ingest.tables.key import Key
+from ingest.tables.freshness import Freshness
 from ingest.tables.rejects import Rejects
 from ingest.tables.rules import (
     check_column_type,
@@ -188,6 +189,9 @@ class TableConfig:
         metadata={
             "help": "Records that one run may reject. Above either bound it fails and commits nothing."
         },
+    )
+    freshness: Freshness = attrs.field(
+        default=Freshness(), metadata={"help": "How far the table may be behind its topic."}
     )
     hudi: dict[str, str] = attrs.field(
         factory=dict,

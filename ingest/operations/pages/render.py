@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from ingest.names import TABLE_PAGES, page_name
 from ingest.operations.pages import text
 from ingest.operations.pages.draw import BARS, SPARKS, bars
-from ingest.operations.status.health import Bound
+from ingest.operations.status.health import STATES, Bound, State, health
 from ingest.operations.status.overview import LakeOverview, TableOverview
-from ingest.operations.status.remedies import STATES, State, by_trouble, remedies, state_of
+from ingest.operations.status.remedies import by_trouble, remedies
 
 SECTIONS: Final = (
     "commits", "verification", "schema", "columns", "offsets", "rejects", "storage", "unread",
@@ -73,7 +73,7 @@ class Renderer:
 
     def state(self, overview: TableOverview) -> State:
         """Return the state of a table."""
-        return state_of(overview, self.site.bound)
+        return health(overview.status, self.site.bound).state
 
     def _render(self, template: str, **values: Any) -> str:
         return self._environment.get_template(template).render(values, site=self.site)

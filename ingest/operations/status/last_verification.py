@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from ingest.errors import UsageError
-from ingest.moments import to_iso
+from ingest.moments import iso_or_none, to_iso, write_duration
 from ingest.report.outcome import write_whole
+
+_TIMES: Final = ("finished_at", "failed_at")
 
 
 @attrs.frozen(kw_only=True)
 class LastVerification:
-    """The numbers of a comparison that came to its end."""
+    """The numbers of a comparison: without any, its outcome is that of an error."""
 
     finished_at: datetime
     outcome: str
@@ -36,6 +38,9 @@ class LastVerification:
     """The reason for each column that was not compared."""
     seconds: float = 0.0
     note: str = ""
+    failed_at: datetime | None = None
+    """The time of a later comparison that did not come to its end, and its `error`."""
+    error: str = ""
 
     @property
     def equal_rows(self) -> int:
@@ -43,11 +48,35 @@ class LastVerification:
         unequal = sum(count for kind, count in self.counts.items() if kind != "extra")
         return max(0, self.source_rows - unequal)
 
+    def summary(self) -> str:
+        """Describe the outcome in a line: how many rows differ, from what, and when that was seen."""
+        age = write_duration((datetime.now(UTC) - self.finished_at).total_seconds())
+        if self.outcome != "different":
+            return f"{self.outcome} {age} ago"
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items() if n and kind != "in_flight")
+        rows = kinds or f"{self.table_rows:,} rows in place of {self.source_rows:,}"
+        return f"differs from {self.source}: {rows} ({age} ago)"
+
+    def is_cleared_by(self, newer: "LastVerification") -> bool:
+        """Whether a newer comparison replaces this one.
+
+        A proven difference stays until a comparison of the same rows, or of all, proves equality.
+        """
+        if self.outcome != "different" or newer.outcome == "different":
+            return True
+        covers = newer.scope in ((), self.scope) and (newer.mode != "counts" or self.mode == "counts")
+        return newer.outcome == "equal" and covers
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as JSON."""
+        times = {"finished_at": to_iso(self.finished_at), "failed_at": iso_or_none(self.failed_at)}
+        return attrs.asdict(self) | times
+
 
 def write_last(folder: Path, table: str, verification: LastVerification) -> None:
     """Store the last verification of a table.  Raises OSError."""
-    content = attrs.asdict(verification) | {"finished_at": to_iso(verification.finished_at)}
-    write_whole(_file(folder, table), json.dumps(content, ensure_ascii=False) + "\n")
+    content = json.dumps(verification.to_json(), ensure_ascii=False)
+    write_whole(_file(folder, table), content + "\n")
 
 
 def read_last(folder: Path, table: str) -> LastVerification | None:
@@ -55,11 +84,11 @@ def read_last(folder: Path, table: str) -> LastVerification | None:
     path = _file(folder, table)
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        finished_at = datetime.fromisoformat(content.pop("finished_at"))
-        return LastVerification(**content | {"finished_at": finished_at, "scope": tuple(content["scope"])})
+        times = {name: datetime.fromisoformat(content[name]) for name in _TIMES if content.get(name)}
+        return LastVerification(**content | times | {"scope": tuple(content["scope"])})
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"{path} cannot be read: {type(error).__name__}"
         raise UsageError(problem, f"Run `ingest verify {table}` again") from error
 

@@ -12,12 +12,12 @@ from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.folder_size import FolderSize
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
+from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
-from ingest.moments import moment_or_none
 from ingest.names import Partition, Subject, Topic
 from ingest.operations.rejects.rejects_view import StoredRejects, read_rejects, rejects_by_files
+from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.history import Commit, in_order
-from ingest.operations.status.last_verification import LastVerification, read_last
 from ingest.operations.status.schema_history import (
     ColumnFacts,
     TableChange,
@@ -27,13 +27,12 @@ from ingest.operations.status.schema_history import (
     table_changes,
     version_changes,
 )
-from ingest.operations.status.status import TableStatus, combined
-from ingest.report.lag import source_lag_s
+from ingest.operations.status.status import TableStatus, combined, common, find_ends, remembered
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.by_files import PATIENCE_S, answer_by_files
 from ingest.run.work.context import Run, TableTask
-from ingest.run.work.topics import FeedsByTable, TopicsTask, find_feeds, watermarks_of
+from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import work_on_tables
 from ingest.stop import listening
 from ingest.tables import Feed, TableConfig
@@ -71,7 +70,6 @@ class TableOverview:
     columns: tuple[ColumnFacts, ...] = ()
     table_changes: tuple[TableChange, ...] = ()
     version_changes: tuple[VersionChange, ...] = ()
-    verification: LastVerification | None = None
     gaps: tuple[Gap, ...] = ()
     topics: "tuple[TableOverview, ...]" = ()
     """The overview of each topic, of a table of several."""
@@ -99,13 +97,18 @@ def read_overview(
 ) -> LakeOverview:
     """Read tables by their files, and with Spark the parts that files do not answer, if that is wanted."""
     problems: list[str] = []
-    feeds, watermarks = _watermarks(run, tables, problems)
+    feeds, watermarks = find_ends(run, tables)
+    problems += [f"The lag is unknown: {error}" for error in common(watermarks)]
     task = TopicsTask[TableOverview](OverviewTask(watermarks, with_spark, problems), feeds)
     if with_spark:
         overviews = work_on_tables(run, tables, task, asks_registry=False)
     else:
         overviews = _read_files(run, tables, task)
-    return LakeOverview((*map(_of_broken_file, broken), *overviews), tuple(dict.fromkeys(problems)))
+    statuses = remembered(run.settings, feeds, [overview.status for overview in overviews], watermarks)
+    known = (
+        attrs.evolve(overview, status=status) for overview, status in zip(overviews, statuses, strict=True)
+    )
+    return LakeOverview((*map(_of_broken_file, broken), *known), tuple(dict.fromkeys(problems)))
 
 
 def _read_files(
@@ -121,18 +124,6 @@ def _read_files(
             error = LakeUnreachableError(path, f"did not answer within {PATIENCE_S:.0f} s")
             results[table.name] = task.finish(run, table, error, 0.0)
     return tuple(results[table.name] for table in tables)
-
-
-def _watermarks(
-    run: Run, tables: Sequence[TableConfig], problems: list[str]
-) -> tuple[FeedsByTable, Watermarks]:
-    """Fetch the topics of patterns, and the ends of all topics.  Without the broker no topic has any."""
-    try:
-        feeds = find_feeds(run.settings, tables)
-        return feeds, watermarks_of(run.settings.kafka, feeds)
-    except IngestError as error:
-        problems.append(f"The lag is unknown: {error}")
-        return {table.name: run.feeds(table) for table in tables}, Watermarks({})
 
 
 def _of_broken_file(error: TableFileError) -> TableOverview:
@@ -153,8 +144,7 @@ class OverviewTask:
         parts = Parts()
         rejects = parts.read("rejects", lambda: rejects_by_files(run.files, feed.table))
         size = parts.read("size", run.files.table(feed.table).size)
-        overview = self._read(run, feed, run.files.table(feed.table), parts)
-        overview = attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
+        overview = _with_rest(self._read(run, feed, run.files.table(feed.table), parts), rejects, size, parts)
         needs_spark = any(gap.needs_spark for gap in parts.gaps) or (rejects and rejects.open is None)
         return None if self.uses_spark and needs_spark else overview
 
@@ -164,8 +154,7 @@ class OverviewTask:
         parts = Parts()
         size = parts.read("size", run.files.table(feed.table).size)
         rejects = parts.read("rejects", lambda: read_rejects(run, feed))
-        overview = self._read(run, feed, run.lake.table(feed.table), parts)
-        return attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
+        return _with_rest(self._read(run, feed, run.lake.table(feed.table), parts), rejects, size, parts)
 
     def finish(self, run: Run, feed: Feed, result: TableOverview | IngestError, _: float) -> TableOverview:
         """Make an overview of an error, too."""
@@ -187,32 +176,33 @@ class OverviewTask:
         if last is not None:
             commits = parts.read("commits", lambda: in_order(stored.commits())[:COMMITS]) or ()
         overview = TableOverview(
-            self._status(feed, stored, last, parts),
+            self._status(run, feed, stored, last, parts),
             feed.table,
             commits,
             has_archive=parts.read("archive", stored.has_archive) or False,
             ends=self.watermarks.found.get(feed.topic),
-            verification=parts.read("verification", lambda: read_last(run.settings.state_dir, feed.name)),
         )
         return self._with_schemas(run, overview, feed, parts)
 
     def _status(
-        self, feed: Feed, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
+        self, run: Run, feed: Feed, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
     ) -> TableStatus:
         """Read the state of a table, with the error of the first part that a run would stop at."""
         marks = self.watermarks.found.get(feed.topic)
         parts.check(self.watermarks.errors.get(feed.topic))
-        lag = None
+        ranges = None
         if not parts.is_unknown("last commit"):
             parts.read("table file", lambda: stored.check_config(feed.table))
             if marks is not None:
-                lag = parts.read("lag", lambda: pending(feed, last, marks, None).span)
+                ranges = parts.read("lag", lambda: pending(feed, last, marks, None))
         rows = None
         if last is not None:
             parts.read("files", stored.check_files)
             rows = parts.read("rows", stored.count_rows)
-        newest = moment_or_none(last.max_source_ms) if last else None
-        lag_s, error = source_lag_s(newest, lag), parts.error
+        lag, lag_s = None, None
+        if ranges is not None:
+            lag, lag_s = ranges.span, parts.read("lag", lambda: unread_s(run.settings.kafka, ranges))
+        error = parts.error
         return TableStatus(
             feed.name, feed.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error
         )
@@ -226,13 +216,17 @@ class OverviewTask:
             parts.note("source types", "the subject has the schemas of several tables")
         elif any(problem.startswith(_NO_REGISTRY) for problem in self.problems):
             parts.note("source types", "the registry does not answer")
+            parts.unclear = "the registry does not answer"
         else:
             subject = feed.subjects.value
             schemas = parts.read("source types", lambda: self._fetch(run, subject)) or ()
         stored = parts.read("columns", lambda: newest_columns(commits)) or {}
         newest = schemas[-1] if schemas else None
+        last = overview.status.last
+        ahead = parts.read("next version", lambda: look_ahead(run.registry, feed, last)) if schemas else None
         return attrs.evolve(
             overview,
+            status=attrs.evolve(overview.status, ahead=ahead),
             columns=parts.read("columns", lambda: column_facts(feed.table, stored, newest)) or (),
             table_changes=parts.read("schema history", lambda: table_changes(commits)) or (),
             version_changes=parts.read("versions", lambda: version_changes(feed, schemas)) or (),
@@ -247,6 +241,16 @@ class OverviewTask:
             raise
 
 
+def _with_rest(
+    overview: TableOverview, rejects: StoredRejects | None, size: FolderSize | None, parts: "Parts"
+) -> TableOverview:
+    """Add the parts that are read in two ways, and to the status what its health depends on."""
+    whole = attrs.evolve(overview, rejects=rejects, size=size, gaps=tuple(parts.gaps))
+    open_rejects = 0 if rejects is None else rejects.stored if rejects.open is None else rejects.open
+    unclear = parts.unclear if whole.is_clear else "the files do not answer without Spark"
+    return attrs.evolve(whole, status=attrs.evolve(overview.status, rejects=open_rejects, unclear=unclear))
+
+
 _NO_REGISTRY: Final = "Source types are unknown"
 
 
@@ -256,7 +260,9 @@ class Parts:
 
     gaps: list[Gap] = attrs.Factory(list)
     error: IngestError | None = None
-    """The first error that a run would stop at, too."""
+    """The worst error that a run would stop at, too."""
+    unclear: str = ""
+    """What did not answer about a part that a run might need."""
 
     def read(self, part: str, ask: Callable[[], T]) -> T | None:
         """Read a part, or note the reason if that fails."""
@@ -268,13 +274,16 @@ class Parts:
             self.gaps.append(Gap(part, str(error)))
             if part not in _SIDE_PARTS:
                 self.check(error)
+            elif isinstance(error, RetryableError):
+                self.unclear = str(error)
         except Exception as error:  # noqa: BLE001  the other parts are still worth reading
             self.gaps.append(Gap(part, f"{type(error).__name__}: {error}", needs_spark=True))
         return None
 
     def check(self, error: IngestError | None) -> None:
-        """Keep the first error."""
-        self.error = self.error or error
+        """Keep the worst error, the first of several."""
+        if error is not None and (self.error is None or error.exit_code < self.error.exit_code):
+            self.error = error
 
     def note(self, part: str, reason: str) -> None:
         """Note a part that is not read."""
@@ -286,6 +295,6 @@ class Parts:
 
 
 _SIDE_PARTS: Final = (
-    "source types", "columns", "schema history", "versions", "rejects", "size", "archive", "verification",
+    "source types", "columns", "schema history", "versions", "next version", "rejects", "size", "archive",
 )  # fmt: skip
 """Parts that a run does not need, or reads in another way."""

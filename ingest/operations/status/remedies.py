@@ -1,26 +1,15 @@
-"""The trouble of tables: their state in a word, their order, and the commands that fix them."""
+"""The trouble of tables: their order, and the commands that fix them."""
 
 import re
-from typing import Final, Literal
+from collections.abc import Iterator
+from typing import Final
 
 import attrs
 
 from ingest.errors import RetryableError
-from ingest.operations.status.health import Bound, health
+from ingest.operations.status.health import STATES, Bound, health, last_failure
 from ingest.operations.status.overview import TableOverview
 from ingest.operations.status.status import TableStatus
-
-State = Literal["failing", "temporary", "unknown", "behind", "rejects", "not run yet", "ok"]
-STATES: Final[dict[State, str]] = {
-    "failing": "A run would fail, and fail again until the cause is fixed.",
-    "temporary": "Something did not answer: try again.",
-    "unknown": "The files do not answer without Spark.",
-    "behind": "Further behind its topic than the given limit.",
-    "rejects": "Up to date, with open rejects.",
-    "not run yet": "Without a commit so far.",
-    "ok": "A run would pass.",
-}
-"""Every state and its meaning, the worst first."""
 
 _COMMAND: Final = re.compile(r"`(ingest [^`]+)`")
 
@@ -33,36 +22,19 @@ class Remedy:
     commands: tuple[str, ...]
 
 
-def state_of(overview: TableOverview, bound: Bound | None = None) -> State:
-    """Return the state of a table, the worst that holds."""
-    word = health(overview.status, bound)
-    if word == "failing":
-        return "temporary" if isinstance(overview.status.error, RetryableError) else "failing"
-    if not overview.is_clear:
-        return "unknown"
-    if word == "behind":
-        return "behind"
-    rejects = overview.rejects
-    has_rejects = rejects is not None and (rejects.stored if rejects.open is None else rejects.open)
-    return "rejects" if has_rejects else word
-
-
 def by_trouble(overview: TableOverview, bound: Bound | None = None) -> tuple[int, float, int, str]:
     """Return a sort key: the worst state first, then the longest lag, then the name."""
     status = overview.status
-    rank = list(STATES).index(state_of(overview, bound))
+    rank = list(STATES).index(health(status, bound).state)
     return rank, -(status.source_lag_s or 0), -(status.lag or 0), status.table
 
 
 def remedies(overview: TableOverview, bound: Bound | None = None) -> tuple[Remedy, ...]:
     """Return the reasons to act on a table, the most urgent first."""
-    name, status, steps = overview.status.table, overview.status, list[Remedy]()
+    name, status = overview.status.table, overview.status
     if overview.table is None:
         return (Remedy("The table file cannot be read: correct it.", ("ingest plan",)),)
-    if status.error is not None:
-        named = tuple(command.replace("TABLE", name) for command in _COMMAND.findall(str(status.error)))
-        check = "ingest doctor" if isinstance(status.error, RetryableError) else f"ingest plan {name}"
-        steps.append(Remedy(str(status.error), tuple(dict.fromkeys((*named, check)))))
+    steps = list(_of_outcomes(status))
     if not overview.is_clear:
         reason = "The files do not tell the state of this table: Hudi's own classes say what is wrong."
         steps.append(Remedy(reason, (f"ingest status {name}",)))
@@ -76,6 +48,29 @@ def remedies(overview: TableOverview, bound: Bound | None = None) -> tuple[Remed
         reason = f"{behind or f'{status.lag:,} messages are waiting'}."
         steps.append(Remedy(reason, (f"ingest plan {name}", f"ingest run {name}")))
     return (*steps, *_advice(status))
+
+
+def _of_outcomes(status: TableStatus) -> Iterator[Remedy]:
+    """Yield the remedies of the present error, of a failed run and of a proven difference."""
+    name = status.table
+    if status.error is not None:
+        check = "ingest doctor" if isinstance(status.error, RetryableError) else f"ingest plan {name}"
+        yield _of_error(name, str(status.error), check)
+    if (failed := last_failure(status)) is not None and status.last_run is not None:
+        yield _of_error(name, failed.reason, f"ingest runs {status.last_run.run_id[:8]}")
+    if status.ahead is not None:
+        reason = "The newest registered version cannot be applied"
+        yield Remedy(f"{reason}: {status.ahead}", (f"ingest plan {name}", f"ingest schema versions {name}"))
+    if status.connector is not None and (silence := status.connector.problem()):
+        yield Remedy(f"The {silence}: look at the connector.", ("ingest doctor",))
+    if status.verification is not None and status.verification.outcome == "different":
+        yield Remedy(f"The table {status.verification.summary()}.", (f"ingest verify {name}",))
+
+
+def _of_error(name: str, text: str, check: str) -> Remedy:
+    """Return the remedy of an error: the commands that its text names, and one to look further."""
+    named = tuple(command.replace("TABLE", name) for command in _COMMAND.findall(text))
+    return Remedy(text, tuple(dict.fromkeys((*named, check))))
 
 
 def _advice(status: TableStatus) -> tuple[Remedy, ...]:

@@ -5,23 +5,36 @@ from typing import Any, Final
 
 import attrs
 
-from ingest.errors import IngestError, LakeError, OffsetError, TableFileError
+from ingest.errors import (
+    BrokerRefusedError,
+    BrokerUnreachableError,
+    IngestError,
+    LakeError,
+    OffsetError,
+    RetryableError,
+    TableFileError,
+)
 from ingest.hudi import rejects as rejected
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
+from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
+from ingest.operations.status.ahead import look_ahead
+from ingest.operations.status.connector import Connector, Connectors, find_connectors
+from ingest.operations.status.last_verification import LastVerification, read_last
 from ingest.operations.status.source_ddl import SourceChange, read_changes
-from ingest.report.lag import max_or_none, present, source_lag_s, sum_or_none
+from ingest.report import kept_runs
+from ingest.report.lag import max_or_none, present, sum_or_none
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, worst_error
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.context import Run
-from ingest.run.work.topics import TopicsTask
+from ingest.run.work.topics import FeedsByTable, TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
-from ingest.settings import LakeSettings
+from ingest.settings import KafkaSettings, LakeSettings, Settings
 from ingest.tables import Feed, TableConfig
 
 LIMIT_BYTES: Final = 512_000_000
@@ -36,8 +49,8 @@ _MEGABYTE: Final = 1_000_000
 class TableStatus(TableResult):
     """A table's last commit against its topic.
 
-    `lag` is in offsets, None for a topic without ends.  `source_lag_s` is in seconds, from the newest change
-    in the table until now, 0 if nothing is pending, None if no change had a source time.
+    `lag` is in offsets, None for a topic without ends.  `source_lag_s` is the age of the
+    oldest unread message in seconds, 0 without unread messages, None if it has no timestamp.
     """
 
     topic: Topic
@@ -52,6 +65,18 @@ class TableStatus(TableResult):
     """The newest schema changes at the source, if the table file names their topic."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
+    last_run: kept_runs.LastRun | None = None
+    """The outcome of the table's last run, as far as the state folder knows it."""
+    verification: LastVerification | None = None
+    """The last comparison with the source."""
+    max_behind_s: float = 0.0
+    """The limit of `source_lag_s`, 0 without one."""
+    unclear: str = ""
+    """Why the table's state is not known: its files, the registry or the broker do not tell it."""
+    ahead: IngestError | None = None
+    """The error at which a run stops once a message has the newest registered version."""
+    connector: Connector | None = None
+    """The connector of the topic, if the settings limit its silence."""
     topics: "tuple[TableStatus, ...]" = attrs.field(default=(), kw_only=True)
     """The status of each topic, of a table of several.  `rows` counts the whole table's."""
 
@@ -62,20 +87,23 @@ class TableStatus(TableResult):
             "table": self.table,
             "topic": self.topic,
             "path": self.path,
-            "instant": last.instant if last else None,
-            "kind": last.kind if last else None,
-            "note": last.note if last else None,
+            **{name: getattr(last, name, None) for name in ("instant", "kind", "note")},
             "offsets": self.offsets(),
             "lag": self.lag,
             "rows": self.rows,
             "rejects": self.rejects,
             "source_lag_s": self.source_lag_s,
+            "max_behind_s": self.max_behind_s or None,
             "committed_at": iso_or_none(moment_or_none(last.committed_ms)) if last else None,
             "max_source_ts": iso_or_none(moment_or_none(last.max_source_ms)) if last else None,
             "schema_ids": list(last.schema_ids) if last else [],
             "last_run": dict(last.counters) if last else {},
-            "error": str(self.error) if self.error else None,
+            "last_outcome": _json_or_none(self.last_run),
+            "verification": _json_or_none(self.verification),
+            "error": _text_or_none(self.error),
             "warning": self.warning or None,
+            "next_version": _text_or_none(self.ahead),
+            "connector": _json_or_none(self.connector),
             "source_changes": [change.to_json() for change in self.changes],
             **({"topics": [_topic_json(topic) for topic in self.topics]} if self.topics else {}),
         }
@@ -91,6 +119,14 @@ class TableStatus(TableResult):
         }
 
 
+def _json_or_none(value: kept_runs.LastRun | LastVerification | Connector | None) -> dict[str, Any] | None:
+    return None if value is None else value.to_json()
+
+
+def _text_or_none(error: IngestError | None) -> str | None:
+    return None if error is None else str(error)
+
+
 def _topic_json(status: TableStatus) -> dict[str, Any]:
     """Return the status of one topic of a table as JSON."""
     names = ("topic", "offsets", "lag", "rejects", "source_lag_s", "max_source_ts", "error")
@@ -103,6 +139,8 @@ class StatusTask:
     """Reads the status of tables (a `TableTask`)."""
 
     watermarks: Watermarks
+    silent: list[str] = attrs.Factory(list)
+    """The problem of a registry that does not answer: no other table asks it."""
 
     def with_spark(self, run: Run, feed: Feed) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
@@ -115,12 +153,23 @@ class StatusTask:
 
     def _read(self, run: Run, feed: Feed, stored: StoredTable, count_open: Callable[[], int]) -> TableStatus:
         marks, error = self.watermarks.found.get(feed.topic), self.watermarks.errors.get(feed.topic)
-        status = table_status(stored, feed, marks, error, count_open)
+        status = table_status(stored, feed, marks, error, count_open, kafka=run.settings.kafka)
         try:
             changes = read_changes(run.settings, run.registry, feed) if feed.table.schema_changes else ()
-            return attrs.evolve(status, changes=changes)
+            return self._with_ahead(run, feed, attrs.evolve(status, changes=changes))
         except IngestError as unreadable:
             return attrs.evolve(status, error=status.error or unreadable)
+
+    def _with_ahead(self, run: Run, feed: Feed, status: TableStatus) -> TableStatus:
+        """Look at the newest registered version, unless the state is unknown or worse already."""
+        if status.error is not None:
+            return status
+        try:
+            ahead = None if self.silent else look_ahead(run.registry, feed, status.last)
+        except RetryableError as error:
+            self.silent.append(str(error))
+            ahead = None
+        return attrs.evolve(status, ahead=ahead, unclear=next(iter(self.silent), ""))
 
     def finish(self, run: Run, feed: Feed, result: TableStatus | IngestError, _: float) -> TableStatus:
         """Make a status of an error, too."""
@@ -136,8 +185,53 @@ class StatusTask:
 
 def read_statuses(run: Run, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
-    feeds, watermarks = resolve(run, tables)
-    return work_on_tables(run, tables, TopicsTask(StatusTask(watermarks), feeds))
+    feeds, watermarks = find_ends(run, tables)
+    found = work_on_tables(run, tables, TopicsTask(StatusTask(watermarks), feeds))
+    return remembered(run.settings, feeds, found, watermarks)
+
+
+def find_ends(run: Run, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
+    """Fetch the topics of patterns, and all ends.  An error of the broker is the error of every topic."""
+    try:
+        return resolve(run, tables)
+    except IngestError as error:
+        feeds = {table.name: run.feeds(table) for table in tables}
+        topics = [feed.topic for several in feeds.values() for feed in several]
+        return feeds, Watermarks({}, dict.fromkeys(topics, error))
+
+
+def common(watermarks: Watermarks) -> tuple[IngestError, ...]:
+    """Return the error that all topics have in common, if there is one."""
+    errors = set(map(str, watermarks.errors.values()))
+    return tuple(watermarks.errors.values())[:1] if len(errors) == 1 and not watermarks.found else ()
+
+
+def remembered(
+    settings: Settings, feeds: FeedsByTable, statuses: Sequence[TableStatus], watermarks: Watermarks
+) -> tuple[TableStatus, ...]:
+    """Add the limits, what the state folder knows of the last run and verification, and the connectors.
+
+    `statuses` are in the order of `feeds`.  A broker that does not answer is not asked again.
+    """
+    connectors = Connectors() if common(watermarks) else find_connectors(settings, feeds)
+    return tuple(
+        _remembered(settings, several, status, connectors)
+        for several, status in zip(feeds.values(), statuses, strict=True)
+    )
+
+
+def _remembered(
+    settings: Settings, feeds: Sequence[Feed], status: TableStatus, connectors: Connectors
+) -> TableStatus:
+    folder, limit_s = settings.state_dir, feeds[0].table.freshness.max_behind
+    limit_s = settings.freshness.max_behind if limit_s is None else limit_s
+    unclear = status.unclear or (str(connectors.error) if connectors.error else "")
+    status = attrs.evolve(status, max_behind_s=limit_s, connector=connectors.of(feeds), unclear=unclear)
+    try:
+        last_run, verification = kept_runs.read_outcome(folder, status.table), read_last(folder, status.table)
+    except IngestError as damaged:
+        return attrs.evolve(status, unclear=str(damaged))
+    return attrs.evolve(status, last_run=last_run, verification=verification)
 
 
 def of_broken_file(lake: LakeSettings, error: TableFileError) -> TableStatus:
@@ -158,6 +252,8 @@ def combined(statuses: Sequence[TableStatus]) -> TableStatus:
         rejects=sum(status.rejects for status in statuses),
         source_lag_s=max_or_none(status.source_lag_s for status in statuses),
         error=worst_error(statuses),
+        unclear=max(status.unclear for status in statuses),
+        ahead=next(iter(present(status.ahead for status in statuses)), None),
         topics=tuple(statuses),
     )
 
@@ -168,17 +264,21 @@ def table_status(
     marks: Mapping[Partition, Watermark] | None,
     error: IngestError | None,
     count_open: Callable[[], int],
+    *,
+    kafka: KafkaSettings,
 ) -> TableStatus:
     """Read the status of one table.  `marks` are None, with an `error`, if its topic has no ends."""
     stored.check_config(feed.table)
     last = last_of(stored, feed)
-    lag = None
+    lag = lag_s = None
     if marks is not None:
         try:
-            lag = pending(feed, last, marks, None).span
-        except OffsetError as broken:
+            ranges = pending(feed, last, marks, None)
+            lag, lag_s = ranges.span, unread_s(kafka, ranges)
+        except (OffsetError, BrokerUnreachableError, BrokerRefusedError) as broken:
             error = broken
-    error = error or _damage(stored)
+    if error is None or isinstance(error, RetryableError):
+        error = _damage(stored) or error
     return TableStatus(
         feed.name,
         feed.topic,
@@ -187,7 +287,7 @@ def table_status(
         lag,
         rows=None if last is None or isinstance(error, LakeError) else stored.count_rows(),
         rejects=count_open() if last else 0,
-        source_lag_s=source_lag_s(moment_or_none(last.max_source_ms) if last else None, lag),
+        source_lag_s=lag_s,
         error=error,
         warning=bucket_warning(feed.table, stored.largest_file()) if last and error is None else "",
     )

@@ -32,7 +32,9 @@ def make_lake(root: Path, registry: str = str(SQLSERVER)) -> MadeDeployment:
     """Make tables that are well, hostile, damaged, changed, empty, and a table file that is not one."""
     settings = f'[registry]\nurl = "{registry}"\n[kafka]\nbootstrap_servers = "127.0.0.1:9"\ntimeout_s = 3\n'
     deployment, now = MadeDeployment(root, settings), datetime.now(UTC)
-    customers = deployment.table("customers", topic="sqs.testDB.dbo.customers")
+    customers = deployment.table(
+        "customers", topic="sqs.testDB.dbo.customers", text='[key]\ncolumns = ["id"]\n'
+    )
     fill(customers, 40, now)
     MadeTable(root / "lake" / "_rejects" / "customers", customers.table).commit(7)
     hostile = deployment.table("hostile")

@@ -24,12 +24,13 @@ from ingest.names import Instant, Partition, SchemaId, Subject, Topic, page_name
 from ingest.operations.pages.render import Renderer, Site
 from ingest.operations.rejects.rejects import Reject
 from ingest.operations.rejects.rejects_view import StoredRejects
+from ingest.operations.status.health import STATES
 from ingest.operations.status.history import Commit
 from ingest.operations.status.last_verification import LastVerification, write_last
 from ingest.operations.status.overview import Gap, LakeOverview, TableOverview
-from ingest.operations.status.remedies import STATES
 from ingest.operations.status.schema_history import ColumnFacts, TableChange, VersionChange
 from ingest.operations.status.status import TableStatus
+from ingest.report.kept_runs import LastRun
 from ingest.tables import Subjects, TableConfig
 from tests.lakes import MadeDeployment
 from tests.operations.pages.html import Parsed
@@ -67,7 +68,7 @@ def pages(site: Path) -> list[Path]:
 
 
 def test_the_index_shows_all_tables_the_worst_first(site: Path) -> None:
-    """A table file that is not one is among them, without a page."""
+    """A table file that is not one is among them, without a page; no table is well without a broker."""
     index = page(site / "index.html")
     names = [cell.text for cell in index.all("div", class_="title")]
     states = [
@@ -77,7 +78,7 @@ def test_the_index_shows_all_tables_the_worst_first(site: Path) -> None:
 
     assert dict(zip(names, states, strict=True)) == {
         "broken": "failing", "changed": "failing", "lost": "failing", "damaged": "unknown",
-        "customers": "rejects", "fresh": "not run yet", "hostile": "ok",
+        "customers": "unknown", "fresh": "unknown", "hostile": "unknown",
     }  # fmt: skip
     assert sorted(states, key=list(STATES).index) == states
     assert "Kafka 127.0.0.1:9" in "".join(panel.text for panel in index.all("div", class_="panel"))
@@ -218,7 +219,7 @@ def test_an_unusable_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_command_line_writes_pages_and_counts_states(tmp_path: Path) -> None:
-    """Without Java, broker and registry."""
+    """Without Java and registry; without a setting for the broker a run would fail."""
     deployment = MadeDeployment(tmp_path / "deployment")
     deployment.table("t").commit(1)
     command = [sys.executable, "-m", "ingest"]
@@ -226,7 +227,7 @@ def test_the_command_line_writes_pages_and_counts_states(tmp_path: Path) -> None
     options["env"] |= {"PYTHONPATH": str(Path(__file__).parents[3])}  # type: ignore[operator]
     pages = subprocess.run([*command, "pages", "--to", "www", "--json"], check=True, **options)  # type: ignore[call-overload]
 
-    assert json.loads(pages.stdout) == {"index": "www/index.html", "tables": 1, "states": {"ok": 1}}
+    assert json.loads(pages.stdout) == {"index": "www/index.html", "tables": 1, "states": {"failing": 1}}
     assert (deployment.root / "www" / "table" / "t.html").is_file()
 
 
@@ -258,9 +259,16 @@ def overview(text: str) -> TableOverview:
         hudi={"hoodie.clean.commits.retained": text},
     )
     error = LakeError(text, text, f"Run `ingest run {text}`")
+    last_run = LastRun(text, NOW, NOW, "failed", text, 1)
+    verification = LastVerification(
+        finished_at=NOW, outcome=text, mode=text, source=text, position=text, scope=(text,),
+        columns={text: 1}, uncompared={text: text}, note=text, failed_at=NOW, error=text,
+    )  # fmt: skip
     types = ((text, text, None), (text, None, text), (text, text, text))
     return TableOverview(
-        TableStatus("t", Topic(text), text, entry, 4, 7, error=error),
+        TableStatus(
+            "t", Topic(text), text, entry, 4, 7, error=error, last_run=last_run, verification=verification
+        ),
         table,
         (commit, Commit(attrs.evolve(stored, values={}, operation=text))),
         has_archive=True,
@@ -271,10 +279,6 @@ def overview(text: str) -> TableOverview:
         version_changes=(
             VersionChange(2, SchemaId(1), (SchemaChange("column-added", text, text, text),)),
             VersionChange(1, SchemaId(1), problem=text),
-        ),
-        verification=LastVerification(
-            finished_at=NOW, outcome=text, mode=text, source=text, position=text, scope=(text,),
-            columns={text: 1}, uncompared={text: text}, note=text,
         ),
         gaps=(Gap(text, text),),
     )  # fmt: skip

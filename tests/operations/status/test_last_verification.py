@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import attrs
 import pytest
 
 from ingest.errors import SourceUnreachableError, UsageError
@@ -36,7 +37,7 @@ def test_a_damaged_file_is_named(content: str, tmp_path: Path) -> None:
 
 
 def test_neither_a_key_nor_a_value_is_stored(tmp_path: Path) -> None:
-    """An answer with an error leaves the last one in place."""
+    """An answer with an error leaves the numbers of the last one in place."""
     row = RowDifference({"id": "secret"}, "different", ("price",), {"price": "secret"}, {"price": "secret"})
     answer = TableVerification("t", rows=(row,), counts={"different": 1}, columns={"price": 1}, in_flight=2)
     remember(tmp_path, answer, ("a sample of 1 %",))
@@ -46,4 +47,25 @@ def test_neither_a_key_nor_a_value_is_stored(tmp_path: Path) -> None:
     assert (stored.outcome, stored.counts, stored.scope) == (
         "different", {"different": 1, "in_flight": 2}, ("a sample of 1 %",),
     )  # fmt: skip
+    assert (stored.error, stored.failed_at is None) == (str(SourceUnreachableError("s", "gone")), False)
     assert "secret" not in (tmp_path / "verify" / "t.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "scope", "mode", "remains"),
+    [
+        ("equal", (), "checksums", "equal"),
+        ("equal", LAST.scope, "checksums", "equal"),
+        ("different", ("others",), "checksums", "different"),
+        ("equal", ("a sample of 2 %",), "checksums", "different"),
+        ("in-flight", (), "checksums", "different"),
+        ("equal", (), "counts", "different"),
+    ],
+)
+def test_a_proven_difference_stays_until_equality_is_proven(
+    outcome: str, scope: tuple[str, ...], mode: str, remains: str
+) -> None:
+    """By a comparison of the same rows, or of all, that compares values."""
+    newer = attrs.evolve(LAST, outcome=outcome, scope=scope, mode=mode)
+    assert (newer if LAST.is_cleared_by(newer) else LAST).outcome == remains
+    assert attrs.evolve(LAST, outcome="equal").is_cleared_by(newer)
