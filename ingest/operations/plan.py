@@ -23,6 +23,7 @@ from ingest.errors import (
     UnmappedTypeError,
 )
 from ingest.hudi.keys import check_key_types
+from ingest.hudi.timeline.ledger import known_ids
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
@@ -38,7 +39,7 @@ from ingest.run.batch.commit import fetch_known, prepared, rows_to_write
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, compile_written
 from ingest.run.batch.start import Start, find_start
-from ingest.run.batch.table_state import TableState, known_ids, table_state
+from ingest.run.batch.table_state import TableState, table_state
 from ingest.run.work.context import Run
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables

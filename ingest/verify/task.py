@@ -12,11 +12,11 @@ from ingest.compile.table import CompiledTable
 from ingest.decode.owner import source_payload
 from ingest.errors import IngestError, TableFileError, UnexpectedError, UsageError
 from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.timeline.ledger import known_ids
 from ingest.log import logger
 from ingest.report.outcome import TableOutcome
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written
-from ingest.run.batch.table_state import known_ids
 from ingest.run.work.context import Run
 from ingest.run.work.topics import watermarks_of
 from ingest.settings import SourceSettings

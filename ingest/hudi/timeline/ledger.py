@@ -106,6 +106,11 @@ class LedgerEntry:
         )
 
 
+def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
+    """Return the schemas of all commits so far.  Commits of older versions name only their own."""
+    return (last.known_ids or last.schema_ids) if last else ()
+
+
 _STORED: Final = tuple(field for field in attrs.fields(LedgerEntry) if field.name != "instant")
 """A field's type decides how it is written: text as it is, True as `yes`, all else as JSON."""
 _ONLY_IF_SET: Final = frozenset({"truncates", "tombstone_ends", "other_topics"})

@@ -10,7 +10,7 @@ from ingest.errors import IngestError, RebuildError, TableChangedError
 from ingest.hudi.fixed import FixedChange, FixedChanges, find_mask_changes
 from ingest.hudi.options import check_hudi, options_digest
 from ingest.hudi.storage import exchange as exchanging
-from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.hudi.upkeep import rebuild
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
@@ -28,7 +28,6 @@ from ingest.report.result import TableResult, failure_of
 from ingest.run.batch.compacted_topics import refuse_compacted
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
-from ingest.run.batch.table_state import known_ids
 from ingest.run.work import writer as writers
 from ingest.run.work.context import Run
 from ingest.run.work.topics import FeedsByTable

@@ -6,11 +6,10 @@ from ingest.compile.diff import SchemaChange, differences
 from ingest.compile.policy import PolicyDecision, failures, key_drift
 from ingest.compile.table import CompiledTable
 from ingest.errors import IngestError, SchemaError, UnmappedTypeError
-from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.names import SchemaId
 from ingest.registry import Registry
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_versions
-from ingest.run.batch.table_state import known_ids
 from ingest.tables import Feed, id_kinds
 
 

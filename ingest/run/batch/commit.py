@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from ingest.errors import SchemaNotFoundError
 from ingest.hudi import fixed
 from ingest.hudi.class_path import check_class_path
-from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import Partition, Reading, SchemaId
@@ -28,7 +28,7 @@ from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, fetch_written, in_met_order
 from ingest.run.batch.shards import check_topic_key, refuse_shared_keys
 from ingest.run.batch.start import last_of
-from ingest.run.batch.table_state import TableState, known_ids
+from ingest.run.batch.table_state import TableState
 from ingest.run.work.context import Run
 from ingest.run.work.writer import Writer
 from ingest.sql.template import ident

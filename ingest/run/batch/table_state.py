@@ -4,7 +4,7 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.compile.evolve import Present
-from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.names import SchemaId
 from ingest.run.work.context import Run
 from ingest.tables import TableConfig
@@ -37,8 +37,3 @@ class TableState:
 def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
     """Return the table's current columns and schemas."""
     return TableState(run.lake.table(table).columns(), known_ids(last))
-
-
-def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
-    """Return the schemas of all commits so far.  Commits of older versions name only their own."""
-    return (last.known_ids or last.schema_ids) if last else ()
