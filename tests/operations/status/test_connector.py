@@ -109,7 +109,7 @@ def test_changes_after_the_last_heartbeat_show_that_the_connector_lives(prefix: 
 
 @pytest.mark.servers
 def test_status_says_silent_and_unknown_without_a_registry(
-    prefix: Prefix, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    prefix: Prefix, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is unread, and the table is not well: the exit code says so."""
     settings = (
@@ -123,7 +123,7 @@ def test_status_says_silent_and_unknown_without_a_registry(
     command = ["status", "--json", "--settings", str(deployment.root / "ingest.toml")]
 
     assert call(command) == 75
-    (unknown,) = json.loads(capsys.readouterr().out)
+    (unknown,) = json.loads(capfd.readouterr().out)
     assert (unknown["health"], unknown["lag"]) == ("unknown", 0)
     assert "127.0.0.1:9" in unknown["reason"]
 
@@ -131,7 +131,7 @@ def test_status_says_silent_and_unknown_without_a_registry(
     topic = f'table = "orders"\ntopic = "{table.topic}"\n'
     file.write_text(f'{topic}dialect = "sqlserver"\nformat = "debezium-json"\n')
     assert call(command) == 1
-    (silent,) = json.loads(capsys.readouterr().out)
+    (silent,) = json.loads(capfd.readouterr().out)
     assert (silent["health"], silent["lag"]) == ("silent", 0)
     assert re.fullmatch(
         rf"connector {prefix.name} silent for 4\d\.\d min, limit is 15\.0 min", silent["reason"]
