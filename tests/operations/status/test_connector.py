@@ -16,7 +16,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package
     NewTopic,
 )
 
-from ingest.cli.app import call
 from ingest.masking import Masking
 from ingest.names import HEARTBEATS, Subject, Topic
 from ingest.operations.status.connector import Connector, find_connectors
@@ -24,6 +23,7 @@ from ingest.settings import KafkaSettings, Settings
 from ingest.settings.deployment import FreshnessSettings
 from ingest.tables import Subjects, TableConfig, feed_of
 from tests.lakes import MadeDeployment
+from tests.operations.status.test_daily import ingest
 from tests.patience import ANSWER_S
 
 
@@ -108,9 +108,7 @@ def test_changes_after_the_last_heartbeat_show_that_the_connector_lives(prefix: 
 
 
 @pytest.mark.servers
-def test_status_says_silent_and_unknown_without_a_registry(
-    prefix: Prefix, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_status_says_silent_and_unknown_without_a_registry(prefix: Prefix, tmp_path: Path) -> None:
     """Nothing is unread, and the table is not well: the exit code says so."""
     settings = (
         f'[registry]\nurl = "http://127.0.0.1:9"\n[kafka]\nbootstrap_servers = "{prefix.bootstrap_servers}"\n'
@@ -120,18 +118,19 @@ def test_status_says_silent_and_unknown_without_a_registry(
     made = deployment.table("orders", topic=table.topic)
     made.commit(7, to=0, next_offsets={0: 0, 1: 1}, high_offsets={0: 0, 1: 1}, schema_ids=[1])
     prefix.send(f"{HEARTBEATS}{prefix.name}", 2520)
-    command = ["status", "--json", "--settings", str(deployment.root / "ingest.toml")]
 
-    assert call(command) == 75
-    (unknown,) = json.loads(capfd.readouterr().out)
+    answer = ingest(deployment.root, "status", "--json")
+    assert answer.returncode == 75
+    (unknown,) = json.loads(answer.stdout)
     assert (unknown["health"], unknown["lag"]) == ("unknown", 0)
     assert "127.0.0.1:9" in unknown["reason"]
 
     file = deployment.root / "tables" / "orders.toml"
     topic = f'table = "orders"\ntopic = "{table.topic}"\n'
     file.write_text(f'{topic}dialect = "sqlserver"\nformat = "debezium-json"\n')
-    assert call(command) == 1
-    (silent,) = json.loads(capfd.readouterr().out)
+    answer = ingest(deployment.root, "status", "--json")
+    assert answer.returncode == 1, answer.stderr
+    (silent,) = json.loads(answer.stdout)
     assert (silent["health"], silent["lag"]) == ("silent", 0)
     assert re.fullmatch(
         rf"connector {prefix.name} silent for 4\d\.\d min, limit is 15\.0 min", silent["reason"]
