@@ -46,6 +46,25 @@ class LastRun:
         return attrs.asdict(self) | times
 
 
+@attrs.frozen
+class _Result:
+    """One table in a report, without its numbers."""
+
+    table: str
+    outcome: Outcome
+    error: str | None = None
+
+
+@attrs.frozen
+class _Outcomes:
+    """A report without its numbers."""
+
+    run_id: str
+    started_at: datetime
+    finished_at: datetime
+    tables: tuple[_Result, ...]
+
+
 def keep(folder: Path, report: RunReport, most: int) -> None:
     """Store a run and its tables' outcomes, and remove all but the newest `most` runs.
 
@@ -74,6 +93,22 @@ def read_runs(folder: Path) -> Iterator[Report]:
         report = _read(file, Report, "Remove the file")
         if report is not None:  # else another run has just removed it
             yield report
+
+
+def read_outcomes(folder: Path, most: int) -> dict[str, list[LastRun]]:
+    """Return the outcomes of each table in its last `most` kept runs, the newest first.
+
+    Raises `UsageError` for a damaged file.
+    """
+    outcomes: dict[str, list[LastRun]] = {}
+    for file in _newest_first(folder / "runs"):
+        if (run := _read(file, _Outcomes, "Remove the file")) is None:
+            continue
+        for result in run.tables:
+            if len(known := outcomes.setdefault(result.table, [])) < most:
+                times = (run.run_id, run.started_at, run.finished_at)
+                known.append(LastRun(*times, result.outcome, result.error))
+    return outcomes
 
 
 def read_run(folder: Path, run_id: str) -> Report:

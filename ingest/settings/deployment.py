@@ -299,6 +299,10 @@ class RunSettings:
             "`.ingest/state` next to the settings file. Share it between hosts that run the same tables."
         },
     )
+    name: str = attrs.field(
+        default="",
+        metadata={"help": "Name of the deployment, the title of its pages. By default its folder's name."},
+    )
     keep_runs: int = attrs.field(
         default=300,
         validator=AtLeast(0),
@@ -367,6 +371,11 @@ class Settings:
     def state_dir(self) -> Path:
         """The folder of the state between runs."""
         return self.run.state or self.tables_dir.parent / ".ingest" / "state"
+
+    @property
+    def title(self) -> str:
+        """The deployment's name, by default its folder's."""
+        return self.run.name or self.tables_dir.parent.name
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, in all its spellings, longest first."""

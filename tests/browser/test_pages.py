@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_pages(
         folder / "any",
         LakeOverview((overview(text),), (text,)),
-        Site(text, text, datetime.now(UTC), ()),
+        Site(text, text, text, datetime.now(UTC), ()),
     )
     return folder
 

@@ -13,6 +13,7 @@ from ingest.settings import mask_url
 
 LONG: Final = 300
 """Characters of a text that a page shows at once."""
+_LARGE: Final = ((10**9, "bn"), (10**6, "M"))
 _SIZES: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -28,6 +29,11 @@ def cleaned(value: Any, secrets: Collection[str]) -> Any:
 def number(value: float | None) -> str:
     """Write a number with commas, an unknown one as a dash."""
     return "—" if value is None else f"{value:,}"
+
+
+def rough(value: int) -> str:
+    """Write a number in its largest unit from a million on."""
+    return next((f"{value / unit:.1f} {name}" for unit, name in _LARGE if value >= unit), f"{value:,}")
 
 
 def duration(seconds: float | None) -> str:

@@ -19,7 +19,9 @@ _HEAD_BYTES: Final = 1_000
 
 def write_site(folder: Path, lake: LakeOverview, settings: Settings, bound: Bound | None) -> Path:
     """Write the pages of a deployment, and return the index."""
-    site = Site(settings.lake.path, settings.source, datetime.now(UTC), settings.secrets(), bound)
+    site = Site(
+        settings.title, settings.lake.path, settings.source, datetime.now(UTC), settings.secrets(), bound
+    )
     return write_pages(folder, lake, site)
 
 

@@ -48,6 +48,11 @@ class LastVerification:
         unequal = sum(count for kind, count in self.counts.items() if kind != "extra")
         return max(0, self.source_rows - unequal)
 
+    @property
+    def is_proof(self) -> bool:
+        """Whether all rows were compared, by their values, and are equal."""
+        return self.outcome == "equal" and not self.scope and self.mode != "counts"
+
     def summary(self) -> str:
         """Describe the outcome in a line: how many rows differ, from what, and when that was seen."""
         age = write_duration((datetime.now(UTC) - self.finished_at).total_seconds())

@@ -28,6 +28,7 @@ from ingest.operations.status.schema_history import (
     version_changes,
 )
 from ingest.operations.status.status import TableStatus, combined, common, find_ends, remembered
+from ingest.report.kept_runs import LastRun, read_outcomes
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.by_files import PATIENCE_S, answer_by_files
@@ -41,6 +42,8 @@ T = TypeVar("T")
 
 _STATE_PARTS: Final = ("last commit", "commits", "table file", "files")
 """Parts without which the state of a table is not known."""
+RUNS: Final = 30
+"""Runs of a table to show at most."""
 COMMITS: Final = 200
 """Commits of a table to show at most."""
 
@@ -71,6 +74,8 @@ class TableOverview:
     table_changes: tuple[TableChange, ...] = ()
     version_changes: tuple[VersionChange, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    runs: tuple[LastRun, ...] = ()
+    """The outcomes of the last runs, newest first."""
     topics: "tuple[TableOverview, ...]" = ()
     """The overview of each topic, of a table of several."""
 
@@ -105,10 +110,21 @@ def read_overview(
     else:
         overviews = _read_files(run, tables, task)
     statuses = remembered(run.settings, feeds, [overview.status for overview in overviews], watermarks)
+    outcomes = _outcomes(run, problems)
     known = (
-        attrs.evolve(overview, status=status) for overview, status in zip(overviews, statuses, strict=True)
+        attrs.evolve(overview, status=status, runs=tuple(outcomes.get(status.table, ())))
+        for overview, status in zip(overviews, statuses, strict=True)
     )
     return LakeOverview((*map(_of_broken_file, broken), *known), tuple(dict.fromkeys(problems)))
+
+
+def _outcomes(run: Run, problems: list[str]) -> Mapping[str, Sequence[LastRun]]:
+    """Return the last outcomes of each table, none if the state folder is damaged."""
+    try:
+        return read_outcomes(run.settings.state_dir, RUNS)
+    except IngestError as damaged:
+        problems.append(f"The last runs are unknown: {damaged}")
+        return {}
 
 
 def _read_files(

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import attrs
 
-VOID = frozenset({"meta", "link", "br", "rect"})
+VOID = frozenset({"meta", "link", "br", "rect", "input"})
 
 
 @attrs.define
