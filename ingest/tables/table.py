@@ -14,8 +14,8 @@ from ingest.tables.column import Column, Rows
 from ingest.tables.defaults import Origins
 from ingest.tables.evolution import Kind, Policy, policy_of
 from ingest.tables.framing import CONFLUENT, Framing, check_framings
-from ingest.tables.key import Key
 from ingest.tables.freshness import Freshness
+from ingest.tables.key import Key
 from ingest.tables.rejects import Rejects
 from ingest.tables.rules import (
     check_column_type,
