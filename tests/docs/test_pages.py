@@ -38,6 +38,10 @@ spec.loader.exec_module(pages)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^(?:\$ )?(?:ingest|(?:.* )?\S*__main__\.py) (.+)$", re.MULTILINE)
 TABLE = 'table = "t"\ntopic = "t"\ndialect = "sqlserver"\n'
+SETTINGS = {
+    *("registry", "kafka", "lake", "run", "spark", "lineage", "masking", "sources", "defaults", "freshness")
+}
+"""Sections of the settings.  Table files have `freshness`, too."""
 SUBJECTS = '[subjects]\nvalue = "t-value"\n'
 
 
@@ -117,7 +121,7 @@ def test_shown_files_are_valid(text: str, tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in os.environ if name.startswith("INGEST_")]:
         monkeypatch.delenv(name)
     keys = set(tomllib.loads(text))
-    if keys <= {"registry", "kafka", "lake", "run", "spark", "lineage", "masking", "sources", "defaults"}:
+    if keys <= SETTINGS:
         (tmp_path / "ingest.toml").write_text(text, encoding="utf-8")
         assert settings.load(tmp_path / "ingest.toml").source
         return

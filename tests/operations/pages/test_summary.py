@@ -75,7 +75,7 @@ def test_totals_add_up_and_leave_out_changes_before_a_day(tmp_path: Path) -> Non
 def test_tables_are_grouped_by_their_source_the_worst_first(tmp_path: Path) -> None:
     """By the prefix of the topic, or of the connector that sends heartbeats."""
     first, second, third = tables(tmp_path, 1, 1, 1)
-    shop = Connector("shop.eu", NOW, has_heartbeats=True, limit_s=60.0)
+    shop = Connector("shop.eu", NOW, has_heartbeats=True, limit_s=86_400.0)
     second = attrs.evolve(second, status=attrs.evolve(second.status, connector=shop))
     gone = attrs.evolve(third.status, error=BrokerUnreachableError("b", "x"), topic=Topic("plain"))
     groups = group_by_source([first, second, attrs.evolve(third, status=gone)], None)
