@@ -55,6 +55,7 @@ jars/hdfs/.stamp: PROFILE := hdfs
 jars/tiered/.stamp: PROFILE := tiered
 jars/msk/.stamp: PROFILE := msk
 jars/trino/.stamp: PROFILE := trino
+jars/readers/.stamp: PROFILE := readers
 jars/mariadb/.stamp: PROFILE := mariadb
 jars/mongodb/.stamp: PROFILE := mongodb
 jars/%/.stamp: jars/pom.xml
@@ -190,7 +191,7 @@ build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 	@touch $@
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
-test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.4 GB
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.6 GB
 	$(BIN)/pytest -m places tests/places
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, get_args, get_origin
@@ -20,11 +20,12 @@ from ingest.cli.app import COMMANDS, app
 from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, file_fields, help_of, is_expert, key_of
 from ingest.errors import IngestError
-from ingest.settings import Secret
+from ingest.settings import Reader, Secret
 from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
 from ingest.tables import TableConfig
 from ingest.tables.aliases import ALIASES
 from ingest.tables.defaults import PER_TABLE, Defaults
+from ingest.typemap.readers import FORMATS
 
 HERE: Final = Path(__file__).parent
 WORDS: Final = tomllib.loads((HERE / "words" / "words.toml").read_text(encoding="utf-8"))
@@ -210,6 +211,19 @@ TABLE_TYPES: Final = {
     "mor": "Merge-on-read, with log files",
     "compacted": "Merge-on-read, just compacted",
 }
+READERS: Final[Mapping[Reader, str]] = {
+    "any": "all of them",
+    "spark": "Spark with Hudi 1.2.0, the version of `ingest`",
+    "spark-1.0": "Spark with Hudi 1.0.2",
+    "spark-0.15": "Spark with Hudi 0.15.0",
+    "trino": "Trino 476",
+    "hudi-rs": "hudi-rs 0.5.0",
+    "duckdb": "DuckDB, by the files that hudi-rs lists",
+    "polars": "Polars, by the files that hudi-rs lists",
+    "daft": "Daft",
+}
+VERSIONS: Final = ("9", "8", "6")
+"""Versions of Hudi's table format; Trino was tried with the first."""
 RESULTS: Final = {"equal": "yes", "differs": "other rows", "fails": "fails"}
 
 
@@ -221,24 +235,45 @@ def measured(name: str) -> dict[str, Any]:
 
 def readers_page() -> str:
     """Return the page of readers: a table for each type of table, and what the failures say."""
-    runs = [measured(name) for name in ("readers", "trino")]
-    parts = ["# Readers", MEASURED, _head("readers"), f"Measured {'; '.join(map(_when, runs))}."]
-    found = [cell for run in runs for cell in run["cells"]]
-    cells = {(cell["table"], cell["type"], cell["reader"]): cell for cell in found}
-    readers, types = (list(dict.fromkeys(cell[key] for cell in found)) for key in ("reader", "type"))
+    runs = {name: measured(name) for name in (*(f"readers_{version}" for version in VERSIONS), "trino")}
+    when = "; ".join(dict.fromkeys(map(_when, runs.values())))
+    formats = "\n".join(
+        f"| `{reader}` | {meaning} | {FORMATS[reader].table_version} | `{FORMATS[reader].timestamps}` |"
+        for reader, meaning in READERS.items()
+    )
+    types = ", ".join(f"`{cell['type']}`" for cell in runs["trino"]["cells"] if cell["table"] == "cow")
+    head = _head("readers").replace("{formats}", formats).replace("{types}", types)
+    parts = ["# Readers", MEASURED, head, f"Measured {when}."]
+    cells: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
+    for name, run in runs.items():
+        version = name.partition("_")[2] or VERSIONS[0]
+        for cell in run["cells"]:
+            cells.setdefault((cell["table"], cell["reader"], version), []).append(cell)
+    readers = sorted({reader for _, reader, _ in cells}, key=str.lower)
     for table, title in TABLE_TYPES.items():
         rows = [
-            (f"`{kind}`", *(RESULTS[cells[table, kind, reader]["result"]] for reader in readers))
-            for kind in types
+            (reader, *(_result(cells.get((table, reader, version), [])) for version in VERSIONS))
+            for reader in readers
         ]
-        parts += [f"## {title}", _table(("column", *readers), rows)]
+        parts += [f"## {title}", _table(("reader", *(f"version {version}" for version in VERSIONS)), rows)]
     problems = {
         (cell["reader"], _problem(cell["detail"])): None
-        for cell in cells.values()
+        for found in cells.values()
+        for cell in found
         if cell["result"] == "fails"
     }
     parts += ["## Messages of failures", _table(("reader", "message"), sorted(problems))]
     return _page(parts)
+
+
+def _result(cells: Sequence[Mapping[str, str]]) -> str:
+    """Return the result of most types of columns, and the types with another one."""
+    if not cells:
+        return "not tried"
+    results = [cell["result"] for cell in cells]
+    most = max(dict.fromkeys(results), key=results.count)
+    others = [f"`{cell['type']}`: {RESULTS[cell['result']]}" for cell in cells if cell["result"] != most]
+    return "; ".join((RESULTS[most], *others))
 
 
 def _when(run: Mapping[str, Any]) -> str:

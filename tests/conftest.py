@@ -24,6 +24,10 @@ settings.load_profile("suite")
 ASKED_FOR = ("live", "pairs", "places", "release", "browser")
 """Markers of tests that run only when -m speaks of them."""
 PROCESS_ZONE = "Asia/Shanghai"
+JVM_ZONE = PROCESS_ZONE
+if os.environ.get("INGEST_TABLE_VERSION") == "6":
+    JVM_ZONE = "UTC"  # such tables are written in UTC only
+    os.environ["INGEST_ONBOARD_READERS"] = "spark-0.15"
 OUTER_ZONE = "America/St_Johns"
 
 
@@ -81,7 +85,7 @@ def ingest_spark() -> Iterator[SparkSession]:
         compiler = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
         # A heap that starts small was collected whole ten times in twenty minutes, each time for 0.7 s.
         collector = "-XX:+UseParallelGC -XX:MetaspaceSize=512m -Xms3g -Xmn1536m"
-        options = f"{compiler} {collector} -Duser.timezone={PROCESS_ZONE}"
+        options = f"{compiler} {collector} -Duser.timezone={JVM_ZONE}"
         conf = launch_conf(
             "local[2]", {"spark.driver.extraJavaOptions": options, "spark.driver.memory": "3g"}, spark_jars()
         )

@@ -259,6 +259,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("INGEST_RUN_PARALLEL_TABLES", "many", r"found 'many' \(text\); allowed: a whole number"),
+        ("INGEST_ONBOARD_READERS", "spark, dafd", r"onboard\.readers: found 'dafd'.*Did you mean 'daft'\?"),
         ("INGEST_REGISTRY_URLS", "x", r"registry\.urls: unknown key.*Did you mean 'url'\?"),
         ("INGEST_SPARK_CONF", "x", r"spark\.conf: found 'x' \(text\); allowed: a section"),
     ],
@@ -401,7 +402,11 @@ def test_every_setting_can_come_from_the_environment(key: str, monkeypatch: pyte
     default = field.default
     value = default if isinstance(default, (bool, int, float, str)) and default != "" else "http://x/1"
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = {"lake.database": "bronze", "masking.salt": "a salt of the environment"}.get(key, text)
+    text = {
+        "lake.database": "bronze",
+        "masking.salt": "a salt of the environment",
+        "onboard.readers": "spark, any",
+    }.get(key, text)
     if key in ("registry.certificate", "registry.key", "registry.key_password", "registry.basic_auth"):
         monkeypatch.setenv("INGEST_REGISTRY_CERTIFICATE", "c.pem")
         text = "a:b"

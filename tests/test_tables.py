@@ -169,6 +169,8 @@ def test_a_merged_file_can_be_read(
         ("[target]\nbuckets = true", "target.buckets", "found true"),
         ("[target]\nbuckets = 4097", "target.buckets", "allowed: 1 to 4096"),
         ('[target]\ntype = "Mor"', "target.type", "Did you mean 'mor'?"),
+        ("[target]\ntable_version = 7", "target.table_version", "found 7 (a whole number); allowed: 6, 8, 9"),
+        ('[target]\ntable_version = "6"', "target.table_version", "found '6' (text); allowed: 6, 8, 9"),
         ('[target]\ndelete = "sft"', "target.delete", "Did you mean 'soft'?"),
         ('[target]\nmode = "history"\ndelete = "soft"', "target.delete", 'Set it to "hard"'),
         ('[document.columns]\na = {path = "x"}', "document.columns.a.path", "a path such as $.a.b"),
@@ -534,7 +536,7 @@ def test_a_new_file_holds_what_was_decided_and_what_is_fixed() -> None:
         "dialect": "sqlserver",
         "subjects": {"key": "server1.dbo.customers-key", "value": "server1.dbo.customers-value"},
         "key": {"columns": ["id"]},
-        "target": {"type": "cow", "buckets": 2},
+        "target": {"type": "cow", "table_version": 9, "buckets": 2},
         "types": {"time": "string", "nanos": "timestamp", "timestamps": "ntz"},
     }
 

@@ -24,7 +24,7 @@ def stage_of(path: str) -> str:
         return f"{table}: marker"
     if "history" in folders:
         return f"{table}: archive"
-    if "timeline" in folders and _INSTANT.match(name):
+    if folders[-1] in (".hoodie", "timeline") and _INSTANT.match(name):
         action = _UUID.sub("", _INSTANT.sub("", name))
         return f"{table}: {'commit.inflight' if action == 'inflight' else action}"
     if ".hoodie" in folders:

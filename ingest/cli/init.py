@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import attrs
 from cyclopts import Parameter
@@ -11,18 +11,20 @@ from ingest.cli.doctor import examine, show_checkup
 from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_text, spin
 from ingest.cli.page import CommandPage, Json
+from ingest.config.rules import WrongValueError
 from ingest.errors import IngestError, UsageError
 from ingest.kafka import connection
 from ingest.local import servers
 from ingest.local.fixture import sample_folder
 from ingest.local.load import load
-from ingest.settings import write_settings
+from ingest.settings import OnboardSettings, Reader, write_settings
 
 if TYPE_CHECKING:
     from ingest.local.servers import Addresses
 
 app = CommandPage(name="init", help_format="markdown")
 LAKE = "lake"
+READERS = "spark"
 SETTINGS = Path("ingest.toml")
 SAMPLE_TOPICS = "sqs*"
 """The topics of the recording that the package brings."""
@@ -37,6 +39,12 @@ def init(
             negative=(), show_default=False, help="Start local servers with recorded events, to play with."
         ),
     ] = False,
+    readers: Annotated[
+        str | None,
+        Parameter(
+            show_default=False, help="Readers of the tables, comma separated, such as spark,daft; or any."
+        ),
+    ] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -62,7 +70,10 @@ def init(
         deployment = _start_sample(deployment)
     registry, bootstrap_servers, lake = _answers(deployment)
     connection.check_addresses(bootstrap_servers)
-    write_settings(path, registry, bootstrap_servers, lake)
+    question = f"Readers of the tables, comma separated, of {', '.join(get_args(Reader))}"
+    write_settings(
+        path, registry, bootstrap_servers, lake, _parse_readers(_answer(readers, question, READERS))
+    )
     in_file = attrs.evolve(deployment, settings=path, registry=None, bootstrap_servers=None, lake=None)
     checkup = examine(in_file)
     if json:
@@ -111,6 +122,15 @@ def _answer(given: str | None, question: str, default: str) -> str:
     sys.stderr.write(f"{question} [{default or 'empty'}]: ")
     sys.stderr.flush()
     return sys.stdin.readline().strip() or default
+
+
+def _parse_readers(text: str) -> tuple[Reader, ...]:
+    """Return the readers of a list by commas.  Raises UsageError for an unknown one."""
+    names: tuple[Any, ...] = tuple(name.strip() for name in text.split(","))
+    try:
+        return OnboardSettings(readers=names).readers
+    except WrongValueError as error:
+        raise UsageError(f"--readers: {error.problem}", error.todo) from None
 
 
 def _local_servers() -> "Addresses | None":

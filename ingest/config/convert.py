@@ -101,9 +101,11 @@ def _seconds(value: Any, kind: Any) -> float:
 
 def _choice(value: Any, kind: Any) -> Any:
     allowed = get_args(kind)
-    if isinstance(value, str) and value in allowed:
+    if any(type(value) is type(choice) and value == choice for choice in allowed):
         return value
-    raise wrong_value(value, quoted(allowed), suggest(value, allowed) if isinstance(value, str) else "")
+    texts = [choice for choice in allowed if isinstance(choice, str)]
+    names = quoted(texts) if texts else ", ".join(map(str, allowed))
+    raise wrong_value(value, names, suggest(value, texts) if isinstance(value, str) else "")
 
 
 def _texts(value: Any, _: Any) -> tuple[str, ...]:

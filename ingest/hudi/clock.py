@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from ingest.errors import ClockError, JvmZoneError
+from ingest.errors import ClockError, JvmZoneError, UsageError
 from ingest.hudi.timeline.hudi_timeline import active_instants
+from ingest.hudi.timeline.properties import OLDEST
 from ingest.spark.java import jvm_of
 
 PATIENCE_S: Final = 5.0
@@ -30,6 +31,20 @@ def check_clock(spark: SparkSession, table: str, client: Any | None) -> None:
     """
     _wait_for(max(_instants(spark, client), default=""), table, ClockError)
     _wait_for(_last_of_jvm(spark), table, JvmZoneError)
+
+
+def check_zone(spark: SparkSession, table: str, version: int) -> None:
+    """Refuse to write a table of version 6 in a JVM that is not in UTC.
+
+    Such a table does not record when a commit ended.  Hudi takes the time of its file, in the JVM's zone: in
+    a zone east of UTC each commit ends hours ahead, and Hudi never compacts it (Hudi 1.2.0).
+    """
+    zone = jvm_of(spark).java.time.ZoneId.systemDefault()
+    if version == OLDEST and str(zone.normalized()) != "Z":
+        raise UsageError(
+            f"table {table}: this JVM is in the zone {zone}, and a table of version {OLDEST} needs UTC",
+            "Nothing was committed. Start Spark with spark.driver.extraJavaOptions=-Duser.timezone=UTC",
+        )
 
 
 def _wait_for(instant: str, table: str, error: Callable[[str, str, int], ClockError | JvmZoneError]) -> None:

@@ -16,10 +16,23 @@ from ingest.hudi.timeline.properties import TableProperties
 from ingest.masking import Mask
 from ingest.tables import SOURCE, TableConfig
 
-_BEFORE_RECORDED: Final = {"types.timestamps": "ntz", "rows.where": "", "topics": "one", "source_table": ""}
+_BEFORE_RECORDED: Final = {
+    "types.timestamps": "ntz",
+    "rows.where": "",
+    "topics": "one",
+    "source_table": "",
+    "target.table_version": "9",
+}
 """Parts that older versions of ingest neither had nor recorded, with their values then."""
 _LAYOUT: Final = frozenset(
-    {"target.type", "target.partition_by", "target.index", "target.buckets", "key.columns"}
+    {
+        "target.type",
+        "target.table_version",
+        "target.partition_by",
+        "target.index",
+        "target.buckets",
+        "key.columns",
+    }
 )
 """Parts that arrange the rows: the stored values stay as they are."""
 
@@ -77,6 +90,7 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
     target, types = table.target, table.types
     parts = {
         "target.type": target.type,
+        "target.table_version": str(target.table_version),
         "target.mode": target.mode,
         "target.partition_by": ",".join(target.partition_by),
         "target.index": target.index,
@@ -189,6 +203,7 @@ def _against_properties(
     yield from _differing(
         ("target.mode", mode, target.mode),
         ("target.type", properties.type, target.type),
+        ("target.table_version", str(properties.version), str(target.table_version)),
         ("target.partition_by", ",".join(properties.partitions), ",".join(target.partition_by)),
     )
     if key_columns is not None:

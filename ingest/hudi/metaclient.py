@@ -7,14 +7,17 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from ingest.errors import LakeError, LakeUnreachableError
-from ingest.hudi.options import MARKER, TIMELINE_ZONE
+from ingest.hudi.options import MARKER, TABLE_VERSION, TIMELINE_ZONE
 from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
-from ingest.hudi.timeline.timeline_files import TIMELINE
+from ingest.hudi.timeline.properties import OLDEST
 from ingest.spark.java import hadoop_of, jvm_of
 
 _PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 """The files of a table's properties.  Only the backup exists while Hudi rewrites them (HUDI-2795)."""
+
+_TIMELINES: Final = (".hoodie", ".hoodie/timeline")
+"""The folders of the active timeline, of tables of version 6 and of later ones."""
 
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """The text in the column of operations that makes a row a delete."""
@@ -90,7 +93,10 @@ def _is_incomplete(folder: HadoopFolder) -> bool:
         return False
     if folder.has_data():
         return False  # damaged: opening it says how
-    return not any(child.isFile() for child in folder.children(TIMELINE))
+    names = (
+        child.getPath().getName() for home in _TIMELINES for child in folder.children(home) if child.isFile()
+    )
+    return not any(name[0].isdigit() for name in names)
 
 
 def _check_timeline(folder: HadoopFolder, client: Any) -> None:
@@ -99,7 +105,7 @@ def _check_timeline(folder: HadoopFolder, client: Any) -> None:
     Any write begins with an instant, and archiving leaves the newest ones.
     """
     if client.getActiveTimeline().empty() and folder.has_data():
-        problem = "the folder holds data files, but its timeline (.hoodie/timeline) is empty"
+        problem = f"the folder holds data files, but its timeline ({client.getTimelinePath()}) is empty"
         raise LakeError(folder.path, problem, RESTORE)
 
 
@@ -108,8 +114,13 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
     Hudi ignores these options in a write to an existing table.
     The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
+    In a table of version 6, Hudi 1.2.0 leaves out two properties that the readers of that version need.
     """
-    set_properties(spark, client, {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]})
+    properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
+    if options[TABLE_VERSION] == str(OLDEST):
+        properties["hoodie.table.precombine.field"] = options["hoodie.table.ordering.fields"]
+        properties["hoodie.table.keygenerator.class"] = options["hoodie.datasource.write.keygenerator.class"]
+    set_properties(spark, client, properties)
 
 
 def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, str]) -> bool:

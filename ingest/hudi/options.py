@@ -66,8 +66,17 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.partitionpath.urlencode": "true",
     # A changed partition column moves the row.  Deletes, which carry no partition column, find it (HUDI-499).
     "hoodie.simple.index.update.partition.path": "true",
+    # Hudi refuses a table of version 6 with one key column and several of partitions: other versions of Hudi
+    # wrote its keys otherwise (HUDI-7001).  Only ingest writes these tables.
+    "hoodie.write.complex.keygen.validation.enable": "false",
+    # A table keeps its version: a later Hudi would upgrade it, and lock out its readers.
+    "hoodie.write.auto.upgrade": "false",
+    # Hudi 1.3 writes Parquet by default, with which a merge-on-read table keeps the change that was written
+    # last (Hudi 1.2.0, measured).
+    "hoodie.logfile.data.block.format": "avro",
     **SPARK_FOOTER,
 }
+TABLE_VERSION: Final = "hoodie.write.table.version"
 MARKER: Final = "hoodie.payload.delete.marker"
 ROW_WRITER: Final[Mapping[str, str]] = {"hoodie.datasource.write.row.writer.enable": "true"}
 """A first load without Avro on the way, see `uses_row_writer`."""
@@ -111,6 +120,7 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
         **OWNED,
         MARKER: row_model(table.target).removal,
         **_identity(table, key_columns),
+        TABLE_VERSION: str(table.target.table_version),
         **_index(table, key_columns),
         OPERATION: table.target.first_load if operation == "load" else "upsert",
         **(REWRITE if operation == "overwrite" else {}),

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
 from ingest.hudi.lake import Lake
-from ingest.hudi.options import KEYGEN, OWNED, tuned
+from ingest.hudi.options import KEYGEN, OWNED, TABLE_VERSION, tuned
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.names import Partition, Topic
@@ -66,7 +66,8 @@ def commit_rejects(rejects: HudiTable, rows: DataFrame, table: TableConfig, entr
     """Commit rows of `COLUMNS`.  Each replaces the row at its coordinates, or deletes it if it is `GONE`."""
     typed = rows.selectExpr(*(f"cast(`{name}` as {ddl}) as `{name}`" for name, ddl in COLUMNS.items()))
     name = f"{table.name}_rejects"
-    rejects.save(typed, {**_OPTIONS, "hoodie.table.name": name}, name, entry)
+    version = rejects.timeline.properties.version if rejects.timeline else table.target.table_version
+    rejects.save(typed, {**_OPTIONS, "hoodie.table.name": name, TABLE_VERSION: str(version)}, name, entry)
 
 
 def read_rejects(rejects: HudiTable, data: HudiTable) -> DataFrame:

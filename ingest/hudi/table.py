@@ -22,13 +22,14 @@ from ingest.errors import (
 )
 from ingest.hudi import fixed
 from ingest.hudi.bucket_sample import check_buckets
-from ingest.hudi.clock import check_clock
+from ingest.hudi.clock import check_clock, check_zone
 from ingest.hudi.metaclient import agree_on_properties, open_client, remove_incomplete_table
 from ingest.hudi.option_values import check_values
 from ingest.hudi.options import (
     DELETE,
     OP,
     OPERATION,
+    TABLE_VERSION,
     Operation,
     hudi_options,
     merger_options,
@@ -200,6 +201,7 @@ class HudiTable(StoredTable):
     ) -> LedgerEntry:
         """Commit rows with an account, by the given options.  Raises as `commit` does."""
         checkpoint = attrs.evolve(checkpoint, committed_ms=time.time_ns() // 1_000_000, instant=None)
+        is_new = self.client is None
         self.prepare(options, name)
         before = timeline_files(self.path)
         try:
@@ -222,6 +224,9 @@ class HudiTable(StoredTable):
             )
             raise LakeError(self.path, problem, "Check the newest commits before the next run")
         self._newest = (committed,)
+        if is_new and self.client is not None:
+            with lake_errors(self.path):
+                agree_on_properties(self.spark, self.client, options)
         return committed
 
     def prepare(self, options: Mapping[str, str], name: str) -> None:
@@ -231,6 +236,7 @@ class HudiTable(StoredTable):
             remove_incomplete_table(self.spark, self.path)
         with lake_errors(self.path):
             check_clock(self.spark, name, client)
+            check_zone(self.spark, name, int(options[TABLE_VERSION]))
             if client is not None:
                 agree_on_properties(self.spark, client, options)
 

@@ -6,6 +6,7 @@ is closed already: half a file becomes a completed commit, at which readers and 
 1.2.0 (apache/hudi#19659).
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Final
@@ -26,10 +27,9 @@ def timeline_files(path: str) -> frozenset[Path]:
     url = urlsplit(path)
     if url.scheme not in ("", "file"):
         return frozenset()
-    timeline = Path(unquote(url.path) if url.scheme else path) / ".hoodie" / "timeline"
-    if not timeline.is_dir():
-        return frozenset()
-    return frozenset(file for file in timeline.iterdir() if _INSTANT.fullmatch(file.name))
+    home = Path(unquote(url.path) if url.scheme else path) / ".hoodie"
+    folders = (folder for folder in (home, home / "timeline") if folder.is_dir())
+    return frozenset(file for folder in folders for file in folder.iterdir() if _INSTANT.fullmatch(file.name))
 
 
 def remove_corrupt_instants(spark: SparkSession, path: str, before: frozenset[Path]) -> None:
@@ -45,9 +45,11 @@ def remove_corrupt_instants(spark: SparkSession, path: str, before: frozenset[Pa
 
 
 def _is_torn(spark: SparkSession, file: Path) -> bool:
-    """Tell whether a file lacks its Avro record.  Only files of unfinished actions may be empty."""
+    """Tell whether a file lacks its content.  Only files of unfinished actions may be empty."""
     if not file.stat().st_size:
-        return "_" in file.name
+        return not file.name.endswith((".requested", ".inflight"))
+    if file.read_bytes()[:1] == b"{":  # a commit in a table of version 6
+        return not _is_json(file)
     jvm = jvm_of(spark)
     try:
         reader = jvm.org.apache.avro.generic.GenericDatumReader()
@@ -58,3 +60,11 @@ def _is_torn(spark: SparkSession, file: Path) -> bool:
             records.close()
     except Py4JJavaError:
         return True
+
+
+def _is_json(file: Path) -> bool:
+    try:
+        json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return True

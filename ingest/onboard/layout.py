@@ -9,8 +9,10 @@ from typing import Final, Literal
 import attrs
 
 from ingest.dialects import Dialect
+from ingest.onboard.outcome import OnboardOptions
 from ingest.settings import Settings
-from ingest.tables import Types
+from ingest.tables import Target, Types
+from ingest.typemap.readers import format_for
 
 ROWS_PER_BUCKET: Final = 1_000_000
 MOST_BUCKETS: Final = 256
@@ -38,11 +40,20 @@ def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: 
     return TableLayout("global_simple", buckets, reason)
 
 
-def choose_types(settings: Settings, dialect: Dialect) -> Types:
-    """Choose the types of a new table: by `[defaults]`, then by the settings and the connector."""
+def new_target(settings: Settings, options: OnboardOptions) -> Target:
+    """Return the target of a new table: by `[defaults]`, then its version by its readers."""
+    target, given = settings.defaults.target, settings.defaults.given.get("target", {})
+    if "table_version" not in given:
+        target = attrs.evolve(target, table_version=format_for(settings.onboard.readers).table_version)
+    return attrs.evolve(target, mode="append" if options.append else "upsert")
+
+
+def new_types(settings: Settings, dialect: Dialect) -> Types:
+    """Return the types of a new table: by `[defaults]`, then by its readers, the settings and the connector."""
     types, given = settings.defaults.types, settings.defaults.given.get("types", {})
     if "timestamps" not in given:
-        types = attrs.evolve(types, timestamps=settings.types.timestamps)
+        wanted = (format_for(settings.onboard.readers).timestamps, settings.types.timestamps)
+        types = attrs.evolve(types, timestamps="utc" if "utc" in wanted else "ntz")
     if "out_of_range" not in given:
         types = attrs.evolve(types, out_of_range="null" if dialect.has_infinity else "fail")
     return types

@@ -32,7 +32,7 @@ from ingest.onboard.discover import (
 )
 from ingest.onboard.framings import find_framings
 from ingest.onboard.homes import Homes, reads
-from ingest.onboard.layout import choose_types
+from ingest.onboard.layout import new_target, new_types
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.shards import merged
 from ingest.onboard.write import write_table
@@ -235,8 +235,8 @@ def _new_table(
         framings=schemas.framings,
         schema=_schema_file(settings, schemas, name),
         key=attrs.evolve(defaults.key, columns=options.key or schemas.key_names),
-        target=attrs.evolve(defaults.target, mode="append" if options.append else "upsert"),
-        types=choose_types(settings, dialect),
+        target=new_target(settings, options),
+        types=new_types(settings, dialect),
         evolution=defaults.evolution,
         rejects=defaults.rejects,
         hudi=defaults.hudi,

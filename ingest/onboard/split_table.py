@@ -12,7 +12,7 @@ from ingest.errors import IngestError, RetryableError, SchemaError, UsageError, 
 from ingest.names import Subject, Topic
 from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
 from ingest.onboard.discover import TopicSchemas
-from ingest.onboard.layout import choose_types
+from ingest.onboard.layout import new_target, new_types
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.onboard.source_key import find_key
 from ingest.registry import Registry, TopicSubjects, find_topics
@@ -135,8 +135,8 @@ class Splitting:
             subjects=schemas.subjects,
             source_table=source.name,
             key=attrs.evolve(defaults.key, columns=() if options.append else key),
-            target=attrs.evolve(defaults.target, mode="append" if options.append else "upsert"),
-            types=choose_types(settings, dialect),
+            target=new_target(settings, options),
+            types=new_types(settings, dialect),
             evolution=defaults.evolution,
             rejects=defaults.rejects,
             hudi=defaults.hudi,

@@ -145,7 +145,8 @@ def _check(table: TableConfig, path: str, open_table: Callable[[str], StoredTabl
         instants = stored.timeline.instants | {commit.instant for commit in commits}
         sizes = {file.path: file.size for file in stored.timeline.folder.data_files()}
         history = [commit.entry for commit in commits if commit.entry]
-        inventory, strays = take_inventory(commits, sizes), find_strays(instants, sizes)
+        version = stored.timeline.properties.version
+        inventory, strays = take_inventory(commits, sizes), find_strays(instants, sizes, version)
     except LakeError as error:
         finding = Finding("timeline", error.problem, error.todo or RESTORE)
         return FilesCheck(table.name, path, findings=(finding,))

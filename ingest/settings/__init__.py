@@ -9,10 +9,13 @@ from pathlib import Path
 
 from ingest.settings.deployment import (
     KafkaSettings,
+    OnboardSettings,
+    Reader,
     RegistrySettings,
     RunSettings,
     Settings,
     SparkSettings,
+    Timestamps,
 )
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
@@ -26,12 +29,15 @@ __all__ = [
     "KafkaSettings",
     "LakeSettings",
     "LineageSettings",
+    "OnboardSettings",
+    "Reader",
     "RegistrySettings",
     "RunSettings",
     "Secret",
     "Settings",
     "SourceSettings",
     "SparkSettings",
+    "Timestamps",
     "exposed_files",
     "load",
     "looks_secret",

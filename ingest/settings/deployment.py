@@ -5,12 +5,12 @@ The `help` of each field is its entry in docs/reference/settings.md.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import attrs
 
 from ingest.config.convert import Seconds
-from ingest.config.rules import AtLeast, WrongValueError, not_empty
+from ingest.config.rules import AtLeast, WrongValueError, not_empty, quoted, suggest, wrong_value
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
 from ingest.settings.masking import MaskingSettings
@@ -26,6 +26,9 @@ from ingest.settings.source import SourceSettings
 from ingest.tables.defaults import Defaults
 from ingest.tables.types import Timestamps
 
+Reader = Literal["any", "spark", "spark-1.0", "spark-0.15", "trino", "hudi-rs", "duckdb", "polars", "daft"]
+"""The readers of tables that were tested, and all of them.  Those of Spark have the version of Hudi."""
+
 
 def _masked(text: str) -> str:
     return repr(mask_url(text))
@@ -34,6 +37,14 @@ def _masked(text: str) -> str:
 def _http_url(_: Any, attribute: "attrs.Attribute[Any]", value: Secret | None) -> None:
     if value is not None and not value.reveal().startswith(("http://", "https://")):
         raise WrongValueError(attribute.name, "found a text that is not shown; allowed: an http(s) URL")
+
+
+def _known_readers(_: Any, attribute: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
+    for name in value:
+        if name not in get_args(Reader):
+            raise wrong_value(
+                name, quoted(get_args(Reader)), suggest(name, get_args(Reader)), key=attribute.name
+            )
 
 
 @attrs.frozen
@@ -162,6 +173,15 @@ class OnboardSettings:
         metadata={
             "help": "Template of table names: `{server} {database} {schema} {table} {topic}`. `--name` of "
             "`ingest onboard` overrides it. A topic with a table file keeps its table."
+        },
+    )
+    readers: tuple[Reader, ...] = attrs.field(
+        default=(),
+        validator=_known_readers,
+        metadata={
+            "help": 'Readers of new tables, such as `["spark", "daft"]`; `any` stands for all. They decide '
+            "`[target] table_version` and `[types] timestamps` of the table files that `ingest onboard` "
+            "writes: see [Readers](readers.md). Empty: version 9, and `[types] timestamps` of the settings."
         },
     )
 

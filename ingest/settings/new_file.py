@@ -1,6 +1,7 @@
 """A new settings file, with comments on the next steps.  An existing file is never written."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import tomlkit
@@ -28,12 +29,21 @@ bootstrap_servers = {bootstrap_servers}
 
 [lake]
 path = {lake}
+
+[onboard]
+# The readers of new tables decide their format, which is fixed when a table is created; "any": all that
+# were tested.
+readers = {readers}
 """
 
 
-def write_settings(path: Path, registry: str, bootstrap_servers: str, lake: str) -> None:
+def write_settings(
+    path: Path, registry: str, bootstrap_servers: str, lake: str, readers: Sequence[str]
+) -> None:
     """Write a file that only its owner can read.  Raises UsageError if it exists or cannot be made."""
-    values = {"registry": registry, "bootstrap_servers": bootstrap_servers, "lake": lake}
+    values = {
+        "registry": registry, "bootstrap_servers": bootstrap_servers, "lake": lake, "readers": list(readers)
+    }  # fmt: skip
     text = _TEXT.format(**{name: tomlkit.item(value).as_string() for name, value in values.items()})
     todo = "name another file with --settings"
     try:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 import attrs
 import cattrs
@@ -315,7 +315,12 @@ _TRUTHS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 
 
 def _from_text(kind: Any, value: object) -> object:
-    """Read a text as a number or a truth if the setting is one.  Other text stays, and is refused later."""
+    """Read a text as a number, a truth or a list if the setting is one.
+
+    Other text stays, and is refused later.
+    """
+    if isinstance(value, str) and get_origin(kind) is tuple:
+        return [part.strip() for part in value.split(",")]
     if isinstance(value, str) and kind is bool:
         return _TRUTHS.get(value, value)
     if isinstance(value, str) and kind in (int, float, Seconds):

@@ -23,6 +23,13 @@ class Target:
             "Fixed at creation."
         },
     )
+    table_version: Literal[6, 8, 9] = attrs.field(
+        default=9,
+        metadata={
+            "help": "Version of Hudi's table format, which decides the engines that read the table: "
+            "[Readers](readers.md). Fixed at creation."
+        },
+    )
     mode: Literal["upsert", "append", "history"] = attrs.field(
         default="upsert",
         metadata={

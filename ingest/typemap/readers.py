@@ -1,14 +1,48 @@
 """Readers of Hudi tables, Spark apart, that a table excludes, as tests/places/test_readers.py measures it."""
 
-from collections.abc import Iterable
-from typing import Final, assert_never
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, assert_never
 
+import attrs
+
+from ingest.settings import Reader, Timestamps
 from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
 
 HUDI_RS: Final = "hudi-rs 0.5.0"
 BY_FILES: Final = ("DuckDB", "Polars")
 """Programs that read the newest base files of a table, which hudi-rs lists."""
 _WALL_CLOCK: Final = Simple("timestamp_ntz")
+
+
+@attrs.frozen
+class Format:
+    """The version of Hudi's table format, and the type of wall clocks."""
+
+    table_version: Literal[6, 8, 9]
+    timestamps: Timestamps
+
+
+FORMATS: Final[Mapping[Reader, Format]] = {
+    "any": Format(6, "utc"),
+    "spark": Format(9, "ntz"),
+    "spark-1.0": Format(6, "ntz"),
+    "spark-0.15": Format(6, "ntz"),
+    "trino": Format(9, "ntz"),
+    "hudi-rs": Format(9, "utc"),
+    "duckdb": Format(9, "utc"),
+    "polars": Format(9, "utc"),
+    "daft": Format(6, "utc"),
+}
+"""The newest format that each reader opens."""
+
+
+def format_for(readers: Iterable[Reader]) -> Format:
+    """Return the newest format that all of some readers open."""
+    formats = [FORMATS[reader] for reader in ("spark", *readers)]
+    return Format(
+        min(needed.table_version for needed in formats),
+        "utc" if any(needed.timestamps == "utc" for needed in formats) else "ntz",
+    )
 
 
 def excluded_readers(types: Iterable[SparkType], table_type: str) -> dict[str, str]:

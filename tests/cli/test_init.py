@@ -33,6 +33,7 @@ def test_flags_become_a_file_that_loads_and_is_examined(
 ) -> None:
     """Only its owner can read it; exit code 1 as the broker is down; a second call changes nothing."""
     command = ["init", "--registry", str(FIXTURES), "--bootstrap-servers", BROKER, "--lake", HOSTILE]
+    command += ["--readers", "spark, daft"]
 
     assert call([*command, "--json"]) == 1
 
@@ -43,6 +44,7 @@ def test_flags_become_a_file_that_loads_and_is_examined(
     assert problems == ["broker"]
     assert tomllib.loads(path.read_text())["lake"] == {"path": HOSTILE}
     assert load().kafka.bootstrap_servers == BROKER
+    assert load().onboard.readers == ("spark", "daft")
     assert path.stat().st_mode & 0o777 == 0o600
     text = path.read_text()
     assert call(["init", "--bootstrap-servers", "other:1"]) == 2
@@ -55,6 +57,7 @@ def test_flags_become_a_file_that_loads_and_is_examined(
     [
         (["init"], "Name them with --bootstrap-servers"),
         (["init", "--bootstrap-servers", "http://b:1"], "Remove the scheme"),
+        (["init", "--bootstrap-servers", BROKER, "--readers", "sparc"], "Did you mean 'spark'?"),
         (["init", "--bootstrap-servers", BROKER, "--settings", "no/such/folder.toml"], "cannot be written"),
     ],
 )
@@ -71,7 +74,7 @@ def test_a_wrong_call_writes_nothing(
 def test_a_terminal_is_asked_for_each_address_without_a_flag(tmp_path: Path, servers: Addresses) -> None:
     """An empty answer takes the default in brackets; exit code 0 as the broker is up."""
     terminal, stdin = pty.openpty()
-    os.write(terminal, f"{FIXTURES}\n\n".encode())
+    os.write(terminal, f"{FIXTURES}\n\nany\n".encode())
     done = subprocess.run(
         [sys.executable, "-m", "ingest", "init", "--bootstrap-servers", servers.bootstrap_servers],
         cwd=tmp_path, stdin=stdin, capture_output=True, text=True, check=False,
@@ -82,6 +85,7 @@ def test_a_terminal_is_asked_for_each_address_without_a_flag(tmp_path: Path, ser
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Schema registry: URL, or a folder of schemas [empty]: Lake: folder" in done.stderr
     written = tomllib.loads((tmp_path / "ingest.toml").read_text())
+    assert written["onboard"] == {"readers": ["any"]}
     assert (written["registry"], written["lake"]) == ({"url": str(FIXTURES)}, {"path": "lake"})
     assert f"Wrote {tmp_path}/ingest.toml." in done.stdout
 

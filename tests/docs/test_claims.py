@@ -37,7 +37,7 @@ POM = (ROOT / "jars" / "pom.xml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 READERS = [
     cell
-    for name in ("readers", "trino")
+    for name in ("readers_9", "trino")
     for cell in json.loads((DOCS / "places" / f"{name}.json").read_text(encoding="utf-8"))["cells"]
 ]
 
@@ -213,17 +213,22 @@ def test_the_page_of_maintenance_names_when_upkeep_is_due() -> None:
     assert [(page, name) for page, text in TEXTS.items() for name in former if name in text] == []
 
 
+def program(cell: dict[str, str]) -> str:
+    """Return a reader's name without the kind of its query."""
+    return re.sub(" (snapshot|time travel|incremental|CDC)$", "", cell["reader"])
+
+
 def test_the_limits_name_the_readers_that_fail() -> None:
     """By the results that `make test-places` recorded."""
 
     def readers(result: str, tables: set[str], *, zoneless: bool) -> set[str]:
         cells = [cell for cell in READERS if cell["table"] in tables and cell["result"] == result]
-        return {cell["reader"].split()[0] for cell in cells if zoneless == (cell["type"] == "timestamp_ntz")}
+        return {program(cell) for cell in cells if zoneless == (cell["type"] == "timestamp_ntz")}
 
     excluded = readers("fails", {"cow"}, zoneless=False)
     stopped = readers("fails", {"cow"}, zoneless=True) - excluded
     old = readers("differs", {"mor"}, zoneless=False)
-    names = {cell["reader"].split()[0] for cell in READERS}
+    names = {program(cell) for cell in READERS}
     _, _, section = text_of("limits.md").partition("\n## Readers\n")
     bullets = re.findall(r"^- ([^\n]+)", section.partition("\n## ")[0], re.MULTILINE)
     shown = [{name for name in names if re.search(rf"\b{re.escape(name)}\b", bullet)} for bullet in bullets]

@@ -17,6 +17,7 @@ from ingest.spark.java import jvm_of
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
+from tests.hudi.conftest import timeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -85,8 +86,8 @@ def test_a_first_commit_says_its_steps_where_there_is_no_terminal(
     killer = Timer(240, process.kill)
     killer.start()
     try:
-        commits = deployment.root / "lake" / "f" / ".hoodie" / "timeline"
-        while process.poll() is None and not list(commits.glob("*.commit")):
+        table = deployment.root / "lake" / "f"
+        while process.poll() is None and not list(timeline_of(table).glob("*.commit")):
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGTERM)
         _, err = process.communicate()

@@ -16,6 +16,7 @@ from ingest.report.outcome import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.hudi.conftest import timeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -85,7 +86,7 @@ def test_truncated_files_are_not_a_commit(
         topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
     assert deployment.run().exit_code == 0
     lake = deployment.root / "lake"
-    (commit,) = (lake / "mor" / ".hoodie" / "timeline").glob("*.deltacommit")
+    (commit,) = timeline_of(lake / "mor").glob("*.deltacommit")
     for topic in topics.values():
         topic.send(Change("u", {"id": 1, "v": "b"}, at=2))
 

@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.hudi.conftest import timeline_of
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -180,7 +181,7 @@ def test_a_message_beyond_the_heap_is_found_and_rejected(make_deployment: Callab
 
 def list_commits(deployment: Deployment, table: str) -> int:
     """Count a table's completed commits."""
-    return len(list((deployment.root / "lake" / table / ".hoodie" / "timeline").glob("*.commit")))
+    return len(list(timeline_of(deployment.root / "lake" / table).glob("*.commit")))
 
 
 @pytest.mark.pairs  # `run` is above

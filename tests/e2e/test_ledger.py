@@ -11,6 +11,7 @@ from ingest.errors import UsageError
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.hudi.conftest import timeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -18,12 +19,14 @@ COLUMNS = {"id": "int", "v": nullable("string")}
 
 
 def commits(deployment: Deployment, table: str) -> dict[str, Mapping[str, str]]:
-    """Read the extra metadata of a COW table's commits, by instant: Avro in `<begin>_<end>.commit`."""
+    """Read the extra metadata of a COW table's commits, by instant: Avro, and JSON in version 6."""
     by_instant = {}
-    for path in (deployment.root / "lake" / table / ".hoodie" / "timeline").glob("*_*.commit"):
+    for path in timeline_of(deployment.root / "lake" / table).glob("*.commit"):
         with path.open("rb") as file:
-            (metadata,) = list(fastavro.reader(file))
-        by_instant[path.name.partition("_")[0]] = metadata["extraMetadata"]
+            is_avro = file.read(3) == b"Obj"
+            file.seek(0)
+            (metadata,) = list(fastavro.reader(file)) if is_avro else (json.load(file),)
+        by_instant[path.name[:17]] = metadata["extraMetadata"]
     return dict(sorted(by_instant.items()))
 
 

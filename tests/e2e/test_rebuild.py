@@ -26,6 +26,7 @@ from ingest.testing import time as time_of_day
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import copy_table
+from tests.hudi.conftest import timeline_of
 from tests.patience import ANSWER_S
 from torture.freezes import stopped
 
@@ -199,7 +200,7 @@ def state_of(home: Path) -> tuple[object, ...]:
         text = (home / "hoodie.properties").read_bytes()
     except FileNotFoundError:
         text = b""
-    return frozenset(file.name for file in (home / "timeline").glob("[0-9]*")), text
+    return frozenset(file.name for file in timeline_of(home.parent).glob("[0-9]*")), text
 
 
 def frozen_states(deployment: Deployment, table: str, work: Callable[[], object]) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
 from tests.e2e.test_rebuild import rebuild
 from tests.long_files import write_out
+from tests.hudi.conftest import timeline_of
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -326,10 +327,10 @@ def test_a_run_killed_between_two_commits_goes_on(make_deployment: Make) -> None
     for topic in (first, second):
         topic.send(*(topic.create({"id": number, "note": "a"}) for number in range(500)))
     command = [sys.executable, "-m", "ingest", "run", "--settings", str(deployment.root / "ingest.toml")]
-    timeline = deployment.root / "lake" / "orders" / ".hoodie" / "timeline"
+    table = deployment.root / "lake" / "orders"
     with subprocess.Popen(command, start_new_session=True) as process:
         deadline = time.monotonic() + PATIENCE_S
-        while not list(timeline.glob("*_*.commit")):
+        while not list(timeline_of(table).glob("*.commit")):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.02)

@@ -16,6 +16,7 @@ from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, make_topics
 from tests.e2e.tablefiles import copy_table
 from tests.e2e.test_jvm_ended import ended, start
+from tests.hudi.conftest import timeline_of
 from tests.hudi.timeline.test_damage import clear_timeline, garble, halve, newest
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -100,13 +101,13 @@ def test_a_broken_table_file_is_an_error_before_spark_starts(
 
 
 DAMAGES: Final[dict[str, Callable[[Path], None]]] = {
-    "commit_garbled": lambda home: garble(newest(home / ".hoodie" / "timeline", "*_*.commit")),
+    "commit_garbled": lambda home: garble(newest(timeline_of(home), "*.commit")),
     "file_cut": lambda home: halve(newest(home, "*.parquet")),
     "file_gone": lambda home: newest(home, "*.parquet").unlink(),
     "properties_garbled": lambda home: garble(home / ".hoodie" / "hoodie.properties"),
     "properties_gone": lambda home: (home / ".hoodie" / "hoodie.properties").unlink(),
     "timeline_cleared": clear_timeline,
-    "timeline_gone": lambda home: shutil.rmtree(home / ".hoodie" / "timeline"),
+    "timeline_gone": lambda home: shutil.rmtree(timeline_of(home)),
 }
 
 

@@ -38,6 +38,7 @@ from ingest.verify.repair import delete_extra
 from tests.e2e.other_writers import V2, write_as_streamer
 from tests.e2e.test_rebuild import edit
 from tests.e2e.test_rejects import NO_DATE, Place, change, make_place
+from tests.hudi.conftest import timeline_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -177,7 +178,7 @@ def error_of(lake: Lake, writer: str, run: Run | None = None) -> IngestError | N
 
 def commits(*homes: Path) -> set[Path]:
     """Return the completed actions of tables."""
-    return {file for home in homes for file in (home / ".hoodie" / "timeline").glob("*_*.*commit")}
+    return {file for home in homes for file in timeline_of(home).glob("*.*commit")}
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,32 @@
 """A lake in a temporary folder, and short ways to commit to it and to read it with plain Spark."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from ingest.hudi.options import Operation
+from ingest.hudi.options import TABLE_VERSION, Operation, hudi_options
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.upkeep.maintain import keep_up
+from ingest.hudi.upkeep.services import open_services
 from ingest.names import Instant, Partition, Subject, Topic
 from ingest.run.work.writer import Requirements
 from ingest.spark.hadoop_settings import LOCAL, HadoopSettings
 from ingest.tables import Subjects, TableConfig, Target
+
+VERSION: Final = int(os.environ.get("INGEST_TABLE_VERSION", "9"))
+"""Version of the tables that the tests write, unless they say otherwise: `make test-versions` sets it."""
+
+
+def timeline_of(path: Path | str) -> Path:
+    """Return the folder of a table's active timeline: in version 6 the folder of its properties."""
+    home = Path(path, ".hoodie")
+    return home / "timeline" if (home / "timeline").is_dir() else home
 
 
 def entry_of(run: int) -> LedgerEntry:
@@ -50,8 +61,9 @@ class Lake:
         topic = Topic(f"s.dbo.{name}")
         subjects = Subjects(value=Subject(f"{topic}-value"))
         return TableConfig(
-            name=name, topic=topic, dialect="sqlserver", subjects=subjects, target=Target(**target)
-        )
+            name=name, topic=topic, dialect="sqlserver", subjects=subjects,
+            target=Target(**{"table_version": VERSION, **target}),
+        )  # fmt: skip
 
     def path(self, table: TableConfig) -> str:
         """Give the table's path."""
@@ -85,6 +97,27 @@ class Lake:
     def frame(self, table: TableConfig) -> DataFrame:
         """Read the table with plain Spark, as a user does."""
         return self.spark.read.format("hudi").load(self.path(table))
+
+    def call(self, table: TableConfig, procedure: str) -> None:
+        """Call a procedure of Hudi's, with the settings of docs/offsets-and-deletes.md."""
+        settings = {
+            "hoodie.write.auto.upgrade": "false",
+            TABLE_VERSION: str(table.target.table_version),
+            "hoodie.metadata.enable": "false",
+        }
+        for key, value in settings.items():
+            self.spark.conf.set(key, value)
+        try:
+            self.spark.sql(f"call {procedure}").collect()
+        finally:
+            for key in settings:
+                self.spark.conf.unset(key)
+
+    def roll_back(self, table: TableConfig, instant: str) -> None:
+        """Roll a commit back.  Hudi's procedure does not open tables of version 6 (1.2.0)."""
+        options = hudi_options(table, ["id"], "upsert") | {"hoodie.rollback.using.markers": "false"}
+        with open_services(self.spark, self.path(table), options) as services:
+            assert services.client.rollback(instant)
 
     def rows(self, table: TableConfig, *columns: str) -> list[tuple[Any, ...]]:
         """Collect columns, in the order of the first."""

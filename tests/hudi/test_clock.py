@@ -14,6 +14,7 @@ from ingest.hudi.clock import seconds_ahead
 from ingest.hudi.metaclient import open_client
 from ingest.hudi.options import TIMELINE_ZONE
 from ingest.spark.java import jvm_of
+from tests.hudi.conftest import timeline_of
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -50,8 +51,8 @@ def test_a_table_ahead_of_the_clock_waits(lake: "Lake", kind: str) -> None:
     table = lake.table("ahead", type=kind)
     lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
     later = instant_in(1)
-    for file in (Path(lake.path(table)) / ".hoodie" / "timeline").iterdir():
-        if file.is_file():
+    for file in timeline_of(lake.path(table)).iterdir():
+        if file.is_file() and "properties" not in file.name:
             file.rename(file.with_name(re.sub(r"\d{17}", later, file.name)))
     stored = lake.open(table)
 
@@ -89,8 +90,8 @@ def test_a_table_of_local_time_is_converted(lake: "Lake") -> None:
 EAST = """
 import sys
 from ingest.jars.artifacts import spark_jars
-from ingest.errors import JvmZoneError
-from ingest.hudi.clock import check_clock
+from ingest.errors import JvmZoneError, UsageError
+from ingest.hudi.clock import check_clock, check_zone
 from ingest.spark.session import start_session
 east = {"spark.driver.extraJavaOptions": "-Duser.timezone=Asia/Tokyo"}
 spark = start_session("test", "local[1]", east, spark_jars())
@@ -100,13 +101,21 @@ try:
     check_clock(spark, "ours", None)
 except JvmZoneError as error:
     print(error.exit_code, error)
+check_zone(spark, "ours", 9)
+try:
+    check_zone(spark, "ours", 6)
+except UsageError as error:
+    print(error.exit_code, error)
 spark.stop()
 """
 
 
 @pytest.mark.spark
 def test_a_jvm_that_also_writes_in_local_time_is_refused(tmp_path: Path) -> None:
-    """Hudi keeps one newest instant for a whole JVM and would wait nine hours, in a busy loop."""
+    """Hudi keeps one newest instant for a whole JVM and would wait nine hours, in a busy loop.
+
+    It would never compact a table of version 6.
+    """
     done = subprocess.run(
         [sys.executable, "-c", EAST, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
     )
@@ -115,3 +124,7 @@ def test_a_jvm_that_also_writes_in_local_time_is_refused(tmp_path: Path) -> None
         r"(?m)^75 table ours: this JVM wrote another Hudi table at instant \d{17}, 32[34]\d\d s ahead",
         done.stdout,
     ), done.stderr[-2000:]
+    assert (
+        "\n2 table ours: this JVM is in the zone Asia/Tokyo, and a table of version 6 needs UTC"
+        in done.stdout
+    )

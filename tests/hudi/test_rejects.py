@@ -46,11 +46,9 @@ def test_a_rolled_back_resolution_is_open_again(lake: "Lake", resolution: str) -
     commit_rejects(rejects, done, table, next_entry(rejects, "run-2", "replay", ""))
     assert counted(lake, table) == 0
 
-    lake.spark.sql(f"create table orders_rolled using hudi location '{lake.path(table)}'")
     newest = lake.open(table).checkpoint()
     assert newest is not None
-    lake.spark.sql(f"call rollback_to_instant(table => 'orders_rolled', instant_time => '{newest.instant}')")
-    lake.spark.sql("drop table orders_rolled")
+    lake.roll_back(table, str(newest.instant))
 
     tables = Tables(lake.spark, LakeSettings(str(lake.root)))
     assert [entry.instant for entry in tables.table(table).history()] == [first]

@@ -14,7 +14,7 @@ from ingest.errors import UsageError
 from ingest.onboard.onboard import onboard
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
-from ingest.settings import Settings
+from ingest.settings import Reader, Settings
 from ingest.settings.deployment import OnboardSettings, TypesSettings
 from ingest.tables import parse_defaults, read
 from ingest.testing import decimal, fields_of, nullable, semantic
@@ -490,3 +490,24 @@ def test_a_deployment_chooses_the_type_of_wall_clocks_in_new_table_files(folder:
     assert [any("timestamp_ntz" in caveat for caveat in item.caveats) for item in (before, after, old)] == [
         True, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("readers", "version", "timestamps"),
+    [((), 9, "ntz"), (("spark", "trino"), 9, "ntz"), (("duckdb",), 9, "utc"), (("spark-0.15",), 6, "ntz"),
+     (("any",), 6, "utc")],
+)  # fmt: skip
+def test_the_readers_of_new_tables_decide_their_format(
+    folder: Folder, readers: tuple[Reader, ...], version: int, timestamps: str
+) -> None:
+    """The table file holds the values, with their reason; a later choice leaves it as it is."""
+    folder.settings = attrs.evolve(folder.settings, onboard=OnboardSettings(readers=readers))
+    folder.add("srv.db.dbo.t", table_of(ROW))
+    folder.onboard("*")
+    text = folder.files["srv_db_dbo_t.toml"]
+    folder.settings = attrs.evolve(folder.settings, onboard=OnboardSettings(readers=("hudi-rs", "daft")))
+
+    assert folder.onboard("*")["srv.db.dbo.t"].state == "unchanged"
+    table = read(folder.root / "tables" / "srv_db_dbo_t.toml")
+    assert (table.target.table_version, table.types.timestamps) == (version, timestamps)
+    assert text.count(f"# for the readers: {', '.join(readers)}\n") == (2 if readers else 0)

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -11,14 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
+from ingest.spark.java_errors import root_cause
 from ingest.testing.comparison import read_rows
-from tests.hudi.conftest import Lake
+from tests.hudi.conftest import Lake, timeline_of
 from tests.places.cells import text
 
 HERE: Final = Path(__file__).parent
 PROGRAMS: Final = HERE.parents[1] / "build" / "readers" / "bin" / "python"
+BUNDLES: Final = sorted((HERE.parents[1] / "jars" / "readers").glob("hudi-spark3.5-bundle_*.jar"))
+"""Older versions of Hudi for Spark."""
 TABLES: Final = ("cow", "mor", "compacted")
 """Copy-on-write; merge-on-read with a log file; the same after its compaction."""
 OPERATIONS: Final = {"i": [4], "u": [1], "d": [2]}
@@ -115,7 +120,8 @@ def write(
 ) -> dict[str, str]:
     """Write a table of two commits; return its path, and when the first one was requested and completed.
 
-    Queries for a state begin with an instant, queries for changes after a completion.
+    Queries for a state begin with an instant, queries for changes after a completion.  In version 6 both are
+    the instant.
     """
     options = {"hoodie.compact.inline.max.delta.commits": "1" if table_type == "compacted" else "9", **hudi}
     target = {"type": "cow" if table_type == "cow" else "mor", "buckets": 1}
@@ -126,8 +132,8 @@ def write(
     first = lake.commit(table, make_frame(lake, [("c", 1, old), ("c", 2, old), ("c", 3, {})], ddl))
     second = [("u", 1, new), ("d", 2, {}), ("c", 4, old)]
     lake.commit(table, make_frame(lake, second, ddl))
-    (completed,) = Path(lake.path(table), ".hoodie", "timeline").glob(f"{first}_*")
-    times = {"instant": str(first), "completed": completed.stem.partition("_")[2]}
+    (completed,) = timeline_of(lake.path(table)).glob(f"{first}*commit")
+    times = {"instant": str(first), "completed": completed.stem.rpartition("_")[2]}
     return {"table": table_type, "type": name, "path": lake.path(table), **times}
 
 
@@ -156,18 +162,21 @@ def judged(reader: str, table: str, kind: ColumnType, answer: Mapping[str, Any])
 
 def read_by_programs(lake: Lake) -> tuple[dict[str, str], list[Cell]]:
     """Write a table for each type of column and table, and read each by every program."""
-    jobs = [write(lake, kind.name, table, {"v": kind}) for kind, table in product(TYPES, TABLES)]
+    jobs = json.dumps([write(lake, kind.name, table, {"v": kind}) for kind, table in product(TYPES, TABLES)])
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    process = subprocess.run(
-        [PROGRAMS, HERE / "reading.py"], input=json.dumps(jobs), capture_output=True, check=True, text=True,
-        env=environment | {"TZ": "UTC"}, timeout=300,
-    )  # fmt: skip
-    read = json.loads(process.stdout)
-    kinds = {kind.name: kind for kind in TYPES}
-    cells = [
-        judged(answer["reader"], answer["table"], kinds[answer["type"]], answer) for answer in read["answers"]
-    ]
-    return read["versions"], cells
+    old_sparks = ([sys.executable, HERE / "spark_reading.py", bundle] for bundle in BUNDLES)
+    kinds, versions, cells = {kind.name: kind for kind in TYPES}, dict[str, str](), list[Cell]()
+    for program in ([PROGRAMS, HERE / "reading.py"], *old_sparks):
+        process = subprocess.run(
+            program, input=jobs, capture_output=True, check=True, text=True,
+            env=environment | {"TZ": "UTC"}, timeout=900,
+        )  # fmt: skip
+        read = json.loads(process.stdout)
+        versions |= read["versions"]
+        cells += (
+            judged(found["reader"], found["table"], kinds[found["type"]], found) for found in read["answers"]
+        )
+    return versions, cells
 
 
 # --- Spark -------------------------------------------------------------------------------------------
@@ -200,7 +209,12 @@ def read_by_spark(lake: Lake) -> Iterator[Cell]:
                 rows = [[row["id"], text(row[column])] for row in found]
                 yield judged(name, table, kind, {"rows": rows})
         options = after | {"hoodie.datasource.query.incremental.format": "cdc"}
-        changes = lake.spark.read.format("hudi").options(**options).load(job["path"]).collect()
+        try:
+            changes = lake.spark.read.format("hudi").options(**options).load(job["path"]).collect()
+        except Py4JJavaError as error:
+            problem = root_cause(error)
+            yield from (Cell("Spark CDC", table, kind.ddl, "fails", problem) for kind in columns.values())
+            continue
         for column, kind in columns.items():
             yield changed(table, column, kind, changes)
 

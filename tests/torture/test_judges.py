@@ -158,6 +158,7 @@ def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
         ("cow/.hoodie/timeline/20260101000000000.inflight", "cow: commit.inflight"),
         ("mor/.hoodie/timeline/20260101000000000.deltacommit.requested", "mor: deltacommit.requested"),
         ("cow/.hoodie/timeline/20260101000000000_20260101000000001.commit", "cow: commit"),
+        ("mor/.hoodie/20260101000000000.deltacommit", "mor: deltacommit"),
         ("_rejects/cow/.hoodie/.temp/20260101000000000/MARKERS0", "cow's rejects: marker"),
         ("mor/.f1_1.log.1_0-1-1", "mor: log file"),
         ("cow/f1_0-1-1_20260101000000000.parquet", "cow: data file"),
@@ -165,5 +166,5 @@ def test_the_same_seed_spoils_in_the_same_way(corpus: Corpus) -> None:
     ],
 )
 def test_moments_are_taken_from_the_files(path: str, stage: str) -> None:
-    """As Hudi 1.x names them."""
+    """As Hudi 1.x names them, in tables of version 6 too."""
     assert stage_of(path) == stage

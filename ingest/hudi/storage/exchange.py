@@ -75,5 +75,9 @@ def remove_copy(copy: Path) -> bool:
 
 
 def copy_by_links(folder: Path, copy: Path) -> None:
-    """Copy a folder.  The files of both are the same on disk until one is replaced."""
-    shutil.copytree(folder, copy, copy_function=os.link)
+    """Copy a table's folder.  Its data files are the same on disk in both until one is replaced.
+
+    Those of `.hoodie` are not: Hudi writes over some of them.
+    """
+    shutil.copytree(folder, copy, copy_function=os.link, ignore=shutil.ignore_patterns(".hoodie"))
+    shutil.copytree(folder / ".hoodie", copy / ".hoodie")

@@ -85,6 +85,9 @@ def _lake_error(path: str, error: Py4JJavaError) -> IngestError:
     problem = root_cause(error)
     if "No FileSystem for scheme" in problem:
         return SettingsError("settings", "lake.path", f"'{path}': {problem}", "Add its jar")
+    if "Unsupported table version" in problem:
+        problem = f"its version of Hudi's table format is unknown here ({problem})"
+        return LakeError(path, problem, "A later Hudi upgraded it. Write tables with ingest only")
     if is_damage(error) or problem.endswith("/.hoodie/timeline does not exist"):
         return LakeError(path, f"the table is damaged: {problem}", RESTORE)
     return LakeUnreachableError(path, problem)

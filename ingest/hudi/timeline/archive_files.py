@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
-from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, TIMELINE, ActionFile
+from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, ActionFile
 from ingest.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 else:  # an extra
     parquet = LazyModule("pyarrow.parquet")
 
-HISTORY: Final = f"{TIMELINE}/history"
+HISTORY: Final = ".hoodie/timeline/history"
+HISTORY_OF_6: Final = ".hoodie/history"
 _COLUMNS: Final = ["instantTime", "completionTime", "action", "metadata"]
 
 
@@ -27,6 +28,8 @@ def archived_commits(folder: TableFolder) -> tuple[ActionFile, ...]:
 
     Raises UnclearFilesError for files that are not as Hudi 1.2.0 writes them, and without pyarrow.
     """
+    if _has_files(folder, HISTORY_OF_6, ""):
+        raise UnclearFilesError(f"{HISTORY_OF_6}: archived in log files, as tables of version 6 are")
     try:
         commits = [commit for file in _files(folder) for commit in _commits(file, folder.read(file))]
     except Exception as error:
@@ -36,8 +39,12 @@ def archived_commits(folder: TableFolder) -> tuple[ActionFile, ...]:
 
 def has_archive(folder: TableFolder) -> bool:
     """Tell whether Hudi has moved commits out of the active timeline."""
+    return _has_files(folder, HISTORY, ".parquet") or _has_files(folder, HISTORY_OF_6, "")
+
+
+def _has_files(folder: TableFolder, history: str, end: str) -> bool:
     try:
-        return any(file.name.endswith(".parquet") for file in folder.files(HISTORY))
+        return any(file.name.endswith(end) for file in folder.files(history) if ".crc" not in file.name)
     except FileNotFoundError:
         return False
 

@@ -30,11 +30,12 @@ class FileTimeline:
 
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
         """Yield the completed commits, newest first, then those that Hudi has archived, if asked."""
-        files = self.active.commits
+        active = self.active.commits
+        yield from (file.commit(self.path) for file in active)
         if archived:
-            requested = {file.requested for file in files}  # a killed archival leaves an instant in both
-            files += tuple(file for file in archived_commits(self.folder) if file.requested not in requested)
-        return (file.commit(self.path) for file in files)
+            requested = {file.requested for file in active}  # a killed archival leaves an instant in both
+            older = (file for file in archived_commits(self.folder) if file.requested not in requested)
+            yield from (file.commit(self.path) for file in older)
 
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
@@ -52,7 +53,8 @@ class FileTimeline:
 
 def open_timeline(path: str, folder: TableFolder) -> FileTimeline:
     """Open the timeline of the table in a folder.  Raises UnclearFilesError for one without a commit."""
-    properties, active = read_properties(folder), read_timeline(folder)
+    properties = read_properties(folder)
+    active = read_timeline(folder, properties)
     if not active.commits:
         raise UnclearFilesError(f"{path}: the active timeline has no commit")
     return FileTimeline(path, folder, properties, active)

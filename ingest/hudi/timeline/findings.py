@@ -13,6 +13,7 @@ from ingest.errors import sentences
 from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.timeline.damage import damaged_files, live_files
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.properties import OLDEST
 from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.names import Partition
@@ -58,14 +59,16 @@ def take_inventory(commits: Iterable[StoredCommit], sizes: Mapping[str, int]) ->
     )
 
 
-def find_strays(instants: Collection[str], sizes: Mapping[str, int]) -> Iterator[Finding]:
+def find_strays(instants: Collection[str], sizes: Mapping[str, int], version: int) -> Iterator[Finding]:
     """Yield the instants of data files that the timeline lacks, except those older than its oldest.
 
     Readers ignore such files: the table is as of an earlier commit.  A rollback deletes the files of a commit
-    before the commit itself.
+    before the commit itself.  In a table of version 6 it leaves log files, which name the first commit of
+    their file group, and makes their blocks void.
     """
+    patterns = (BASE,) if version == OLDEST else (BASE, LOG)
     oldest, names = min(instants, default=""), (path.rpartition("/")[2] for path in sizes)
-    matches = (BASE.fullmatch(name) or LOG.fullmatch(name) for name in names)
+    matches = (pattern.fullmatch(name) for name in names for pattern in patterns)
     strays = {match[2] for match in matches if match and match[2] > oldest and match[2] not in instants}
     for instant in sorted(strays):
         problem = f"files of commit {instant} are in the table, but the timeline lacks that commit"

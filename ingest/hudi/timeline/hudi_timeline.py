@@ -13,7 +13,7 @@ from ingest.errors import LakeError
 from ingest.hudi.storage.folder import RESTORE, UnclearFilesError
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
 from ingest.hudi.timeline.ledger import TABLE_SERVICES
-from ingest.hudi.timeline.properties import TYPES, TableProperties
+from ingest.hudi.timeline.properties import OLDEST, TYPES, TableProperties
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, read_action
 from ingest.names import Instant
@@ -52,6 +52,7 @@ class HudiTimeline:
             TYPES[config.getTableType().name()],
             tuple(keys.get()) if keys.isPresent() else (),
             tuple(partitions.get()) if partitions.isPresent() else (),
+            config.getTableVersion().versionCode(),
         )
 
     @cached_property
@@ -119,7 +120,8 @@ class HudiTimeline:
             problem = "its file in the timeline is empty"
             raise LakeError(f"{self.path}, commit {instant}", problem, "Restore the lake's files")
         files = (WrittenFile(instant, *file) for file in commit["files"])
-        completed, values, replaced = commit["completed"] or instant, commit["values"], commit["replaced"]
+        ends = commit["completed"] if self.properties.version > OLDEST else ""
+        completed, values, replaced = ends or instant, commit["values"], commit["replaced"]
         return StoredCommit(self.path, instant, completed, operation, values, files, tuple(replaced))
 
 

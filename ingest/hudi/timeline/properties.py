@@ -12,13 +12,16 @@ from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
 PROPERTIES: Final = ".hoodie/hoodie.properties"
 TYPES: Final[Mapping[str, Literal["cow", "mor"]]] = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 MEASURED: Final = {
-    "hoodie.table.version": "9",
-    "hoodie.timeline.layout.version": "2",
     "hoodie.timeline.path": "timeline",
     "hoodie.timeline.history.path": "history",
+    "hoodie.archivelog.folder": "history",
     "hoodie.table.base.file.format": "PARQUET",
 }
 """The layout of a table that Hudi 1.2.0 makes.  Others are left to Hudi."""
+LAYOUTS: Final = {"6": "1", "8": "2", "9": "2"}
+"""The version of the timeline's layout, by the version of the table."""
+OLDEST: Final = 6
+"""The one version whose timeline is in `.hoodie` itself and does not record when an action ended."""
 _LINE: Final = re.compile(r"((?:[^\\=:\s]|\\.)+)[ \t]*[=:][ \t]*(.*)")
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -31,6 +34,13 @@ class TableProperties:
     type: Literal["cow", "mor"]
     keys: tuple[str, ...]
     partitions: tuple[str, ...]
+    version: int = 9
+    """The version of Hudi's table format."""
+
+    @property
+    def timeline(self) -> str:
+        """The folder of the active timeline."""
+        return ".hoodie" if self.version == OLDEST else ".hoodie/timeline"
 
 
 def read_properties(folder: TableFolder) -> TableProperties:
@@ -43,14 +53,16 @@ def read_properties(folder: TableFolder) -> TableProperties:
     values = parse_properties(folder.read(PROPERTIES))
     qualified = f"{values.get('hoodie.database.name', '')}.{values.get('hoodie.table.name', '')}"
     is_whole = values.get("hoodie.table.checksum") == str(zlib.crc32(qualified.encode()))
-    if not is_whole or any(values.get(key) != value for key, value in MEASURED.items()):
+    version = values.get("hoodie.table.version", "")
+    expected = {**MEASURED, "hoodie.timeline.layout.version": LAYOUTS.get(version)}
+    if not is_whole or any(values.get(key) != value for key, value in expected.items()):
         raise UnclearFilesError("the properties are not those of a table of Hudi 1.2.0")
     partitions = _names(values.get("hoodie.table.partition.fields", ""))
     table_type = TYPES.get(values.get("hoodie.table.type", ""))
     keys = _names(values.get("hoodie.table.recordkey.fields", ""))
     if table_type is None or not keys or any(":" in name for name in partitions):
         raise UnclearFilesError("the properties lack type or key, or have a partition of its own kind")
-    return TableProperties(table_type, keys, partitions)
+    return TableProperties(table_type, keys, partitions, int(version))
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

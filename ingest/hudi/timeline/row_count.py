@@ -64,9 +64,9 @@ class FileGroups:
             raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
 
     def has_newer_log(self, file_group: str) -> bool:
-        """Tell whether changes of a group lie in log files."""
+        """Tell whether changes of a group lie in log files: in version 6 these have the base's instant."""
         base = self.bases.get(file_group)
-        return file_group in self.logs and (base is None or self.logs[file_group] > base.instant)
+        return file_group in self.logs and (base is None or self.logs[file_group] >= base.instant)
 
 
 def count_rows(timeline: FileTimeline) -> int:

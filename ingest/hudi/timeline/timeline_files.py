@@ -1,9 +1,11 @@
 """The active timeline of a table, read from its files: no JVM, under 1 ms a commit on a local disk.
 
-A completed action is a file `<requested>_<completed>.<action>`, in Avro (Hudi 1.2.0, timeline layout 2).
+A completed action is a file `<requested>_<completed>.<action>`, in Avro (Hudi 1.2.0, timeline layout 2).  In
+a table of version 6 it is `<requested>.<action>`, commits in JSON, and readers go by requested times.
 Whatever such files do not settle is left to Hudi: the archived timeline, damage, instants out of order.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -16,13 +18,14 @@ import fastavro
 
 from ingest.hudi.storage.folder import TableFolder, UnclearFilesError
 from ingest.hudi.timeline.ledger import TABLE_SERVICES
+from ingest.hudi.timeline.properties import OLDEST, TableProperties
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.names import Instant
 
-TIMELINE: Final = ".hoodie/timeline"
 COMMIT_ACTIONS: Final = frozenset({"commit", "deltacommit", "replacecommit", "clustering"})
 """The actions of Hudi's commits timeline (`getCommitsTimeline`)."""
 _COMPLETED: Final = re.compile(r"(\d{17})_(\d{17})\.([a-z]+)")
+_COMPLETED_OF_6: Final = re.compile(r"(\d{17})\.(?!inflight)([a-z]+)")
 _PENDING: Final = re.compile(r"(\d{17})\.[a-z]+(\.[a-z]+)?")
 
 
@@ -85,19 +88,21 @@ class ActiveTimeline:
         return "" if newest is None else str(newest.metadata.get("earliestCommitToRetain") or "")
 
 
-def read_timeline(folder: TableFolder) -> ActiveTimeline:
+def read_timeline(folder: TableFolder, properties: TableProperties) -> ActiveTimeline:
     """List the active timeline of a table."""
     actions, instants = list[ActionFile](), set[str]()
-    for file in folder.files(TIMELINE):
+    pattern = _COMPLETED_OF_6 if properties.version == OLDEST else _COMPLETED
+    for file in folder.files(properties.timeline):
         if not file.name[0].isdigit():
             continue
-        completed, pending = _COMPLETED.fullmatch(file.name), _PENDING.fullmatch(file.name)
+        completed, pending = pattern.fullmatch(file.name), _PENDING.fullmatch(file.name)
         match = completed or pending
         if match is None:
             raise UnclearFilesError(f"{file.path}: is not a name that Hudi 1.2.0 gives")
         instants.add(match[1])
         if completed:
-            requested, ended, action = completed.groups()
+            requested, action = completed[1], completed.groups()[-1]
+            ended = requested if properties.version == OLDEST else completed[2]
             content = partial(folder.read, file.path)
             actions.append(ActionFile(requested, ended, action, file.path, content))
     actions.sort(key=lambda action: action.requested, reverse=True)
@@ -115,9 +120,12 @@ def _check_order(commits: Sequence[ActionFile]) -> None:
 
 
 def read_action(file: str, content: bytes) -> Mapping[str, Any]:
-    """Return the metadata of a completed action: one Avro record.  Raises UnclearFilesError for damage."""
+    """Return the metadata of a completed action, in Avro or JSON.  Raises UnclearFilesError for damage."""
     try:
-        (metadata,) = list[Any](fastavro.reader(BytesIO(content)))
+        if content.startswith(b"{"):
+            metadata = json.loads(content)
+        else:
+            (metadata,) = list[Any](fastavro.reader(BytesIO(content)))
     except Exception as error:
         raise UnclearFilesError(f"{file}: cannot be read: {error}") from error
     if not isinstance(metadata, dict):

@@ -17,6 +17,7 @@ import attrs
 from pyspark.sql import DataFrame
 
 from ingest.errors import RebuildError
+from ingest.hudi.clock import check_zone
 from ingest.hudi.fixed import recorded_parts
 from ingest.hudi.metaclient import set_properties
 from ingest.hudi.options import KEYGEN, hudi_options, merger_options
@@ -81,7 +82,7 @@ def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
 
 
 def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Callable[[], None]) -> LedgerEntry:
-    """Replace all rows in a copy of a table, and exchange both: for other partitions.
+    """Replace all rows in a copy of a table, and exchange both: for other partitions, or another version.
 
     Readers find partitions by the properties and rows by the timeline, which no single step changes.  The
     copy is made of links, which take no space.  `check` raises if the exchange must not follow.
@@ -89,14 +90,27 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     remove_copy(folders.copy)
     copy_by_links(folders.table, folders.copy)
     copied = HudiTable(stored.spark, f"file://{folders.copy}")
+    before = stored.timeline.properties if stored.timeline else None
+    if before and before.version != new.table.target.table_version:
+        _convert(copied, new)
     committed = rewrite(copied, new)
-    if new.table.target.partition_by:
+    partitions = new.table.target.partition_by
+    if partitions and before and before.partitions != partitions:
         committed = _remove_old_partitions(copied, new, folders.copy)
     check()
     exchange(folders.table, folders.copy)
     stored.reopen()
     remove_copy(folders.copy)
     return committed
+
+
+def _convert(copied: HudiTable, new: Rewrite) -> None:
+    """Convert a copy to the version of the table file, by Hudi's upgrade or downgrade: its history stays."""
+    options = hudi_options(new.table, new.key_columns, "upsert") | {"hoodie.write.auto.upgrade": "true"}
+    check_zone(copied.spark, new.table.name, new.table.target.table_version)
+    with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
+        services.convert(new.table.target.table_version)
+    copied.reopen()
 
 
 def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> LedgerEntry:

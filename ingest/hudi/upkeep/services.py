@@ -115,6 +115,14 @@ class Services:
             result = attrs.evolve(result, archived_commits=before - self._count_commits())
         return result
 
+    def convert(self, version: int) -> None:
+        """Upgrade or downgrade the table to another version of Hudi's table format."""
+        hudi = jvm_of(self.spark).org.apache.hudi
+        client, config = self._open_table().getMetaClient(), self.client.getConfig()
+        helper = hudi.table.upgrade.SparkUpgradeDowngradeHelper.getInstance()
+        conversion = hudi.table.upgrade.UpgradeDowngrade(client, config, self._context, helper)
+        conversion.run(hudi.common.table.HoodieTableVersion.fromVersionCode(version), None)
+
     def plan(self) -> Upkeep:
         """Return what `run` would compact and remove now, without writing."""
         table = self._open_table()

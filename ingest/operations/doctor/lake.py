@@ -13,6 +13,7 @@ from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.storage.local_files import local_folder
 from ingest.hudi.timeline import timeline_files
+from ingest.hudi.timeline.properties import read_properties
 from ingest.operations.doctor.finding import Finding
 from ingest.operations.doctor.machine import existing
 from ingest.settings import Settings
@@ -73,7 +74,9 @@ def check_clock(settings: Settings, tables: Sequence[TableConfig]) -> Iterator[F
     for table in tables:
         folder = local_folder(settings.lake.table_path(table.name), LOCAL_FS)
         try:
-            instants = timeline_files.read_timeline(folder).instants if folder else frozenset()
+            if folder is None:
+                continue
+            instants = timeline_files.read_timeline(folder, read_properties(folder)).instants
         except (UnclearFilesError, FileNotFoundError):
             continue
         newest = max(newest, *instants, key=str) if instants else newest

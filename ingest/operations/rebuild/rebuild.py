@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ingest.hudi.table import HudiTable
     from ingest.operations.rebuild.rebuild_rows import AppliedTopic, NewRows
 
+_EXCHANGED: Final = ("target.partition_by", "target.table_version")
 RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 
 
@@ -206,11 +207,12 @@ def _schemas(run: Run, feed: Feed, last: LedgerEntry, marks: Mapping[Partition, 
 
 
 def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
-    """Return the folders to exchange for other partitions, or None for a rebuild in place.
+    """Return the folders to exchange for other partitions or another version, or None for a rebuild in place.
 
     Raises RebuildError for a storage that cannot.
     """
-    if all(change.key != "target.partition_by" for change in plan.changes):
+    keys = [change.key.removeprefix("target.") for change in plan.changes if change.key in _EXCHANGED]
+    if not keys:
         return None
     lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
     folders = exchanging.find_folders(lake.table_path(table.name), lake.rebuild_path(table.name), default_fs)
@@ -218,8 +220,8 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
         return folders
     raise RebuildError(
         table.name,
-        f"other partitions need a storage that exchanges two folders in one step ({lake.path}: {folders})",
-        "Set partition_by back, or load a new table: change `table` in the file",
+        f"another {keys[0]} needs a storage that exchanges two folders in one step ({lake.path}: {folders})",
+        f"Set {keys[0]} back, or load a new table: change `table` in the file",
     )
 
 

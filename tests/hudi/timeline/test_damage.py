@@ -10,9 +10,11 @@ import pytest
 
 from ingest.errors import IngestError, LakeError
 from ingest.hudi.key_check import check_keys
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options
+from ingest.hudi.storage.folder import UnclearFilesError
 from tests.hudi.checks import check_files
-from tests.hudi.conftest import entry_of
+from tests.hudi.conftest import entry_of, timeline_of
 
 if TYPE_CHECKING:
     from ingest.tables import TableConfig
@@ -47,8 +49,8 @@ def halve(file: Path) -> None:
 
 def clear_timeline(home: Path) -> None:
     """Delete the files of the timeline."""
-    for file in (home / ".hoodie" / "timeline").iterdir():
-        if file.is_file():
+    for file in timeline_of(home).glob("[.0-9]*"):
+        if file.is_file() and "properties" not in file.name:
             file.unlink()
 
 
@@ -65,14 +67,14 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "log file deleted": ("mor", lambda home: newest(home, ".*.log.*[0-9]").unlink()),
     "log file cut": ("mor", lambda home: halve(newest(home, ".*.log.*[0-9]"))),
     "timeline cleared": ("cow", clear_timeline),
-    "timeline folder deleted": ("mor", lambda home: shutil.rmtree(home / ".hoodie" / "timeline")),
+    "timeline folder deleted": ("mor", lambda home: shutil.rmtree(timeline_of(home))),
     "properties emptied": ("cow", lambda home: empty(home / ".hoodie" / "hoodie.properties")),
     "properties garbled": ("mor", lambda home: garble(home / ".hoodie" / "hoodie.properties")),
-    "commit garbled": ("cow", lambda home: garble(newest(home / ".hoodie" / "timeline", "*_*.commit"))),
-    "commit emptied": ("mor", lambda home: empty(newest(home / ".hoodie" / "timeline", "*_*.deltacommit"))),
+    "commit garbled": ("cow", lambda home: garble(newest(timeline_of(home), "*.commit"))),
+    "commit emptied": ("mor", lambda home: empty(newest(timeline_of(home), "*.deltacommit"))),
     "commit's checksum wrong": (
         "cow",
-        lambda home: newest(home / ".hoodie" / "timeline", "*_*.commit").write_bytes(b"\x00garbled"),
+        lambda home: newest(timeline_of(home), "*.commit").write_bytes(b"\x00garbled"),
     ),
 }
 
@@ -94,6 +96,24 @@ def test_damage_is_permanent_and_named(lake: "Lake", damage: str) -> None:
     check = check_files(lake, table)
     assert (check.outcome, check.exit_code) == ("damaged", 1)
     assert {finding.check for finding in check.findings} == {"files" if "file" in damage else "timeline"}
+
+
+def test_a_table_that_a_later_hudi_has_upgraded_is_refused(lake: "Lake") -> None:
+    """Neither a run nor a reader of its files guesses what such a version means; nothing is written."""
+    table = lake.table("later")
+    lake.commit(table, lake.changes(DDL, ("c", "1", 1, 1)))
+    properties = Path(lake.path(table)) / ".hoodie" / "hoodie.properties"
+    version = f"hoodie.table.version={table.target.table_version}\n"
+    text = properties.read_text()
+    assert version in text
+    garble(properties)
+    properties.write_text(text.replace(version, "hoodie.table.version=10\n"))
+
+    with pytest.raises(LakeError, match=r"version of Hudi's table format is unknown here.*10"):
+        lake.commit(table, lake.changes(DDL, ("u", "2", 1, 2)))
+    with pytest.raises(UnclearFilesError, match="not those of a table of Hudi"):
+        OfflineTable(lake.path(table), lake.hadoop).checkpoint()
+    assert "hoodie.table.version=10\n" in properties.read_text()
 
 
 @pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
@@ -142,7 +162,7 @@ def test_a_commit_removed_from_the_timeline_is_a_hole_in_the_offsets(lake: "Lake
         committed = lake.open(table).commit(rows, table, ["id"], operation, entry)
         instants.append(str(committed.instant))
     assert check_files(lake, table).outcome == "sound"
-    timeline = Path(lake.path(table)) / ".hoodie" / "timeline"
+    timeline = timeline_of(lake.path(table))
     remove_commit(timeline, instants[1])
 
     stray, *problems = (str(finding) for finding in check_files(lake, table).findings)

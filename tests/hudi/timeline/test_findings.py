@@ -102,6 +102,7 @@ def test_files_of_a_commit_that_the_timeline_lacks_are_found() -> None:
     }
     instants = {f"{n:017}" for n in (3, 5, 9)}
 
-    problems = [finding.problem for finding in find_strays(instants, sizes)]
+    problems = [finding.problem for finding in find_strays(instants, sizes, 9)]
 
     assert [f"{n:017}" in problem for n, problem in zip((7, 8), problems, strict=True)] == [True, True]
+    assert [finding.problem for finding in find_strays(instants, sizes, 6)] == problems[:1]

@@ -1,5 +1,6 @@
 """A rewritten table has the properties of a new one and its account; cleaning removes its old files."""
 
+import shutil
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,12 @@ import attrs
 import pytest
 
 from ingest.errors import TableChangedError
+from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.exchange import Folders
 from ingest.hudi.upkeep.maintain import maintain
 from ingest.hudi.upkeep.rebuild import Rewrite, rewrite, rewrite_copy, set_table_properties
+from tests.hudi.checks import check_files
+from tests.hudi.conftest import VERSION
 
 if TYPE_CHECKING:
     from ingest.tables import TableConfig
@@ -65,6 +69,54 @@ def test_a_rewritten_table_is_as_a_new_one(lake: "Lake", case: str) -> None:
     assert lake.rows(new, "id", "v")[:2] == [(0, 0), (1, 2)]
     pruned = lake.frame(new).where("r = 'r1' and q = 1").select("id").collect()
     assert sorted(row["id"] for row in pruned) == [1, 7]
+
+
+VERSIONS = ((6, 9), (9, 6), (8, 6)) if VERSION == 6 else ((9, 8), (8, 9))
+"""From one version to another; only a JVM in UTC writes version 6."""
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize(("before", "after"), VERSIONS)
+def test_a_table_gets_another_version_with_its_history(
+    lake: "Lake", kind: str, before: int, after: int
+) -> None:
+    """Archived and active accounts, deletes, the order of late changes; the old folder changes in no file."""
+    old = attrs.evolve(lake.table("other", type=kind, table_version=before), hudi=lake.SHORT_MEMORY)
+    new = attrs.evolve(old, target=attrs.evolve(old.target, table_version=after))
+    for run in range(9):
+        rows = [("u", f"{run:02}", key, "r", 0, run) for key in range(run % 3 + 1)]
+        lake.commit(old, lake.changes(DDL, *rows, ("d", f"{run:02}", 3, None, None, None)))
+    stored, home = lake.open(old), Path(lake.path(old))
+    history, found, last = stored.history(100), lake.rows(old, "id", "v"), stored.checkpoint()
+    assert last is not None
+    assert stored.has_archive()
+    with pytest.raises(TableChangedError, match=rf"table_version: found {after}, but .* with {before}"):
+        stored.check_config(new)
+    kept = home.parent / "kept"
+    shutil.copytree(home, kept)
+    frame = stored.rows().selectExpr("_cdc_op", "_cdc_position", "coalesce(id, 0) as id", "r", "q", "v")
+    folders = Folders(home, home.parent / "_rebuild" / "other")
+
+    def check() -> None:
+        assert contents(home) == contents(kept)
+
+    committed = rewrite_copy(stored, Rewrite(frame, new, ("id",), last), folders, check)
+
+    assert lake.rows(new, "id", "v") == found
+    assert lake.open(new).history(100) == (committed, *history)
+    lake.open(new).check_config(new)
+    assert OfflineTable(lake.path(new), lake.hadoop).checkpoint() == committed
+    late, newer = ("u", "00", 0, "r", 0, -1), ("u", "90", 1, "r", 0, 90)
+    for batch in ([late, newer], [("d", "91", 1, None, None, None), ("u", "92", 2, "r", 0, 92)]):
+        lake.commit(new, lake.changes(DDL, *batch))
+    maintain(lake.open(new), new)
+    assert lake.rows(new, "id", "v") == [(0, 8), (2, 92)]
+    assert check_files(lake, new).outcome == "sound"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_a_table_without_rows_is_rewritten(lake: "Lake") -> None:

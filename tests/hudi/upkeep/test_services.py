@@ -21,6 +21,7 @@ from ingest.hudi.upkeep.retention import (
 from ingest.hudi.upkeep.services import Upkeep, open_services
 from ingest.names import Subject, Topic
 from ingest.tables import Subjects, TableConfig, Target
+from tests.hudi.conftest import timeline_of
 
 if TYPE_CHECKING:
     from tests.hudi.conftest import Lake
@@ -46,7 +47,7 @@ def base_files(lake: "Lake", table: TableConfig) -> list[Path]:
 
 def timeline(lake: "Lake", table: TableConfig) -> set[str]:
     """List the timeline."""
-    return {file.name for file in Path(lake.path(table), ".hoodie", "timeline").iterdir()}
+    return {file.name for file in timeline_of(lake.path(table)).iterdir()}
 
 
 def checkpoints(lake: "Lake", table: TableConfig) -> tuple[LedgerEntry | None, ...]:
@@ -159,12 +160,13 @@ def test_a_savepoint_survives_maintenance(lake: "Lake") -> None:
     instant = fill(lake, table, 2)[-1]
     before = (lake.rows(table, "id", "v"), lake.open(table).checkpoint())
     path = lake.path(table)
-    lake.spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{instant}')").collect()
+    lake.call(table, f"create_savepoint(path => '{path}', commit_time => '{instant}')")
     for n in range(50, 60):
         lake.commit(table, lake.changes(DDL, ("u", f"{n:03}", 0, n)))
     maintain(lake.open(table), table)
 
-    lake.spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{instant}')").collect()
+    lake.call(table, f"rollback_to_savepoint(path => '{path}', instant_time => '{instant}')")
+    lake.open(table).check_config(table)  # its version, too
     assert (lake.rows(table, "id", "v"), lake.open(table).checkpoint()) == before
 
 
@@ -203,7 +205,7 @@ def begin_compaction(lake: "Lake", table: TableConfig) -> None:
     with open_services(lake.spark, path, options) as services:
         option = lake.spark._jvm.org.apache.hudi.common.util.Option  # noqa: SLF001  pyspark's way to Java
         instant = services.client.scheduleCompaction(option.empty()).get()
-    home = Path(path, ".hoodie", "timeline")
+    home = timeline_of(path)
     (home / f"{instant}.compaction.inflight").touch()
     group = base_files(lake, table)[0].name.split("_")[0]
     half = f"{group}_0-1-2_{instant}.parquet"

@@ -16,6 +16,7 @@ import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
+import org.apache.hudi.common.table.timeline.versioning.TimelineLayoutVersion;
 import org.apache.hudi.common.util.Option;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -46,13 +47,19 @@ public final class StoredTable {
         return fields.toString();
     }
 
-    /** Return requested time, time of completion, action and state of each instant of the active timeline. */
+    /**
+     * Return requested time, time of completion, action and state of each instant of the active timeline.
+     *
+     * <p>A table of version 6 does not record when an action ended: Hudi gives the time of its file, in the JVM's zone. The
+     * requested time, by which such tables are read, stands for it.
+     */
     public static String timeline(HoodieTableMetaClient client) {
         ArrayNode instants = JsonNodeFactory.instance.arrayNode();
+        boolean recordsEnds = client.getTimelineLayoutVersion().getVersion() > TimelineLayoutVersion.VERSION_1;
         for (HoodieInstant instant : client.getActiveTimeline().getInstants()) {
             instants.addArray()
                     .add(instant.requestedTime())
-                    .add(instant.getCompletionTime())
+                    .add(recordsEnds || !instant.isCompleted() ? instant.getCompletionTime() : instant.requestedTime())
                     .add(instant.getAction())
                     .add(instant.getState().name());
         }
