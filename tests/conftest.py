@@ -27,7 +27,7 @@ PROCESS_ZONE = "Asia/Shanghai"
 JVM_ZONE = PROCESS_ZONE
 if os.environ.get("INGEST_TABLE_VERSION") == "6":
     JVM_ZONE = "UTC"  # such tables are written in UTC only
-    os.environ["INGEST_ONBOARD_READERS"] = "spark-0.15"
+    os.environ["INGEST_ONBOARD_READERS"] = "daft"
 OUTER_ZONE = "America/St_Johns"
 
 

@@ -53,6 +53,6 @@ def _excluded(compiled: CompiledTable) -> list[str]:
         *(parse_ddl(column.type) for column in compiled.table.document.columns.values()),
     ]
     readers_by_reason: dict[str, list[str]] = {}
-    for reader, reason in excluded_readers(types, compiled.table.target.type).items():
+    for reader, reason in excluded_readers(types, compiled.table.target).items():
         readers_by_reason.setdefault(reason, []).append(reader)
     return [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]

@@ -7,10 +7,19 @@ import attrs
 
 from ingest.settings import Reader, Timestamps
 from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
+from ingest.tables import Target
 
 HUDI_RS: Final = "hudi-rs 0.5.0"
 BY_FILES: Final = ("DuckDB", "Polars")
 """Programs that read the newest base files of a table, which hudi-rs lists."""
+OLD_SPARKS: Final = ("Spark with Hudi 0.15.0", "Spark with Hudi 1.0.2")
+DAFT: Final = "Daft"
+OLDEST: Final = 6
+"""The version of the table format that the programs above open."""
+_UTC: Final = (
+    "columns of type timestamp_ntz; a table created with "
+    '[types] timestamps = "utc" has `timestamp` in their place'
+)
 _WALL_CLOCK: Final = Simple("timestamp_ntz")
 
 
@@ -25,13 +34,13 @@ class Format:
 FORMATS: Final[Mapping[Reader, Format]] = {
     "any": Format(6, "utc"),
     "spark": Format(9, "ntz"),
-    "spark-1.0": Format(6, "ntz"),
-    "spark-0.15": Format(6, "ntz"),
+    "spark-1.0": Format(6, "utc"),
+    "spark-0.15": Format(6, "utc"),
     "trino": Format(9, "ntz"),
     "hudi-rs": Format(9, "utc"),
     "duckdb": Format(9, "utc"),
     "polars": Format(9, "utc"),
-    "daft": Format(6, "utc"),
+    "daft": Format(6, "ntz"),
 }
 """The newest format that each reader opens."""
 
@@ -45,17 +54,22 @@ def format_for(readers: Iterable[Reader]) -> Format:
     )
 
 
-def excluded_readers(types: Iterable[SparkType], table_type: str) -> dict[str, str]:
-    """Return the readers that a table with columns of these types excludes, each with the reason."""
+def excluded_readers(types: Iterable[SparkType], target: Target) -> dict[str, str]:
+    """Return the readers that a table with columns of these types excludes, each with the reason.
+
+    Versions later than 6 exclude the readers of this version too.  Only the page of readers says so.
+    """
+    excluded: dict[str, str] = {}
+    if target.type == "mor":
+        reason = "they see the rows of a merge-on-read table at its last compaction"
+        excluded |= dict.fromkeys(BY_FILES, reason)
     if any(map(_has_wall_clock, types)):
-        reason = (
-            "it stops at columns of type timestamp_ntz; a table created with "
-            '[types] timestamps = "utc" has `timestamp` in their place'
-        )
-        return dict.fromkeys((HUDI_RS, *BY_FILES), reason)
-    if table_type == "mor":
-        return dict.fromkeys(BY_FILES, "they see the rows of a merge-on-read table at its last compaction")
-    return {}
+        old = OLD_SPARKS if target.table_version == OLDEST else ()
+        excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), f"it stops at {_UTC}")
+        excluded |= dict.fromkeys(old, f"they stop at, or show as numbers, {_UTC}")
+    if target.type == "mor" and target.table_version == OLDEST:
+        excluded[DAFT] = "it reads copy-on-write tables only"
+    return excluded
 
 
 def _has_wall_clock(spark_type: SparkType) -> bool:

@@ -494,9 +494,15 @@ def test_a_deployment_chooses_the_type_of_wall_clocks_in_new_table_files(folder:
 
 @pytest.mark.parametrize(
     ("readers", "version", "timestamps"),
-    [((), 9, "ntz"), (("spark", "trino"), 9, "ntz"), (("duckdb",), 9, "utc"), (("spark-0.15",), 6, "ntz"),
-     (("any",), 6, "utc")],
-)  # fmt: skip
+    [
+        ((), 9, "ntz"),
+        (("spark", "trino"), 9, "ntz"),
+        (("duckdb",), 9, "utc"),
+        (("spark-0.15",), 6, "utc"),
+        (("daft",), 6, "ntz"),
+        (("any",), 6, "utc"),
+    ],
+)
 def test_the_readers_of_new_tables_decide_their_format(
     folder: Folder, readers: tuple[Reader, ...], version: int, timestamps: str
 ) -> None:
