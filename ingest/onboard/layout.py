@@ -49,7 +49,7 @@ def new_target(settings: Settings, options: OnboardOptions) -> Target:
 
 
 def new_types(settings: Settings, dialect: Dialect) -> Types:
-    """Return the types of a new table: by `[defaults]`, then by its readers, the settings and the connector."""
+    """Return the types of a new table: by `[defaults]`, then by its readers, settings and connector."""
     types, given = settings.defaults.types, settings.defaults.given.get("types", {})
     if "timestamps" not in given:
         wanted = (format_for(settings.onboard.readers).timestamps, settings.types.timestamps)

@@ -32,7 +32,11 @@ def write_table(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onbo
         return result
     path = settings.tables_dir / f"{table.name}.toml"
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = render(table, _comments(settings, result), settings.defaults) if before is None else merge(before, table)
+    after = (
+        render(table, _comments(settings, result), settings.defaults)
+        if before is None
+        else merge(before, table)
+    )
     state: State = "new" if before is None else "unchanged" if after == before else "completed"
     if not dry_run and state != "unchanged":
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ from ingest.settings.deployment import (
     RunSettings,
     Settings,
     SparkSettings,
-    Timestamps,
 )
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
@@ -37,7 +36,6 @@ __all__ = [
     "Settings",
     "SourceSettings",
     "SparkSettings",
-    "Timestamps",
     "exposed_files",
     "load",
     "looks_secret",

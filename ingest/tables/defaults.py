@@ -19,7 +19,14 @@ SECTION: Final = "defaults"
 """The section of the settings."""
 PER_TABLE: Final = ("key.columns", "target.mode", "target.partition_by", "target.index", "target.buckets")
 """Keys that are decided for each table."""
-FIXED: Final = ("target.type", "target.table_version", "target.buckets", "types.time", "types.nanos", "types.timestamps")
+FIXED: Final = (
+    "target.type",
+    "target.table_version",
+    "target.buckets",
+    "types.time",
+    "types.nanos",
+    "types.timestamps",
+)
 """Keys that a new file always has.
 
 They are fixed at creation of the table.  A default that changes later must reach neither a table that exists,

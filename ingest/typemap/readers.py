@@ -5,9 +5,10 @@ from typing import Final, Literal, assert_never
 
 import attrs
 
-from ingest.settings import Reader, Timestamps
+from ingest.settings import Reader
 from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
 from ingest.tables import Target
+from ingest.tables.types import Timestamps
 
 HUDI_RS: Final = "hudi-rs 0.5.0"
 BY_FILES: Final = ("DuckDB", "Polars")

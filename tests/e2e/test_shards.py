@@ -17,8 +17,8 @@ from tests.e2e.deployment import Deployment
 from tests.e2e.tablefiles import add_text, allow_no_rejects, set_policies
 from tests.e2e.test_evolution import GOES_ON, GROUPS, columns_of, row_of
 from tests.e2e.test_rebuild import rebuild
-from tests.long_files import write_out
 from tests.hudi.conftest import timeline_of
+from tests.long_files import write_out
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
