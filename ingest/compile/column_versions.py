@@ -24,6 +24,7 @@ from ingest.sql.types import SparkType
 from ingest.tables import Column, Feed, TableConfig
 from ingest.tables.rules import RESERVED
 from ingest.typemap.column import Mapped, Mapper, reader_record
+from ingest.typemap.lookup import rows_of
 from ingest.typemap.masks import masked
 
 
@@ -69,9 +70,8 @@ def compile_columns(
             image.label,
             table.types,
             table.columns,
-            dialect.time_resolution_ns,
             table.types.placeholder if dialect.has_placeholders else "",
-            dialect.has_durations,
+            rows_of(dialect),
         )
         for field in image.record.fields:
             if table.columns.get(field.name, Column()).exclude:

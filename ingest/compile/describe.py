@@ -8,6 +8,7 @@ from ingest import avro
 from ingest.compile.envelope import classify, find_envelope
 from ingest.errors import SchemaError, UnmappedTypeError
 from ingest.typemap.column import Mapper
+from ingest.typemap.lookup import rows_of
 
 
 @attrs.frozen
@@ -55,10 +56,7 @@ def describe(schema: avro.Schema, label: str) -> Description:
                 "doc", "string", nullable=True, semantic="io.debezium.data.Json", spark="string"
             )
             return Description("change events", envelope.dialect.name if envelope.dialect else "", (line,))
-        time_resolution_ns, durations = (
-            (dialect.time_resolution_ns, dialect.has_durations) if dialect else (None, False)
-        )
-        mapper = Mapper(label, time_resolution_ns=time_resolution_ns, durations=durations)
+        mapper = Mapper(label, rows=rows_of(dialect)) if dialect else Mapper(label)
         lines = _lines(mapper, envelope.row, "$.after")
         return Description("change events", dialect.name if dialect else "", lines)
     if isinstance(schema, avro.Record):

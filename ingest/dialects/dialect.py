@@ -36,10 +36,13 @@ def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:
 
 @attrs.frozen
 class Guard:
-    """A caveat of this source.  If it names types, it applies only to tables with one of them."""
+    """A caveat of this source.  If it names types, it applies only to tables with one of them.
+
+    A type is named by its semantic name, or by its physical type if it has none.
+    """
 
     text: str
-    semantics: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -68,9 +71,13 @@ class Dialect:
     """Whether values that an update did not touch may come as a placeholder."""
     has_durations: bool = False
     """Whether a time of day is a duration, which may be negative or longer than a day."""
+    has_offsets: bool = True
+    """Whether an instant arrives with the offset that it was written with.  Else it arrives in UTC."""
     is_document: bool = False
     """Whether a row is one document, as JSON text, with a key of JSON text."""
     has_infinity: bool = False
     """Whether dates may lie outside the years 1 to 9999, or be infinite."""
     caveats: tuple[Guard, ...] = ()
+    without_key: str = ""
+    """The consequence in the source of capturing a table without a key, if there is one."""
     documentation: str = ""

@@ -6,6 +6,15 @@ from ingest.dialects.dialect import Dialect, Guard, number_term
 # (https://dev.mysql.com/doc/refman/8.4/en/binary-log.html).
 _FILE = "try_cast(substring_index({s.file}, '.', -1) as bigint)"
 
+_DATES = tuple(
+    f"{package}.{name}"
+    for package, names in {
+        "io.debezium.time": ("Date", "Timestamp", "MicroTimestamp", "ZonedTimestamp"),
+        "org.apache.kafka.connect.data": ("Date", "Timestamp"),
+    }.items()
+    for name in names
+)
+
 MYSQL = Dialect(
     name="mysql",
     title="MySQL and MariaDB",
@@ -23,10 +32,16 @@ MYSQL = Dialect(
     other_ops={"t": "truncate"},
     has_placeholders=True,
     has_durations=True,
+    has_offsets=False,
     caveats=(
         Guard("another binary log (failover, restore) begins a new order: raise epoch then"),
-        Guard("zero dates arrive as null, or as the default or 1970-01-01 where the column is NOT NULL"),
-        Guard("years below 100 arrive as 1970 to 2069 unless enable.time.adjuster = false"),
+        Guard(
+            "zero dates arrive as null, or as the default or 1970-01-01 where the column is NOT NULL", _DATES
+        ),
+        Guard(
+            "years below 100 arrive as 1970 to 2069 unless enable.time.adjuster = false",
+            (*_DATES, "io.debezium.time.Year"),
+        ),
     ),
     documentation="https://debezium.io/documentation/reference/stable/connectors/mysql.html",
 )

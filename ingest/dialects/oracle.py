@@ -85,12 +85,12 @@ ORACLE = Dialect(
     has_placeholders=True,
     has_infinity=True,
     caveats=(
-        Guard("Oracle stores '' as null"),
+        Guard("Oracle stores '' as null", ("string",)),
         Guard(
             "events of Debezium before 2.5 are ordered by Kafka's offsets: after a restart of the connector "
             "rows may show an earlier state until all events that it sends again are read"
         ),
-        Guard("Debezium 2.1 sends RAW as null"),
+        Guard("Debezium 2.1 sends RAW as null", ("bytes",)),
         Guard(
             "months of an interval are counted as 30.4375 days; interval.handling.mode = string keeps them",
             ("io.debezium.time.MicroDuration",),

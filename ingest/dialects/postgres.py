@@ -3,6 +3,7 @@
 from ingest.dialects.dialect import Dialect, Guard, number_term
 
 _DIGITS = 20
+_NUMERIC = ("org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal")
 
 # `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.  Cut
 # with string functions: JSON functions cost ten times as much.
@@ -32,14 +33,17 @@ POSTGRES = Dialect(
     # are counted.
     other_ops={"t": "truncate", "tc": "truncate", "m": "message", "l": "ddl", "i": "index"},
     has_placeholders=True,
+    has_offsets=False,
     has_infinity=True,
     caveats=(
-        Guard("numeric NaN arrives as null where decimals are precise"),
+        Guard("numeric NaN arrives as null", _NUMERIC),
         Guard(
             "months of an interval are counted as 30.4375 days; interval.handling.mode = string keeps them",
             ("io.debezium.time.MicroDuration",),
         ),
         Guard("a snapshot drops the era of dates BC", ("io.debezium.time.Date",)),
     ),
+    without_key="PostgreSQL refuses updates and deletes of a table without a key that is in a publication, "
+    "unless it has `replica identity full`",
     documentation="https://debezium.io/documentation/reference/stable/connectors/postgresql.html",
 )

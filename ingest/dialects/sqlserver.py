@@ -41,7 +41,8 @@ SQLSERVER = Dialect(
     caveats=(
         Guard(
             "Debezium before 3.6 sends null for a varchar/nvarchar/varbinary(max) column that an update "
-            "did not change"
+            "did not change",
+            ("string", "bytes"),
         ),
         Guard(
             "Debezium 2.1 streams time(4) to time(7) with milliseconds only",

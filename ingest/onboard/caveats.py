@@ -1,11 +1,18 @@
 """The caveats of a table: the digits that its types lose, and the limits of its source."""
 
+from collections.abc import Iterator, Sequence
+
+import attrs
+
 from ingest import avro
 from ingest.compile.envelope import Envelope
 from ingest.compile.table import CompiledTable
 from ingest.dialects import Dialect
+from ingest.names import Topic, first_few
+from ingest.onboard.outcome import Onboarded
 from ingest.sql.types import parse_ddl
 from ingest.tables import Column
+from ingest.typemap.decimals import is_number_text
 from ingest.typemap.readers import excluded_readers
 
 
@@ -40,9 +47,58 @@ def caveats(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> li
         if column_version.mapped.loses:
             lossy.setdefault(column_version.mapped.loses, []).append(column_version.column)
     texts += [f"{', '.join(dict.fromkeys(names))}: loses {loss}" for loss, names in lossy.items()]
-    semantics = {v.mapped.semantic for v in compiled.value.column_versions}
-    caveats = [g.text for g in dialect.caveats if not g.semantics or semantics.intersection(g.semantics)]
-    return [*texts, *caveats, *_excluded(compiled)]
+    types = {v.mapped.semantic or v.mapped.physical for v in compiled.value.column_versions}
+    caveats = [g.text for g in dialect.caveats if not g.types or types.intersection(g.types)]
+    return [*texts, *_numbers_as_text(compiled), *caveats, *_excluded(compiled)]
+
+
+def _numbers_as_text(compiled: CompiledTable) -> Iterator[str]:
+    """Yield the columns whose numbers become text, unless a person decided it."""
+    declared = compiled.table.columns
+    names = [
+        version.column
+        for version in compiled.value.column_versions
+        if version.mapped.semantic
+        and is_number_text(version.mapped.semantic, version.mapped.spark)
+        and declared.get(version.field, Column()).type is None
+    ]
+    if names:
+        yield (
+            f"{', '.join(dict.fromkeys(names))}: becomes text, as a number without a precision up to 38; "
+            f'declare one: [columns.{names[0]}] type = "decimal(20,4)"'
+        )
+
+
+def with_partitions(results: Sequence[Onboarded]) -> list[Onboarded]:
+    """Add a caveat to each table whose partitions may have topics: a name that goes on, and equal columns.
+
+    PostgreSQL publishes the changes of a partition under the partition's name by default.
+    """
+    shapes = {
+        result.topic: (result.key_columns, result.columns)
+        for result in results
+        if result.table and result.table.dialect == "postgres"
+    }
+    partitions: dict[str, list[Topic]] = {}
+    for topic, shape in shapes.items():
+        stem = topic.rpartition("_")[0]
+        while stem:
+            if shapes.get(Topic(stem)) == shape:
+                partitions.setdefault(stem, []).append(topic)
+            stem = stem.rpartition("_")[0]
+    return [
+        attrs.evolve(result, caveats=(*result.caveats, _of_partitions(partitions[result.topic])))
+        if result.topic in partitions
+        else result
+        for result in results
+    ]
+
+
+def _of_partitions(topics: Sequence[Topic]) -> str:
+    return (
+        f"{first_few(topics)} may be its partitions: without publish.via.partition.root = true in the "
+        "connector their changes do not reach this table, which keeps its snapshot"
+    )
 
 
 def _excluded(compiled: CompiledTable) -> list[str]:

@@ -18,6 +18,7 @@ from ingest.dialects import Dialect
 from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic, first_few
+from ingest.onboard.caveats import with_partitions
 from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
 from ingest.onboard.discover import (
     TopicSchemas,
@@ -73,6 +74,7 @@ def onboard(
     results = _onboard_topics(Onboarding(settings, registry, options, homes), chosen)
     if options.merge:
         results = merged(results, patterns, [topic.topic for topic in topics])
+    results = with_partitions(results)
     refusals = homes.refusals(results)
     kept = [
         Onboarded(result.topic, "failed", refusals[result.topic]) if result.topic in refusals else result
@@ -202,7 +204,7 @@ def _examine(
     )
     keyed = schemas.keys or table.key.columns or envelope.unique or table.target.mode == "append"
     if not keyed:
-        return Onboarded(topic, "left out", _keyless(schemas))
+        return Onboarded(topic, "left out", _keyless(schemas, envelope.dialect))
     try:
         feed = feed_of(table, topic, call.settings.masking.of_tables())
         result = describe(feed, schemas, envelope, envelope.dialect, size_of(sizes, topic))
@@ -270,7 +272,8 @@ def _schema_file(settings: Settings, schemas: TopicSchemas, name: str) -> str | 
     return os.path.relpath(schemas.schema.resolve(), settings.tables_dir.resolve())
 
 
-def _keyless(schemas: TopicSchemas) -> str:
+def _keyless(schemas: TopicSchemas, dialect: Dialect) -> str:
     value = schemas.subjects.value
     missing = f"no subject {key_beside(value)}" if value else "no key"
-    return f"{missing}: name the columns that are unique with --key, or keep every change with --append"
+    text = f"{missing}: name the columns that are unique with --key, or keep every change with --append"
+    return f"{text}; {dialect.without_key}" if dialect.without_key else text

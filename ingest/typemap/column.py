@@ -13,9 +13,9 @@ from ingest.sql.template import any_true, sql, struct
 from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, Struct, parse_ddl
 from ingest.tables import Column, Types
 from ingest.typemap.decimals import declared_sql, is_number_text, plain_sql, shape_of
-from ingest.typemap.lookup import find_row, find_structure, has_meaning, semantic_of
+from ingest.typemap.lookup import Rows, find_row, find_structure, has_meaning, semantic_of
 from ingest.typemap.mapped import Mapped, of_row
-from ingest.typemap.rows import VALUE, TypeRow
+from ingest.typemap.rows import TYPES, VALUE, TypeRow
 from ingest.typemap.unavailable import unavailable_sql
 
 __all__ = ["Mapped", "Mapper", "reader_record"]
@@ -28,11 +28,10 @@ class Mapper:
     where: str
     types: Types = Types()
     columns: Mapping[str, Column] = attrs.Factory(dict)
-    time_resolution_ns: int | None = None
     placeholder: str = ""
     """The source's sign for unavailable values, empty if it has no such sign."""
-    durations: bool = False
-    """Whether times of day are durations."""
+    rows: Rows = TYPES
+    """The rows of the type table that its source has."""
 
     def column(self, name: str, schema: avro.Schema, path: str) -> Mapped:
         """Compile one column of the row image, under its own policies."""
@@ -80,9 +79,7 @@ class Mapper:
 
     def _row(self, notes: avro.Notes, physical: str, path: str) -> TypeRow:
         """Find the row: by `connect.name`, else `logicalType`, else the bare physical type."""
-        row = find_row(
-            notes, physical, self.types, time_resolution_ns=self.time_resolution_ns, durations=self.durations
-        )
+        row = find_row(notes, physical, self.types, self.rows)
         if row is None:
             raise UnmappedTypeError(self.where, path, semantic_of(notes), physical)
         return row

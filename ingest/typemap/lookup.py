@@ -1,13 +1,27 @@
 """Which row of the type table a type has: by its name, its physical type and the table's policies."""
 
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 import attrs
 
 from ingest import avro
+from ingest.dialects import Dialect
 from ingest.sql.template import sql
 from ingest.tables import Types
-from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.typemap.rows import (
+    POLICIES,
+    TYPES,
+    TYPES_BY_TICK,
+    TYPES_IN_UTC,
+    TYPES_OF_DURATIONS,
+    TypeRow,
+)
+
+Rows = Mapping[tuple[str, str, str], TypeRow]
+"""Rows of the type table by (semantic, physical, policy)."""
 
 WALL_CLOCK: Final = "wall clock, as if in UTC"
 """The unit of a timestamp without a zone that is stored as one with a zone: the two never share a column."""
@@ -26,11 +40,22 @@ def semantic_of(notes: avro.Notes) -> str:
     return next((vendor for vendor in _VENDOR_NAMES if name.endswith(f".{vendor}")), name)
 
 
-def find_row(
-    notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
-) -> TypeRow | None:
-    """Find the row of a scalar.  A source's special row comes before the general one."""
-    row = _find(notes, physical, types, time_resolution_ns=time_resolution_ns, durations=durations)
+@cache
+def rows_of(dialect: Dialect) -> Rows:
+    """Return the rows of a source: its special rows replace the general ones."""
+    return MappingProxyType(
+        {
+            **TYPES,
+            **(TYPES_BY_TICK[dialect.time_resolution_ns] if dialect.time_resolution_ns else {}),
+            **(TYPES_OF_DURATIONS if dialect.has_durations else {}),
+            **({} if dialect.has_offsets else TYPES_IN_UTC),
+        }
+    )
+
+
+def find_row(notes: avro.Notes, physical: str, types: Types, rows: Rows) -> TypeRow | None:
+    """Find the row of a scalar among the rows of its source."""
+    row = _find(notes, physical, types, rows)
     is_wall_clock = row is not None and row.spark == "timestamp_ntz"
     return _in_utc(row) if row and is_wall_clock and types.timestamps == "utc" else row
 
@@ -42,16 +67,11 @@ def _in_utc(row: TypeRow) -> TypeRow:
     return attrs.evolve(row, spark="timestamp", sql=value, unit=unit, stored=WALL_CLOCK)
 
 
-def _find(
-    notes: avro.Notes, physical: str, types: Types, *, time_resolution_ns: int | None, durations: bool
-) -> TypeRow | None:
+def _find(notes: avro.Notes, physical: str, types: Types, rows: Rows) -> TypeRow | None:
     semantic = semantic_of(notes)
     policy = {"time": types.time, "nanos": types.nanos}.get(POLICIES.get(semantic, ""), "")
     policy = "string" if (semantic.endswith("IsoTimestamp") and policy == "bigint") else policy
-    key = (semantic, physical, policy)
-    special = [TYPES_BY_TICK[time_resolution_ns]] if time_resolution_ns else []
-    special += [TYPES_OF_DURATIONS] if durations else []
-    return next((rows[key] for rows in (*special, TYPES) if key in rows), None)
+    return rows.get((semantic, physical, policy))
 
 
 def find_structure(notes: avro.Notes, physical: str) -> TypeRow | None:

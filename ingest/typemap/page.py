@@ -6,7 +6,8 @@ import attrs
 
 from ingest.dialects import Dialect
 from ingest.typemap.database_types import DATABASE_TYPES, DatabaseType
-from ingest.typemap.rows import TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.typemap.lookup import rows_of
+from ingest.typemap.rows import TypeRow
 
 _PLAIN = ("", "date", "time-millis", "timestamp-millis", "decimal", "uuid")
 _CONNECT = "org.apache.kafka.connect.data."
@@ -55,13 +56,11 @@ def type_lines(dialect: Dialect) -> tuple[TypeLine, ...]:
 
 
 def _rows(dialect: Dialect) -> Iterator[TypeRow]:
-    special = TYPES_BY_TICK[dialect.time_resolution_ns] if dialect.time_resolution_ns else {}
-    durations = TYPES_OF_DURATIONS if dialect.has_durations else {}
     sent = _SENDS[dialect.name]
-    for key, row in TYPES.items():
+    for row in rows_of(dialect).values():
         name = row.semantic.removeprefix("io.debezium.time.").removeprefix("io.debezium.data.")
         if row.semantic in _PLAIN or row.semantic.startswith(_CONNECT) or name in sent:
-            yield durations.get(key) or special.get(key) or row
+            yield row
 
 
 def _line(row: TypeRow) -> TypeLine:

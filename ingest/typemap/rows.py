@@ -308,6 +308,13 @@ _ROWS_OF_DURATIONS = (
             stored=_MICROS, source=f"{_DBZ_TIME}.MicroTime; MySQL TIME"),
 )  # fmt: skip
 
+# Rows of a source whose connector sends instants in UTC, with at most six digits (PostgreSQL, MySQL).
+_ROWS_IN_UTC = tuple(
+    attrs.evolve(row, loses="", unit="ISO-8601 timestamp in UTC")
+    for row in _ROWS
+    if row.semantic == "io.debezium.time.ZonedTimestamp"
+)
+
 TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})
 """Every row by (semantic, physical, policy)."""
 
@@ -318,6 +325,9 @@ TYPES_BY_TICK = MappingProxyType(
 
 TYPES_OF_DURATIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_DURATIONS})
 """Rows that replace `TYPES`' rows for a source with times of day that are durations."""
+
+TYPES_IN_UTC = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_IN_UTC})
+"""Rows that replace `TYPES`' rows for a source without offsets."""
 
 POLICIES = MappingProxyType(
     {

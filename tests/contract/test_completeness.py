@@ -18,6 +18,7 @@ from ingest.sql.types import parse_ddl
 from ingest.tables import Types
 from ingest.tables.evolution import RULES
 from ingest.typemap.column import Mapper
+from ingest.typemap.lookup import rows_of
 from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def test_every_dialect_has_a_recorded_folder(dialect: str) -> None:
 def test_every_recorded_type_is_in_the_type_table(path: Path) -> None:
     """Under the default policies, wherever in the schema it stands."""
     dialect = DIALECTS[path.parents[1].name.partition("-")[0]]
-    mapper = Mapper(short(path), time_resolution_ns=dialect.time_resolution_ns)
+    mapper = Mapper(short(path), rows=rows_of(dialect))
     for position, kind in scalars(avro.parse(path.read_text())):
         assert parse_ddl(str(mapper.map(kind, position).spark))
 

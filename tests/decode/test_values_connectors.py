@@ -11,14 +11,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest import avro
+from ingest.dialects import DIALECTS, Dialect
 from ingest.sql.template import sql
 from ingest.tables import Column, Types
 from ingest.testing import decimal, nullable, semantic, unscaled
 from ingest.typemap.column import Mapped, Mapper
+from ingest.typemap.lookup import rows_of
 
 pytestmark = pytest.mark.spark
 
 FAULT = "fault"
+MYSQL = DIALECTS["mysql"]
 LONGEST = timedelta(hours=838, minutes=59, seconds=59, microseconds=999_999)
 MICROSECOND = timedelta(microseconds=1)
 VARIABLE = {
@@ -38,12 +41,14 @@ class Case:
     outcomes: dict[Any, Any]
     rule: Column = Column()
     types: Types = Types()
-    durations: bool = False
+    dialect: Dialect = DIALECTS["record"]
 
     def compile(self, placeholder: str = "") -> Mapped:
         """Compile the type."""
         schema = avro.parse(json.dumps(self.kind))
-        mapper = Mapper("w", self.types, {"c": self.rule}, placeholder=placeholder, durations=self.durations)
+        mapper = Mapper(
+            "w", self.types, {"c": self.rule}, placeholder=placeholder, rows=rows_of(self.dialect)
+        )
         return mapper.column("c", schema, "$.c")
 
 
@@ -96,13 +101,13 @@ CASES = [
     # --- durations ---------------------------------------------------------------------------------
     Case("MicroTime of MySQL", dbz("long", "MicroTime"), "bigint",
          {**{n: duration(n, 6) for n in DURATIONS},
-          **dict.fromkeys((TOP + 2, -TOP - 2, 2**63 - 1, -(2**63)), FAULT)}, durations=True),
+          **dict.fromkeys((TOP + 2, -TOP - 2, 2**63 - 1, -(2**63)), FAULT)}, dialect=MYSQL),
     Case("Time of MySQL", dbz("int", "Time"), "int",
-         {n: duration(n * 1000, 3) for n in DURATIONS_MS}, durations=True),
+         {n: duration(n * 1000, 3) for n in DURATIONS_MS}, dialect=MYSQL),
     Case("MicroTime of MySQL as micros", dbz("long", "MicroTime"), "bigint",
-         {**{n: str(n) for n in DURATIONS}, -(2**63): FAULT}, types=Types(time="micros"), durations=True),
+         {**{n: str(n) for n in DURATIONS}, -(2**63): FAULT}, types=Types(time="micros"), dialect=MYSQL),
     Case("Time of MySQL as micros", dbz("int", "Time"), "int",
-         {n: str(n * 1000) for n in DURATIONS_MS}, types=Types(time="micros"), durations=True),
+         {n: str(n * 1000) for n in DURATIONS_MS}, types=Types(time="micros"), dialect=MYSQL),
     Case("MicroTime of others", dbz("long", "MicroTime"), "bigint",
          {86_400_000_000: "24:00:00.000000", 86_400_000_001: FAULT, -1: FAULT}),
     # --- beyond the years 1 to 9999 ------------------------------------------------------------------

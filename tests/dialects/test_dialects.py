@@ -112,8 +112,8 @@ def test_a_topics_name_is_read_in_one_way(dialect: Dialect) -> None:
 @EVERY
 def test_guards_speak_of_types_that_there_are(dialect: Dialect) -> None:
     """A warning about a name that no column can have would never be seen."""
-    existing = {semantic for semantic, _, _ in TYPES}
-    assert {semantic for guard in dialect.caveats for semantic in guard.semantics} <= existing
+    existing = {semantic or physical for semantic, physical, _ in TYPES}
+    assert {name for guard in dialect.caveats for name in guard.types} <= existing
     assert all(guard.text for guard in dialect.caveats)
     assert dialect is RECORD or dialect.documentation.startswith("https://")
 

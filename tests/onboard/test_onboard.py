@@ -17,7 +17,16 @@ from ingest.registry import FolderRegistry
 from ingest.settings import Reader, Settings
 from ingest.settings.deployment import OnboardSettings, TypesSettings
 from ingest.tables import parse_defaults, read
-from ingest.testing import decimal, fields_of, nullable, semantic
+from ingest.testing import (
+    CONNECTORS,
+    decimal,
+    envelope_schema,
+    fields_of,
+    key_schema,
+    nullable,
+    semantic,
+    variable_decimal,
+)
 from tests.compile.sqlserver import envelope, key
 from tests.long_files import long_form
 
@@ -517,3 +526,85 @@ def test_the_readers_of_new_tables_decide_their_format(
     table = read(folder.root / "tables" / "srv_db_dbo_t.toml")
     assert (table.target.table_version, table.types.timestamps) == (version, timestamps)
     assert text.count(f"# for the readers: {', '.join(readers)}\n") == (2 if readers else 0)
+
+
+ZONED = semantic("string", "io.debezium.time.ZonedTimestamp")
+NUMERIC = variable_decimal()
+
+
+def of_connector(name: str, topic: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the subjects of a connector's topic."""
+    return {"key": key_schema(topic, ID), "value": envelope_schema(topic, columns, CONNECTORS[name])}
+
+
+@pytest.mark.parametrize(
+    ("connector", "loses_offset"),
+    [("postgres", False), ("mysql", False), ("sqlserver", True), ("oracle", True)],
+)
+def test_the_offset_of_an_instant_is_lost_only_if_the_source_has_one(
+    folder: Folder, connector: str, *, loses_offset: bool
+) -> None:
+    """PostgreSQL and MySQL keep none, and send UTC."""
+    folder.add("s.d.t", of_connector(connector, "s.d.t", {**ID, "at": nullable(ZONED)}))
+    (result,) = folder.onboard("*").values()
+    assert ("at: loses the offset" in " ".join(result.caveats)) == loses_offset
+
+
+@pytest.mark.parametrize(
+    ("connector", "words", "kind"),
+    [
+        ("postgres", "NaN", decimal(9, 2)),
+        ("mysql", "zero dates", semantic("int", "io.debezium.time.Date")),
+        ("mysql", "years below 100", semantic("int", "io.debezium.time.Year")),
+        ("oracle", "'' as null", "string"),
+        ("oracle", "RAW", "bytes"),
+        ("sqlserver", "nvarchar", "string"),
+    ],
+)
+def test_a_caveat_of_a_type_is_for_tables_with_that_type(
+    folder: Folder, connector: str, words: str, kind: Any
+) -> None:
+    """A table of whole numbers has none of them."""
+    folder.add("s.d.has", of_connector(connector, "s.d.has", {**ID, "c": nullable(kind)}))
+    folder.add("s.d.none", of_connector(connector, "s.d.none", ID))
+    result = folder.onboard("*")
+    assert [words in " ".join(result[topic].caveats) for topic in ("s.d.has", "s.d.none")] == [True, False]
+
+
+def test_a_number_that_becomes_text_is_a_caveat_until_its_type_is_declared(folder: Folder) -> None:
+    """PostgreSQL's `numeric` has any precision; the caveat says what to write."""
+    columns = {**ID, "total": nullable(NUMERIC), "price": nullable(decimal(9, 2))}
+    folder.add("s.d.t", of_connector("postgres", "s.d.t", columns))
+    result = folder.onboard("*")["s.d.t"]
+    (caveat,) = [text for text in result.caveats if "becomes text" in text]
+    assert caveat.startswith("total: becomes text")
+    declared = caveat.partition("declare one: ")[2].replace("] type", "]\ntype")
+    assert result.path is not None
+    result.path.write_text(f"{result.path.read_text()}\n{declared}\n")
+    assert "becomes text" not in " ".join(folder.onboard("*")["s.d.t"].caveats)
+
+
+def test_topics_that_may_be_partitions_are_a_caveat_of_their_table(folder: Folder) -> None:
+    """In PostgreSQL, with equal columns: their changes do not reach the table's topic by default."""
+    for name in ("orders", "orders_2026_01", "orders_2026_02", "ordersold"):
+        folder.add(f"s.d.{name}", of_connector("postgres", f"s.d.{name}", ROW))
+    folder.add("s.d.orders_notes", of_connector("postgres", "s.d.orders_notes", ID))
+    found = {
+        topic: text
+        for topic, result in folder.onboard("*").items()
+        for text in result.caveats
+        if "partition" in text
+    }
+    assert list(found) == ["s.d.orders"]
+    assert found["s.d.orders"].startswith("s.d.orders_2026_01, s.d.orders_2026_02 may be its partitions")
+    assert "publish.via.partition.root = true" in found["s.d.orders"]
+
+
+def test_a_table_without_a_key_is_left_out_with_its_consequence_in_postgresql(folder: Folder) -> None:
+    """A publication with it stops the updates of production."""
+    for connector in ("postgres", "mysql"):
+        topic = f"s.{connector}.t"
+        folder.add(topic, {"value": of_connector(connector, topic, ROW)["value"]})
+    reasons = {topic: result.reason for topic, result in folder.onboard("*").items()}
+    assert "PostgreSQL refuses updates and deletes" in reasons["s.postgres.t"]
+    assert "refuses" not in reasons["s.mysql.t"]
