@@ -1,6 +1,7 @@
 """`ingest signal`: ask a Debezium connector for a snapshot."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import attrs
@@ -11,8 +12,9 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import print_json, print_text
 from ingest.cli.page import Json
 from ingest.errors import UsageError
-from ingest.operations.signal import Signal, SignalRequest
+from ingest.operations.signal import Signal, SignalRequest, sources_of
 from ingest.operations.statement import statement
+from ingest.settings import SourceSettings
 
 app = App(name="signal", help_format="markdown", help="Ask a Debezium connector for a snapshot.")
 
@@ -31,20 +33,36 @@ class Channel:
 
     sql: Annotated[bool, _option(_CHANNEL, "Print the statement to run in the source (the default).")] = False
     signal_table: Annotated[
-        str | None, _option(_CHANNEL, "The connector's signal.data.collection, for the statement.")
+        str | None,
+        _option(
+            _CHANNEL,
+            "The connector's signal.data.collection, for the statement. Default: that of [sources].",
+        ),
     ] = None
     kafka: Annotated[str | None, _option(_CHANNEL, "Produce to this topic, its signal.kafka.topic.")] = None
     dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would produce.")] = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.  Raises `UsageError`."""
-        if self.kafka is None and self.signal_table is None:
-            todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"
-            raise UsageError("the signal has no destination", todo)
         if self.kafka is not None and (self.sql or self.signal_table is not None):
             raise UsageError("--kafka excludes --sql and --signal-table", "Give only one of them")
         if self.kafka is None and self.dry_run:
             raise UsageError("--dry-run needs --kafka", "Without --kafka the statement is only printed")
+
+    def of_source(self, sources: Sequence[SourceSettings]) -> "Channel":
+        """Complete the channel by the settings of the sources.  A signal topic of theirs is only shown.
+
+        Raises `UsageError` without a destination, or with several.
+        """
+        if self.kafka is not None or self.signal_table is not None:
+            return self
+        found = {(source.signal_table, source.signal_topic) for source in sources} - {("", "")}
+        if len(found) != 1:
+            problem = "several" if found else "no"
+            todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"
+            raise UsageError(f"the signal has {problem} destination{'s' * bool(found)} in [sources]", todo)
+        ((table, topic),) = found
+        return Channel(signal_table=table) if table else Channel(kafka=topic, dry_run=True)
 
 
 @Parameter(name="*")
@@ -83,8 +101,9 @@ def execute_snapshot(
 ) -> int:
     """Ask for a snapshot of tables: the connector sends their rows again, as events of their topics.
 
-    Prints only the statement to run in the source. With --kafka produces the signal. A table name with
-    other characters than letters, digits, '_' and '-' needs --collection, because topics replace them.
+    Prints only the statement to run in the source, for the signal table of [sources]. With --kafka
+    produces the signal. A table name with other characters than letters, digits, '_' and '-' needs
+    --collection, because topics replace them.
 
     Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`
     """
@@ -118,6 +137,7 @@ def _signal(request: SignalRequest, channel: Channel, deployment: Deployment, *,
     channel.check()
     with deployment.open() as session:
         signal = session.signal(request, None if channel.dry_run else channel.kafka)
+        channel = channel.of_source(sources_of(session.settings.sources, signal.connector))
     if channel.kafka is not None:
         _show_message(signal, channel.kafka, sent=not channel.dry_run, as_json=as_json)
         return 0

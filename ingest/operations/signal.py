@@ -16,7 +16,7 @@ from ingest.errors import SettingsError, UsageError
 from ingest.kafka import signal as kafka_signal
 from ingest.masking import Masking
 from ingest.names import Topic, first_few
-from ingest.settings import Settings
+from ingest.settings import Settings, SourceSettings
 from ingest.tables import Feed, TableConfig, feeds
 
 Kind = Literal["execute-snapshot", "stop-snapshot"]
@@ -107,6 +107,15 @@ def _of_connector(table: TableConfig, request: SignalRequest) -> Feed:
     topics = first_few(list[str](table.topics))
     problem = f"table {table.name} reads topics of several connectors: {topics}"
     raise UsageError(problem, "Name one connector with --prefix")
+
+
+def sources_of(sources: Mapping[str, SourceSettings], connector: Connector) -> list[SourceSettings]:
+    """Return the sources that a connector may read: of its dialect, and without another prefix."""
+    return [
+        source
+        for source in sources.values()
+        if source.database == connector.dialect and source.prefix in {"", connector.prefix}
+    ]
 
 
 def send(settings: Settings, topic: Topic, signal: Signal) -> None:

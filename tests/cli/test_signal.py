@@ -73,6 +73,36 @@ def test_a_dry_run_shows_the_message_and_asks_no_broker(capsys: pytest.CaptureFi
     }
 
 
+SOURCE = '[sources.{0}]\nurl = "jdbc:sqlserver://db;databaseName=testDB"\n{1}\n'
+
+
+@pytest.mark.parametrize(
+    ("sources", "code", "words"),
+    [
+        ([("a", 'signal_table = "dbo.signals"')], 0, "INSERT INTO [dbo].[signals]"),
+        ([("a", 'signal_topic = "erp-signal"')], 0, "Would send to topic erp-signal, key server1:"),
+        ([("a", ""), ("b", 'prefix = "other"\nsignal_table = "x"')], 2, "no destination in [sources]"),
+        ([("a", 'signal_table = "x"'), ("b", 'signal_table = "y"')], 2, "several destinations in [sources]"),
+        (
+            [("a", 'signal_table = "x"'), ("b", 'prefix = "other"\nsignal_table = "y"')],
+            0,
+            "INSERT INTO [x] ",
+        ),
+    ],
+)
+def test_the_settings_of_the_source_name_the_destination(
+    sources: list[tuple[str, str]], code: int, words: str, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is sent without --kafka, and an option wins over the settings."""
+    (tables.parent / "ingest.toml").write_text("".join(SOURCE.format(*source) for source in sources))
+    line = ["signal", "execute-snapshot", "orders"]
+    assert call(line) == code
+    shown = capsys.readouterr()
+    assert words in (shown.err if code else shown.out)
+    assert call([*line, "--signal-table", "mine.t"]) == 0
+    assert "INSERT INTO [mine].[t]" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("tables")
 def test_names_for_several_tables_are_one_flag_each(capsys: pytest.CaptureFixture[str]) -> None:
     """A flag takes one name, so that tables may follow it."""
@@ -87,7 +117,7 @@ def test_names_for_several_tables_are_one_flag_each(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("execute-snapshot orders", "the signal has no destination"),
+        ("execute-snapshot orders", "the signal has no destination in [sources]"),
         ("execute-snapshot orders --kafka t --sql", "--kafka excludes --sql"),
         ("execute-snapshot orders --kafka t --signal-table s", "--kafka excludes --sql"),
         ("execute-snapshot orders --signal-table s --dry-run", "--dry-run needs --kafka"),
