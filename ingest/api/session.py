@@ -202,7 +202,9 @@ class Session:
         file = None if schema is None else Path(schema)
         options = OnboardOptions(name, format, file, append, tuple(key), merge, split, tuple(exclude), check)
         if not split:
-            return onboarding.onboard(self.settings, self.registry, patterns, options, dry_run=dry_run)
+            return onboarding.onboard(
+                self.settings, self.registry, patterns, options, dry_run=dry_run, progress=progress
+            )
         run = self._run(progress)
 
         def read_tables(topic: Topic, values: "tuple[WriterSchema, ...]", messages: int) -> "TopicTables":

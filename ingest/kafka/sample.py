@@ -18,6 +18,7 @@ ONE_BY_ONE: Final = {
     "isolation_level": "read_committed",
     "queued_min_messages": 1,  # no reading ahead
     "fetch_wait_max_ms": 5,  # learn soon that nothing follows
+    "fetch_queue_backoff_ms": 0,  # by default the next read waits up to 1 s after a full queue
 }
 
 

@@ -4,14 +4,16 @@ The JVM's class FrameParser reads each message by the table's framings.  This mo
 of any framing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
 
 from ingest.errors import IngestError
-from ingest.kafka.sample import RawRecord, sample
+from ingest.kafka.sample import RawRecord
+from ingest.kafka.samples import sample_topics
 from ingest.kafka.watermarks import Watermarks
+from ingest.names import Partition, Topic
 from ingest.onboard.discover import TopicSchemas
 from ingest.registry import Registry, Side
 from ingest.registry.apicurio import OF_APICURIO
@@ -22,6 +24,11 @@ from ingest.tables import CONFLUENT, Framing
 _PARTITIONS: Final = 4
 """Partitions with messages to look at."""
 _PER_END: Final = 2
+_BATCH: Final = 100
+"""Topics to read at once: a partition may hand out 1 MiB at a time."""
+_UNREAD: Final = (
+    "framings: the messages could not be read, so they are Confluent's until `framings` names others"
+)
 _INT_END, _LONG_END, _GUID_END, _GLUE_END = 5, 9, 17, 18
 
 
@@ -58,19 +65,45 @@ def find_framings(
     kafka: KafkaSettings, registry: Registry, schemas: TopicSchemas, sizes: Watermarks | None
 ) -> TopicSchemas:
     """Add the framings of a topic's first and last messages. Without messages they are Confluent's."""
-    marks = sizes.found.get(schemas.topic) if sizes else None
-    ranges = {
-        partition: (mark.begin, mark.end)
-        for partition, mark in (marks or {}).items()
-        if mark.end > mark.begin
-    }
-    chosen = dict(sorted(ranges.items())[:_PARTITIONS])
-    if not chosen:
-        return schemas
-    try:
-        records = sample(kafka, schemas.topic, chosen, per_end=_PER_END)
-    except IngestError:
-        return schemas
+    samples = sample_ends(kafka, [schemas.topic], sizes)
+    return with_framings(samples.get(schemas.topic, ()), registry, schemas)
+
+
+def sample_ends(
+    kafka: KafkaSettings,
+    topics: Sequence[Topic],
+    sizes: Watermarks | None,
+    note: Callable[[int], None] = lambda _: None,
+) -> dict[Topic, tuple[RawRecord, ...] | None]:
+    """Read the first and last messages of topics, many at once.  None stands for unreadable messages.
+
+    `note` hears how many topics are read.
+    """
+    samples: dict[Topic, tuple[RawRecord, ...] | None] = {}
+    for start in range(0, len(topics), _BATCH):
+        ranges = {topic: _ranges(topic, sizes) for topic in topics[start : start + _BATCH]}
+        samples |= dict.fromkeys(ranges)
+        try:
+            samples |= sample_topics(kafka, ranges, per_end=_PER_END)
+        except IngestError:
+            return samples | dict.fromkeys(topics[start:])
+        note(len(samples))
+    return samples
+
+
+def _ranges(topic: Topic, sizes: Watermarks | None) -> dict[Partition, tuple[int, int]]:
+    """Return the ranges of the first partitions with messages, as far as the broker was asked."""
+    marks = sizes.found.get(topic, {}) if sizes else {}
+    filled = [(number, (mark.begin, mark.end)) for number, mark in marks.items() if mark.end > mark.begin]
+    return dict(sorted(filled)[:_PARTITIONS])
+
+
+def with_framings(
+    records: Iterable[RawRecord] | None, registry: Registry, schemas: TopicSchemas
+) -> TopicSchemas:
+    """Add the framings of a sample, or a caveat if its messages could not be read."""
+    if records is None:
+        return attrs.evolve(schemas, caveats=(*schemas.caveats, _UNREAD))
     return framings_of(records, registry, schemas)
 
 

@@ -6,17 +6,21 @@ person's edits are never overwritten.
 """
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from ingest.config.rules import WrongValueError
 from ingest.dialects import Dialect
 from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
+from ingest.kafka.sample import RawRecord
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
+from ingest.moments import write_duration
 from ingest.names import Topic, first_few
 from ingest.onboard.caveats import with_partitions
 from ingest.onboard.describe import describe, envelope_of, newest_change, unknown_source, why_left_out
@@ -31,7 +35,7 @@ from ingest.onboard.discover import (
     missing_topic,
     registered_topics,
 )
-from ingest.onboard.framings import find_framings
+from ingest.onboard.framings import sample_ends, with_framings
 from ingest.onboard.homes import Homes, reads
 from ingest.onboard.layout import new_target, new_types
 from ingest.onboard.outcome import Onboarded, OnboardOptions
@@ -41,6 +45,13 @@ from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
 from ingest.tables import TableConfig, feed_of, read, table_name
 
+if TYPE_CHECKING:
+    from ingest.run.work.context import Progress
+
+_THREADS: Final = 8
+"""Topics that wait for the registry at a time."""
+_FORECAST_S: Final = 2.0
+"""Seconds before the first forecast, which would be a guess any earlier."""
 _MAX_UNREACHABLE: Final = 3
 """Topics in a row that a registry or broker out of reach may fail, before that ends the command."""
 
@@ -52,6 +63,7 @@ def onboard(
     options: OnboardOptions = OnboardOptions(),
     *,
     dry_run: bool = False,
+    progress: "Progress" = lambda _table, _step: None,
 ) -> tuple[Onboarded, ...]:
     """Onboard every topic that matches one of the globs. With `dry_run` nothing is written.
 
@@ -71,7 +83,11 @@ def onboard(
     absent = [
         Onboarded(Topic(name), "failed", missing_topic(name, where, topics, explain)) for name in missing
     ]
-    results = _onboard_topics(Onboarding(settings, registry, options, homes), chosen)
+    sizes = _sizes(settings, [topic.topic for topic in chosen])
+    samples = _samples(settings, homes, chosen, sizes, progress) if options.format == "avro" else {}
+    results = _onboard_topics(
+        Onboarding(settings, registry, options, homes, sizes, samples, progress), chosen
+    )
     if options.merge:
         results = merged(results, patterns, [topic.topic for topic in topics])
     results = with_partitions(results)
@@ -113,23 +129,46 @@ class Onboarding:
     registry: Registry
     options: OnboardOptions
     homes: Homes
+    sizes: Watermarks | None
+    """The ends of the topics, or None without a broker."""
+    samples: Mapping[Topic, Sequence[RawRecord] | None]
+    """Messages of the topics whose framings no table file names, None where they cannot be read."""
+    progress: "Progress"
 
 
 def _onboard_topics(call: Onboarding, topics: Sequence[TopicSubjects]) -> list[Onboarded]:
-    """Onboard topic by topic.  Raises `RetryableError` once several in a row could not be asked for."""
-    sizes = _sizes(call.settings, [topic.topic for topic in topics])
+    """Onboard several topics at a time.  Raises `RetryableError` once several in a row are out of reach."""
+    pool = ThreadPoolExecutor(_THREADS, "onboard")
     results: list[Onboarded] = []
-    unreachable = 0
-    for topic in topics:
-        try:
-            results.append(_onboard_topic(call, topic, sizes))
-            unreachable = 0
-        except RetryableError as error:
-            unreachable += 1
-            if unreachable >= min(_MAX_UNREACHABLE, len(topics)):
-                raise
-            results.append(Onboarded(topic.topic, "failed", str(error)))
+    unreachable, started = 0, time.monotonic()
+    try:
+        for topic, answer in zip(topics, pool.map(partial(_attempt, call), topics), strict=True):
+            if isinstance(answer, Onboarded):
+                unreachable = 0
+                results.append(answer)
+            else:
+                unreachable += 1
+                if unreachable >= min(_MAX_UNREACHABLE, len(topics)):
+                    raise answer
+                results.append(Onboarded(topic.topic, "failed", str(answer)))
+            call.progress("", _step(len(results), len(topics), time.monotonic() - started))
+    finally:
+        pool.shutdown(cancel_futures=True)
     return results
+
+
+def _step(done: int, count: int, seconds: float) -> str:
+    """Describe the progress, with the time left as soon as it can be known."""
+    left = f", about {write_duration(seconds / done * (count - done))} left" if seconds > _FORECAST_S else ""
+    return f"reading schemas: {done:,} of {count:,} topics{left}"
+
+
+def _attempt(call: Onboarding, topic: TopicSubjects) -> Onboarded | RetryableError:
+    """Onboard a topic, or return the reason that may pass."""
+    try:
+        return _onboard_topic(call, topic)
+    except RetryableError as error:
+        return error
 
 
 def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
@@ -143,13 +182,35 @@ def _sizes(settings: Settings, topics: Sequence[Topic]) -> Watermarks | None:
         return None
 
 
+def _samples(
+    settings: Settings,
+    homes: Homes,
+    topics: Sequence[TopicSubjects],
+    sizes: Watermarks | None,
+    progress: "Progress",
+) -> dict[Topic, tuple[RawRecord, ...] | None]:
+    """Sample the messages of topics of unknown framings.  A table file names its topic's."""
+    homeless = [topic.topic for topic in topics if _has_unknown_framings(homes, topic)]
+    return sample_ends(
+        settings.kafka,
+        homeless,
+        sizes,
+        lambda done: progress("", f"sampling messages: {done:,} of {len(homeless):,} topics"),
+    )
+
+
+def _has_unknown_framings(homes: Homes, topic: TopicSubjects) -> bool:
+    home = homes.of(topic.topic, topic.values)
+    return (home is None or bool(home.topics)) and not homes.parts_of(topic.topic)
+
+
 def size_of(sizes: Watermarks | None, topic: Topic) -> int | None:
     """Return the number of a topic's messages, or None if the broker does not say."""
     marks = sizes.found.get(topic) if sizes else None
     return None if marks is None else sum(mark.end - mark.begin for mark in marks.values())
 
 
-def _onboard_topic(call: Onboarding, named: TopicSubjects, sizes: Watermarks | None) -> Onboarded:
+def _onboard_topic(call: Onboarding, named: TopicSubjects) -> Onboarded:
     settings, options = call.settings, call.options
     parts = call.homes.parts_of(named.topic)
     if parts:
@@ -158,11 +219,11 @@ def _onboard_topic(call: Onboarding, named: TopicSubjects, sizes: Watermarks | N
     try:
         if options.format == "avro":
             schemas = find_registered(call.registry, named)
-            schemas = find_framings(settings.kafka, call.registry, schemas, sizes)
+            schemas = with_framings(call.samples.get(named.topic, ()), call.registry, schemas)
         else:
             declared = _declared_schema(call, named)
             schemas = find_in_messages(settings.kafka, named.topic, declared)
-        return _examine(call, named, schemas, sizes)
+        return _examine(call, named, schemas)
     except UsageError as error:
         if options.name:  # a template that a person can change
             raise
@@ -181,9 +242,7 @@ def _declared_schema(call: Onboarding, named: TopicSubjects) -> Path | None:
     return folder / schema if schema else call.options.schema
 
 
-def _examine(
-    call: Onboarding, named: TopicSubjects, schemas: TopicSchemas, sizes: Watermarks | None
-) -> Onboarded:
+def _examine(call: Onboarding, named: TopicSubjects, schemas: TopicSchemas) -> Onboarded:
     topic, options = schemas.topic, call.options
     if not schemas.values:
         reason = "without a schema in its messages, which are not Debezium's: give one with --schema FILE"
@@ -207,7 +266,7 @@ def _examine(
         return Onboarded(topic, "left out", _keyless(schemas, envelope.dialect))
     try:
         feed = feed_of(table, topic, call.settings.masking.of_tables())
-        result = describe(feed, schemas, envelope, envelope.dialect, size_of(sizes, topic))
+        result = describe(feed, schemas, envelope, envelope.dialect, size_of(call.sizes, topic))
     except IngestError as error:
         return Onboarded(topic, "failed", str(error), table=table)  # with a file to fix it in
     if home and options.name and table_name(topic, options.name) != home.name:
