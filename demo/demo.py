@@ -43,6 +43,8 @@ NEXT = """\
   ingest local up               # the same servers again, with what they held
   ingest run                    # nothing is new: every table idle, no Spark job
   ingest status                 # last commits, lag, schema ids
+  ingest show sqs_testDB_dbo_orders --key region=CN --key order_no=9000000045
+  ingest pages --to www         # a page for each table, and www/index.html
   ingest schema show sqs.testDB.dbo.all_types-value
   ingest offsets set sqs_testDB_dbo_orders --to earliest
   ingest run                    # reads orders again from the start: the same rows

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ingest.local.servers import Addresses
 from tests.live.database import Database, serve
 from tests.live.engine import JARS, wait_until_delivered
 from tests.live.typed import DOCS, Shell, read_block, read_blocks, run_ingest
@@ -20,6 +19,16 @@ pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
 TOUR, POSTGRES = "start.md", "your-postgres.md"
 WAIT_S = 60.0
+
+
+@contextmanager
+def local_servers(folder: Path) -> Iterator[Shell]:
+    """Start servers on free ports in place of the page's; yield a shell in the folder."""
+    try:
+        addresses = json.loads(run_ingest(folder, "local up --json"))
+        yield Shell(folder, addresses["registry_url"], addresses["bootstrap_servers"])
+    finally:
+        run_ingest(folder, "local down")
 
 
 @contextmanager
@@ -51,9 +60,7 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
     folder = tmp_path / ".ingest" / "tour"
     folder.mkdir(parents=True)
     shown = ""
-    try:
-        addresses = json.loads(run_ingest(folder, "local up --json"))
-        shell = Shell(folder, addresses["registry_url"], addresses["bootstrap_servers"])
+    with local_servers(folder) as shell:
         for language, text in read_blocks(TOUR, "The tour"):
             if language == "console":
                 shell.check(text)
@@ -63,18 +70,13 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
                 ).stdout
             elif language == "text":
                 assert text in shown
-    finally:
-        run_ingest(folder, "local down")
 
 
-def test_the_page_on_postgres_runs_from_top_to_bottom(
-    binaries: Path, servers: Addresses, tmp_path: Path
-) -> None:
-    """Its SQL, properties, settings, commands with their output, and its Python, in their order."""
-    shell = Shell(tmp_path, servers.registry_url, servers.bootstrap_servers)
-    settings = read_block(POSTGRES, "Broker and registry", "toml")
-    (tmp_path / "ingest.toml").write_text(shell.local(settings))
-    with serve(binaries) as database:
+def test_the_page_on_postgres_runs_from_top_to_bottom(binaries: Path, tmp_path: Path) -> None:
+    """Its SQL, properties, commands with their output, and its Python, in their order."""
+    with local_servers(tmp_path) as shell, serve(binaries) as database:
+        for number in range(2):
+            shell.check(read_block(POSTGRES, "Broker and registry", "console", number))
         database.run(read_block(POSTGRES, "The database", "sql"))
         with debezium(shell, database):
             wait_until_delivered(database)
