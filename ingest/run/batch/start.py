@@ -55,7 +55,7 @@ def find_start(
 
 
 def last_of(stored: StoredTable, feed: Feed) -> LedgerEntry | None:
-    """Return the table's last commit, as the topic of a view sees it."""
+    """Return the table's last commit, as its topic sees it."""
     last = stored.checkpoint()
     return last.seen_by(feed.source) if last and feed.source else last
 
