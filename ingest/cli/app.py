@@ -34,7 +34,7 @@ COMMANDS: Final = {
         "doctor": "Examine settings, Java, jars, lake, registry and broker.",
         "runs": "List the last runs, or print the report of one.",
         "pages": "Write static HTML pages of all tables.",
-        "show": "Show what holds for a table, with the origin of each value, or its rows.",
+        "show": "Show the values that hold for a table, or its rows.",
         "commits": "Show the commits of a table, and its state at a time.",
         "check": "Check tables by their own files: files, offsets and keys.",
         "schema": "Show, compare and check the schemas of a registry.",
