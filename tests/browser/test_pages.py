@@ -20,7 +20,7 @@ AXE = Path(__file__).parents[2] / "build" / "browser" / "axe.min.js"
 NAMES = ("index.html", "table/customers.html", "table/hostile.html", "table/damaged.html", "any/index.html",
          "any/table/t.html")  # fmt: skip
 WIDTHS = (400, 1280)
-FOCUSABLE = "a[href], summary, [tabindex='0']"
+FOCUSABLE = "a[href], summary, input, [tabindex='0']"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,31 @@ def test_a_page_fits_and_is_quiet(site: Path, tab: Page, name: str, width: int) 
     assert tab.run("[...document.querySelectorAll('h1')].every(h => h.getBoundingClientRect().height > 0)")
     assert tab.console == []
     assert tab.requests == [(site / name).as_uri()]
+
+
+@pytest.mark.parametrize("name", ["index.html", "table/customers.html"])
+def test_no_column_is_cut_off_on_a_desk(site: Path, tab: Page, name: str) -> None:
+    """All columns of every table are visible at 1280 pixels, without a scroll bar."""
+    tab.show(site / name, width=1280)
+    wider = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert tab.run(f"{wider}.map(e => e.getAttribute('aria-labelledby'))") == []
+
+
+def test_the_search_leaves_the_tables_with_all_words_and_their_sources(site: Path, tab: Page) -> None:
+    """By name, topic or state; the policy of the page allows the script, and an empty box shows all."""
+    tab.show(site / "index.html", width=1280)
+    type_in = "(t => { search.value = t; search.dispatchEvent(new Event('input')); })"
+    visible = "[...document.querySelectorAll('tbody .title')].filter(e => e.checkVisibility())"
+    names, count = f"{visible}.map(e => e.textContent)", tab.run(f"{visible}.length")
+
+    tab.run(f"{type_in}('CUST unknown')")
+    assert tab.run(names) == ["customers"]
+    assert tab.run("document.getElementById('shown').textContent") == f"1 of {count}"
+    groups = "[...document.querySelectorAll('.source')].filter(e => e.checkVisibility())"
+    assert tab.run(f"{groups}.length") == 1
+    tab.run(f"{type_in}('')")
+    assert tab.run(f"{visible}.length") == count
+    assert tab.console == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
