@@ -116,8 +116,8 @@ def _list_files(folder: Path) -> list[Path]:
     if not paths:
         problem = "holds no table file" if folder.is_dir() else "does not exist"
         todo = (
-            "Write table files with `ingest onboard`, or name their folder with --tables. "
-            "`ingest init` begins a deployment"
+            "Begin a deployment with `ingest init`, write table files with `ingest onboard`, or name their "
+            "folder with --tables"
         )
         raise UsageError(f"the tables folder {folder} {problem}", todo)
     return paths
