@@ -21,7 +21,7 @@ LAZY: Final = {
     "local": "servers",
     "onboard": "onboard split",
     "operations": "maintain offsets plan signal table_rows verify_files versions",
-    "operations.doctor": "doctor services",
+    "operations.doctor": "doctor services sources",
     "operations.pages": "write",
     "operations.rebuild": "rebuild rebuild_rows unfinished",
     "operations.rejects": "rejects replay",

@@ -71,6 +71,18 @@ def choose(templates: Mapping[str, ByType], form: Form, column_type: str) -> Sql
     return None
 
 
+@attrs.frozen
+class Trap:
+    """A property of source tables by which changes do not arrive whole, or fail in the source."""
+
+    query: Sql
+    """Schema, table, and a name to show, of each place that has it."""
+    text: str
+    todo: str
+    is_problem: bool = False
+    """Whether it harms the source."""
+
+
 @attrs.frozen(kw_only=True)
 class Database:
     """One database. In its templates `{c}` is a value, and `{h}` a digest in hexadecimal.
@@ -117,6 +129,7 @@ class Database:
     """Whether the server is a replica: `true` or `false`."""
     current: Sql | None = None
     """The name of the database."""
+    traps: tuple[Trap, ...] = ()
     backslashes: bool = False
     """Whether a backslash escapes in a literal."""
 

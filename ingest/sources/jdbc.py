@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import IngestError, SettingsError, SourceRefusedError, SourceUnreachableError
 from ingest.settings import SourceSettings
-from ingest.sources.database import Database
+from ingest.sources.database import Database, Trap
 from ingest.spark.java import add_jar, java_array, jvm_of
 from ingest.spark.java_errors import root_cause
 from ingest.sql.template import Sql
@@ -196,6 +196,15 @@ class Connection:
             return None
         slot = database.literal(self.settings.slot)
         return self.value(query.of(position=database.literal(position), slot=slot))
+
+    def traps(self, *table: str) -> dict[Trap, list[str]]:
+        """Return the traps of the database, or of one table (schema and name), with the names to show."""
+        found = {trap: self.rows(trap.query, 3) for trap in self.source.database.traps}
+        names = {
+            trap: [str(name) for *place, name in rows if not table or tuple(place) == table]
+            for trap, rows in found.items()
+        }
+        return {trap: shown for trap, shown in names.items() if shown}
 
     def rows(self, query: Sql, columns: int) -> list[tuple[str | None, ...]]:
         """Return the rows of a small result, as text, and end the transaction."""

@@ -1,6 +1,7 @@
 """PostgreSQL, 10 and later."""
 
 from ingest.sources.database import Database, HashChecksum
+from ingest.sources.postgres_traps import POSTGRES_TRAPS
 from ingest.sql.template import sql
 
 _BITS64 = sql("('x' || encode(float8send({c} + 0), 'hex'))::bit(64)::bigint::text")  # -0.0 becomes 0.0
@@ -92,6 +93,7 @@ POSTGRES = Database(
         "and ({slot} = '' or s.slot_name = {slot})"
     ),
     current=sql("select current_database()::text"),
+    traps=POSTGRES_TRAPS,
     replica=sql("select pg_is_in_recovery()::text"),
     columns=sql(
         "select a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_attribute a "

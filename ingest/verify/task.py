@@ -14,6 +14,7 @@ from ingest.errors import IngestError, TableFileError, UnexpectedError, UsageErr
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.timeline.ledger import known_ids
 from ingest.log import logger
+from ingest.names import first_few
 from ingest.report.outcome import TableOutcome
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written
@@ -205,7 +206,17 @@ def _compare(
             uncompared=layout.uncompared,
         )
         first = comparison.compare(blank)
-        return repairs.follow_up(first, attrs.evolve(comparison, options=Options(request.first)), blank)
+        repeated = attrs.evolve(comparison, options=Options(request.first))
+        return _explained(repairs.follow_up(first, repeated, blank), sql_rows, origin)
+
+
+def _explained(answer: TableVerification, sql_rows: SqlRows | None, origin: Origin) -> TableVerification:
+    """Add to differences the traps of the source's table, which may be their cause."""
+    if answer.outcome != "different" or sql_rows is None:
+        return answer
+    traps = sql_rows.connection.traps(*origin.parts)
+    hints = [f"{trap.text} ({first_few(names)})" for trap, names in traps.items()]
+    return attrs.evolve(answer, note="; ".join(filter(None, (answer.note, *hints))))
 
 
 def _open(

@@ -9,7 +9,7 @@ import attrs
 from ingest.errors import SettingsError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.locks import lock
-from ingest.operations.doctor import machine, services
+from ingest.operations.doctor import machine, services, sources
 from ingest.operations.doctor.finding import LEVELS, Check, Finding, findings_of, problems_of
 from ingest.operations.doctor.lake import check_clock, check_lake
 from ingest.registry import Registry
@@ -78,6 +78,9 @@ def examine(patient: Patient, note: Note, *, spark: bool = False) -> Checkup:
     }
     if spark:
         checks["spark"] = lambda: _check_spark(patient)
+        checks["source"] = lambda: sources.check_sources(settings, patient.spark)
+    elif settings.sources:
+        checks["source"] = _skip_sources
     return _run(checks, note)
 
 
@@ -139,6 +142,10 @@ def _check_tables(folder: Path, read: Callable[[], Sequence[TableConfig]]) -> It
     else:
         text, todo = f"{folder} has no table file yet", "Run `ingest onboard 'PATTERN'`"
         yield Finding("tables", "warning", text, todo)
+
+
+def _skip_sources() -> Iterator[Finding]:
+    yield Finding("source", "skipped", "databases are asked with Spark's JVM: `ingest doctor --spark`")
 
 
 def _check_spark(patient: Patient) -> Iterator[Finding]:

@@ -62,9 +62,16 @@ def _levels(registry: Registry, subjects: Sequence[Subject]) -> Iterator[Finding
     text = ", ".join(
         f"{level} for {counted(len(names), 'subject')}" for level, names in sorted(levels.items())
     )
-    if "NONE" in levels:
-        todo = "Set BACKWARD, or let [evolution] in the table files stop a change that does not fit"
-        text = f"{text}: nothing checks new versions of {first_few(levels['NONE'])}"
+    refusing = sorted(name for level, names in levels.items() if level != "NONE" for name in names)
+    if refusing:
+        todo = (
+            "Set NONE for them: [evolution] in the table files decides about each change. A connector that "
+            "has stopped goes on after a restart"
+        )
+        text = (
+            f"{text}: a change of a table that the level does not allow, such as another type, stops the "
+            f"connector, because the registry refuses its schema ({first_few(refusing)})"
+        )
         yield Finding("compatibility", "warning", text, todo)
     else:
         yield Finding("compatibility", "ok", text or "unknown")
