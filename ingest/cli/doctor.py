@@ -23,7 +23,12 @@ _COUNTED: Final = ("warning", "problem")
 def doctor(
     *,
     spark: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Start Spark, and lock the lake with it.")
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Start Spark, lock the lake with it, and ask the databases of [sources].",
+        ),
     ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),

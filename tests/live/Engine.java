@@ -47,6 +47,12 @@ public final class Engine {
                         Runtime.getRuntime().halt(1); // its threads outlive it
                     }
                 })
+                .using(new DebeziumEngine.ConnectorCallback() {
+                    @Override
+                    public void taskStarted() {
+                        System.err.println("Debezium is running. Ctrl-D stops it.");
+                    }
+                })
                 .notifying(sink::deliver)
                 .build();
         Executors.newSingleThreadExecutor().execute(engine);
