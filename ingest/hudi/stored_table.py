@@ -33,6 +33,10 @@ class Timeline(Protocol):
     def instants(self) -> frozenset[str]:
         """The requested times of the active timeline, pending ones included."""
 
+    @property
+    def completed(self) -> tuple[tuple[str, str], ...]:
+        """When each completed commit of the active timeline was requested and completed, newest first."""
+
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
         """Yield the completed commits, newest first, then those that Hudi has archived, if asked."""
 

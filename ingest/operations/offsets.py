@@ -79,8 +79,10 @@ def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None
         last = _committed(feed, last_of(writer.stored, feed))
         target = _target(run.settings.kafka, feed, last, to, marks)
         writer.commit(writer.stored.no_rows(), _moved(run, last, target, marks))
-        open_rejects = partial(count_open, run.lake, feed)
-        return table_status(writer.stored, feed, marks, None, open_rejects, kafka=run.settings.kafka)
+        return table_status(
+            writer.stored, feed, marks, None, count=writer.stored.count_rows,
+            count_open=partial(count_open, run.lake, feed), kafka=run.settings.kafka,
+        )  # fmt: skip
 
 
 def _committed(feed: Feed, last: LedgerEntry | None) -> LedgerEntry:

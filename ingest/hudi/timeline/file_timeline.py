@@ -28,6 +28,11 @@ class FileTimeline:
         """The requested times of the active timeline, pending ones included."""
         return self.active.instants
 
+    @property
+    def completed(self) -> tuple[tuple[str, str], ...]:
+        """When each completed commit of the active timeline was requested and completed, newest first."""
+        return tuple((file.requested, file.completed) for file in self.active.commits)
+
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
         """Yield the completed commits, newest first, then those that Hudi has archived, if asked."""
         active = self.active.commits

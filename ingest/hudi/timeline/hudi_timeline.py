@@ -68,6 +68,16 @@ class HudiTimeline:
         with lake_errors(self.path):
             return frozenset(instant.requested for instant in active_instants(self.spark, self.client))
 
+    @property
+    def completed(self) -> tuple[tuple[str, str], ...]:
+        """When each completed commit of the active timeline was requested and completed, newest first."""
+        with lake_errors(self.path):
+            instants = active_instants(self.spark, self.client)
+        commits = (
+            instant for instant in instants if instant.is_completed and instant.action in COMMIT_ACTIONS
+        )
+        return tuple(sorted(((commit.requested, commit.completed or "") for commit in commits), reverse=True))
+
     def commits(self, *, archived: bool = False) -> Iterator[StoredCommit]:
         """Yield the completed commits, newest first, then those that Hudi has archived, if asked.
 

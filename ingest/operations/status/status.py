@@ -1,6 +1,7 @@
 """Each table's last commit against its topic: rows, open rejects, lag."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -25,6 +26,7 @@ from ingest.names import Partition, Topic
 from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
 from ingest.operations.status.last_verification import LastVerification, read_last
+from ingest.operations.status.row_memory import count_rows
 from ingest.operations.status.source_ddl import SourceChange, read_changes
 from ingest.report import kept_runs
 from ingest.report.lag import max_or_none, present, sum_or_none
@@ -153,7 +155,9 @@ class StatusTask:
 
     def _read(self, run: Run, feed: Feed, stored: StoredTable, count_open: Callable[[], int]) -> TableStatus:
         marks, error = self.watermarks.found.get(feed.topic), self.watermarks.errors.get(feed.topic)
-        status = table_status(stored, feed, marks, error, count_open, kafka=run.settings.kafka)
+        count = partial(count_rows, run, feed.table, stored)
+        kafka = run.settings.kafka
+        status = table_status(stored, feed, marks, error, count=count, count_open=count_open, kafka=kafka)
         try:
             changes = read_changes(run.settings, run.registry, feed) if feed.table.schema_changes else ()
             return self._with_ahead(run, feed, attrs.evolve(status, changes=changes))
@@ -263,8 +267,9 @@ def table_status(
     feed: Feed,
     marks: Mapping[Partition, Watermark] | None,
     error: IngestError | None,
-    count_open: Callable[[], int],
     *,
+    count: Callable[[], int],
+    count_open: Callable[[], int],
     kafka: KafkaSettings,
 ) -> TableStatus:
     """Read the status of one table.  `marks` are None, with an `error`, if its topic has no ends."""
@@ -285,7 +290,7 @@ def table_status(
         stored.path,
         last,
         lag,
-        rows=None if last is None or isinstance(error, LakeError) else stored.count_rows(),
+        rows=None if last is None or isinstance(error, LakeError) else count(),
         rejects=count_open() if last else 0,
         source_lag_s=lag_s,
         error=error,
