@@ -147,6 +147,29 @@ def locked_by_another(lake: Path, table: str) -> Iterator[None]:
         file.truncate(0)
 
 
+def test_rows_in_log_files_are_counted_once(make_deployment: Callable[[], Deployment]) -> None:
+    """Spark counts them for the first status, and again after a commit."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.logged": COLUMNS})
+    deployment.onboard(type="mor")
+    with deployment.session as session:
+        for size in (3, 5):
+            topics["logged"].send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(size)))
+            assert session.run(["logged"]).exit_code == 0
+        assert list((deployment.root / "lake" / "logged").rglob(".*.log.*"))
+        with pytest.raises(SparkStartedError):
+            answers(session, LOCAL, StatusTask, ["logged"])
+        (counted,) = session.status(["logged"])
+        (remembered,) = answers(session, LOCAL, StatusTask, ["logged"])
+        assert (counted.rows, remembered) == (5, without_times(counted.to_json()))
+
+        topics["logged"].send(Change("d", {"id": 1, "v": "a"}, at=9))
+        assert session.run(["logged"]).exit_code == 0
+        with pytest.raises(SparkStartedError):
+            answers(session, LOCAL, StatusTask, ["logged"])
+        assert session.status(["logged"])[0].rows == 4
+
+
 @pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Deployment], kind: str) -> None:
     """Idle, broken and changed tables have the same outcome, plan and status whichever reader answers."""

@@ -15,15 +15,18 @@ from ingest.run.work.context import Run
 from ingest.tables import TableConfig
 
 
-def count_rows(run: Run, table: TableConfig, stored: StoredTable) -> int:
-    """Return the rows of a table: as remembered, or counted if other commits are complete now."""
+def count_rows(run: Run, table: TableConfig, stored: StoredTable, after: StoredTable) -> int:
+    """Return the rows of a table: as remembered, or counted if other commits are complete now.
+
+    `after` opens the table at its first use, after the count: Spark may count a commit that `stored` lacks.
+    """
     file, state = run.settings.state_dir / "rows" / f"{table.name}.json", _state(stored)
     rows = _remembered(file, state)
     if rows is not None:
         return rows
     rows = stored.count_rows()
     try:
-        if _state(run.files.table(table)) == state:  # no other writer has committed while Spark counted
+        if _state(after) == state:
             write_whole(file, json.dumps({"state": state, "rows": rows}) + "\n")
     except (UnclearFilesError, OSError) as error:
         logger(__name__).debug("rows.forgotten", table=table.name, problem=str(error))

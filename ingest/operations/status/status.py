@@ -147,15 +147,25 @@ class StatusTask:
     def with_spark(self, run: Run, feed: Feed) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
         run.step(feed.table, "reading its status")
-        return self._read(run, feed, run.lake.table(feed.table), lambda: rejected.count_open(run.lake, feed))
+        stored = run.lake.table(feed.table)
+        count = partial(count_rows, run, feed.table, stored, run.files.table(feed.table))
+        return self._read(run, feed, stored, count, lambda: rejected.count_open(run.lake, feed))
 
     def by_files(self, run: Run, feed: Feed) -> TableStatus:
         """Read the same, without a JVM."""
-        return self._read(run, feed, run.files.table(feed.table), lambda: run.files.count_open(feed))
+        stored = run.files.table(feed.table)
+        count = partial(count_rows, run, feed.table, stored, stored)
+        return self._read(run, feed, stored, count, lambda: run.files.count_open(feed))
 
-    def _read(self, run: Run, feed: Feed, stored: StoredTable, count_open: Callable[[], int]) -> TableStatus:
+    def _read(
+        self,
+        run: Run,
+        feed: Feed,
+        stored: StoredTable,
+        count: Callable[[], int],
+        count_open: Callable[[], int],
+    ) -> TableStatus:
         marks, error = self.watermarks.found.get(feed.topic), self.watermarks.errors.get(feed.topic)
-        count = partial(count_rows, run, feed.table, stored)
         kafka = run.settings.kafka
         status = table_status(stored, feed, marks, error, count=count, count_open=count_open, kafka=kafka)
         try:
