@@ -203,7 +203,7 @@ class Session:
         options = OnboardOptions(name, format, file, append, tuple(key), merge, split, tuple(exclude), check)
         if not split:
             return onboarding.onboard(
-                self.settings, self.registry, patterns, options, dry_run=dry_run, progress=progress
+                self.settings, self.registry, patterns, options, dry_run=dry_run, note=partial(progress, "")
             )
         run = self._run(progress)
 

@@ -7,11 +7,11 @@ person's edits are never overwritten.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -45,9 +45,6 @@ from ingest.registry import Registry, TopicSubjects, key_beside
 from ingest.settings import Settings
 from ingest.tables import TableConfig, feed_of, read, table_name
 
-if TYPE_CHECKING:
-    from ingest.run.work.context import Progress
-
 _THREADS: Final = 8
 """Topics that wait for the registry at a time."""
 _FORECAST_S: Final = 2.0
@@ -63,7 +60,7 @@ def onboard(
     options: OnboardOptions = OnboardOptions(),
     *,
     dry_run: bool = False,
-    progress: "Progress" = lambda _table, _step: None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> tuple[Onboarded, ...]:
     """Onboard every topic that matches one of the globs. With `dry_run` nothing is written.
 
@@ -84,10 +81,8 @@ def onboard(
         Onboarded(Topic(name), "failed", missing_topic(name, where, topics, explain)) for name in missing
     ]
     sizes = _sizes(settings, [topic.topic for topic in chosen])
-    samples = _samples(settings, homes, chosen, sizes, progress) if options.format == "avro" else {}
-    results = _onboard_topics(
-        Onboarding(settings, registry, options, homes, sizes, samples, progress), chosen
-    )
+    samples = _samples(settings, homes, chosen, sizes, note) if options.format == "avro" else {}
+    results = _onboard_topics(Onboarding(settings, registry, options, homes, sizes, samples, note), chosen)
     if options.merge:
         results = merged(results, patterns, [topic.topic for topic in topics])
     results = with_partitions(results)
@@ -133,7 +128,8 @@ class Onboarding:
     """The ends of the topics, or None without a broker."""
     samples: Mapping[Topic, Sequence[RawRecord] | None]
     """Messages of the topics whose framings no table file names, None where they cannot be read."""
-    progress: "Progress"
+    note: Callable[[str], None]
+    """Hears each step."""
 
 
 def _onboard_topics(call: Onboarding, topics: Sequence[TopicSubjects]) -> list[Onboarded]:
@@ -151,7 +147,7 @@ def _onboard_topics(call: Onboarding, topics: Sequence[TopicSubjects]) -> list[O
                 if unreachable >= min(_MAX_UNREACHABLE, len(topics)):
                     raise answer
                 results.append(Onboarded(topic.topic, "failed", str(answer)))
-            call.progress("", _step(len(results), len(topics), time.monotonic() - started))
+            call.note(_step(len(results), len(topics), time.monotonic() - started))
     finally:
         pool.shutdown(cancel_futures=True)
     return results
@@ -187,7 +183,7 @@ def _samples(
     homes: Homes,
     topics: Sequence[TopicSubjects],
     sizes: Watermarks | None,
-    progress: "Progress",
+    note: Callable[[str], None],
 ) -> dict[Topic, tuple[RawRecord, ...] | None]:
     """Sample the messages of topics of unknown framings.  A table file names its topic's."""
     homeless = [topic.topic for topic in topics if _has_unknown_framings(homes, topic)]
@@ -195,7 +191,7 @@ def _samples(
         settings.kafka,
         homeless,
         sizes,
-        lambda done: progress("", f"sampling messages: {done:,} of {len(homeless):,} topics"),
+        lambda done: note(f"sampling messages: {done:,} of {len(homeless):,} topics"),
     )
 
 
