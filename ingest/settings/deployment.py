@@ -316,8 +316,8 @@ class RunSettings:
         metadata={
             "help": "Folder of the state between runs: the last runs and the last outcome of each table, the "
             "failing tables, for `notify`, the last `ingest verify` of each table, and its rows, for "
-            "`ingest status`. By default `.ingest/state` next to the settings file. Share it between hosts that "
-            "run the same tables."
+            "`ingest status`. By default `.ingest/state` next to the settings file. Share it between hosts "
+            "that run the same tables."
         },
     )
     name: str = attrs.field(
