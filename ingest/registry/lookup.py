@@ -128,7 +128,7 @@ def deleted_versions(registry: Registry, subject: Subject) -> frozenset[int]:
 def versions_in_order(registry: Registry, subject: Subject) -> tuple[int, ...]:
     """Return all versions of a subject, soft-deleted ones first, so that the last is the latest."""
     every = registry.versions(subject, deleted=True)
-    live = frozenset(_live(registry, subject))
+    live = frozenset(_live(registry, subject)) if len(every) > 1 else frozenset[int]()
     return tuple(sorted(every, key=lambda number: (number in live, number)))
 
 
