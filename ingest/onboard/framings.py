@@ -75,19 +75,18 @@ def sample_ends(
     sizes: Watermarks | None,
     note: Callable[[int], None] = lambda _: None,
 ) -> dict[Topic, tuple[RawRecord, ...] | None]:
-    """Read the first and last messages of topics, many at once.  None stands for unreadable messages.
+    """Read the first and last messages of topics that have some.  None stands for unreadable messages.
 
     `note` hears how many topics are read.
     """
-    samples: dict[Topic, tuple[RawRecord, ...] | None] = {}
-    for start in range(0, len(topics), _BATCH):
-        ranges = {topic: _ranges(topic, sizes) for topic in topics[start : start + _BATCH]}
-        samples |= dict.fromkeys(ranges)
+    filled = [(topic, ranges) for topic in topics if (ranges := _ranges(topic, sizes))]
+    samples: dict[Topic, tuple[RawRecord, ...] | None] = dict.fromkeys(topic for topic, _ in filled)
+    for start in range(0, len(filled), _BATCH):
         try:
-            samples |= sample_topics(kafka, ranges, per_end=_PER_END)
+            samples |= sample_topics(kafka, dict(filled[start : start + _BATCH]), per_end=_PER_END)
         except IngestError:
-            return samples | dict.fromkeys(topics[start:])
-        note(len(samples))
+            break
+        note(min(start + _BATCH, len(filled)))
     return samples
 
 

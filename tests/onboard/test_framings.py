@@ -10,7 +10,7 @@ from ingest.compile.payload import WriterSchema
 from ingest.kafka.sample import RawRecord
 from ingest.names import SchemaId, Subject, Topic
 from ingest.onboard.discover import TopicSchemas
-from ingest.onboard.framings import framings_of
+from ingest.onboard.framings import framings_of, with_framings
 from ingest.registry import FolderRegistry, FrameId, Registered, Registry
 from ingest.tables import Framing, IdKind, Subjects
 
@@ -109,3 +109,13 @@ def test_eight_bytes_of_an_unknown_schema_are_a_caveat(registry: Registry) -> No
 def test_without_messages_confluents_ids_are_expected(registry: Registry) -> None:
     """Also from null payloads alone."""
     assert framings_of([RawRecord(None, None, (), None)], registry, schemas_of()) == schemas_of()
+
+
+def test_messages_that_cannot_be_read_leave_a_caveat(registry: Registry) -> None:
+    """A topic without messages has none."""
+    assert with_framings((), registry, schemas_of()) == schemas_of()
+    unread = with_framings(None, registry, schemas_of())
+    assert unread.framings == schemas_of().framings
+    assert [caveat.partition(",")[0] for caveat in unread.caveats] == [
+        "framings: the messages could not be read"
+    ]
