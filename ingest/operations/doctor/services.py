@@ -14,6 +14,7 @@ from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.moments import write_duration
 from ingest.names import Partition, Subject, first_few
 from ingest.operations.doctor.finding import Finding, problems_of
+from ingest.operations.status.connector import Connectors, find_connectors
 from ingest.registry import Registry
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.topics import find_feeds
@@ -88,7 +89,8 @@ class BrokerCheck:
     def findings(self) -> Iterator[Finding]:
         """Ask for the ends of all topics at once, then look at each table's lag."""
         kafka = self.settings.kafka
-        every = [feed for own in find_feeds(self.settings, self.tables).values() for feed in own]
+        by_table = find_feeds(self.settings, self.tables)
+        every = [feed for own in by_table.values() for feed in own]
         topics = sorted({feed.topic for feed in every if not is_pattern(feed.topic)})
         if not topics:
             yield from self._reachable()
@@ -102,6 +104,7 @@ class BrokerCheck:
         for error in marks.errors.values():
             yield from problems_of("broker", error)
         yield from self._retention(every, marks)
+        yield from _connectors(find_connectors(self.settings, by_table))
 
     def _reachable(self) -> Iterator[Finding]:
         kafka = self.settings.kafka
@@ -155,6 +158,18 @@ class BrokerCheck:
         records = sample(self.settings.kafka, feed.topic, starts, per_end=1) if starts and last else ()
         times = [record.timestamp_ms for record in records if record.timestamp_ms is not None]
         return time.time() - min(times) / 1000 if times else None
+
+
+def _connectors(found: Connectors) -> Iterator[Finding]:
+    """Report the connectors that are silent beyond their limits: without them no table is behind."""
+    if found.error is not None:
+        yield from problems_of("connectors", found.error)
+    known = {connector.prefix: connector for connector in found.by_topic.values()}
+    silent = [problem for connector in known.values() if (problem := connector.problem())]
+    for problem in silent:
+        yield Finding("connectors", "warning", problem, "Look at its status and log, and at the source's log")
+    if known and not silent:
+        yield Finding("connectors", "ok", f"{counted(len(known), 'connector')} heard within the limits")
 
 
 def counted(count: int, noun: str) -> str:

@@ -35,10 +35,10 @@ class Connector:
         """Describe a connector that is silent beyond its limit, empty for any other."""
         age_s, limit = self.silent_s, f"limit is {write_duration(self.limit_s)}"
         if age_s is None:
-            return f"connector {self.prefix}: its topics are empty, {limit}" if self.has_heartbeats else ""
+            return f"connector {self.prefix} has left no message, {limit}" if self.has_heartbeats else ""
         if age_s <= self.limit_s:
             return ""
-        return f"connector {self.prefix} silent for {write_duration(age_s)}, {limit}"
+        return f"connector {self.prefix} has been silent for {write_duration(age_s)}, {limit}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the connector as JSON."""

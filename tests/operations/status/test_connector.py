@@ -29,9 +29,9 @@ from tests.patience import ANSWER_S
 
 @pytest.mark.parametrize(
     ("age_s", "heartbeats", "problem"),
-    [(60, True, ""), (2520, True, "connector shop silent for 42.0 min, limit is 15.0 min"),
-     (2520, False, "connector shop silent for 42.0 min, limit is 15.0 min"),
-     (None, True, "connector shop: its topics are empty, limit is 15.0 min"), (None, False, "")],
+    [(60, True, ""), (2520, True, "connector shop has been silent for 42.0 min, limit is 15.0 min"),
+     (2520, False, "connector shop has been silent for 42.0 min, limit is 15.0 min"),
+     (None, True, "connector shop has left no message, limit is 15.0 min"), (None, False, "")],
 )  # fmt: skip
 def test_a_connector_is_silent_beyond_its_limit(age_s: float | None, heartbeats: bool, problem: str) -> None:  # noqa: FBT001
     """Heartbeats that are all deleted were the last sign long ago. Without heartbeats, empty is new."""
@@ -86,7 +86,9 @@ def test_the_newest_heartbeat_counts_and_without_it_the_newest_message_if_that_i
     assert prefix.find(table) is None
     quiet = prefix.find(table, max_quiet=3600)
     assert quiet is not None
-    assert re.fullmatch(rf"connector {prefix.name} silent for 2\.0 h, limit is 1\.0 h", quiet.problem())
+    assert re.fullmatch(
+        rf"connector {prefix.name} has been silent for 2\.0 h, limit is 1\.0 h", quiet.problem()
+    )
     prefix.send(f"{prefix.name}.public.other", 60)
     assert prefix.find(table, max_quiet=3600).problem() == ""  # type: ignore[union-attr]
 
@@ -132,7 +134,10 @@ def test_status_says_silent_and_unknown_without_a_registry(prefix: Prefix, tmp_p
     assert answer.returncode == 1, answer.stderr
     (silent,) = json.loads(answer.stdout)
     assert (silent["health"], silent["lag"]) == ("silent", 0)
-    assert re.fullmatch(
-        rf"connector {prefix.name} silent for 4\d\.\d min, limit is 15\.0 min", silent["reason"]
-    )
+    reason = rf"connector {prefix.name} has been silent for 4\d\.\d min, limit is 15\.0 min"
+    assert re.fullmatch(reason, silent["reason"])
     assert silent["connector"]["heartbeats"] is True
+
+    checks = json.loads(ingest(deployment.root, "doctor", "--json").stdout)["checks"]
+    (connector,) = [check for check in checks if check["check"] == "connectors"]
+    assert (connector["state"], re.fullmatch(reason, connector["text"]) is not None) == ("warning", True)
