@@ -37,7 +37,7 @@ def show(
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
-    """Show what holds for a table, with the origin of each value, or its rows.
+    """Show the values that hold for a table, with the origin of each, or its rows.
 
     A value comes from the table's `file`, from `[defaults]` of the settings, from the `product`, or is
     `derived`. Rows are read with Spark.
