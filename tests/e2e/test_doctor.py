@@ -39,6 +39,9 @@ def test_a_healthy_deployment_and_one_that_nears_its_retention(
 
     assert [finding for finding in healthy.findings if finding.level == "problem"] == []
     checks = {finding.check: finding for finding in healthy.findings}
+    assert checks["compatibility"].level == "warning"  # the local registry enforces BACKWARD
+    assert "BACKWARD for 2 subjects" in checks["compatibility"].text
+    assert checks["compatibility"].todo.startswith("Set NONE for them: [evolution]")
     assert checks["broker"].text.endswith("1 of 1 topics can be read")
     assert {checks[name].level for name in ("registry", "clock", "spark", "lock", "retention")} == {"ok"}
 

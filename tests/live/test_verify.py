@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from pyspark.sql import functions as F
 
 from ingest.errors import UsageError
 from ingest.verify.result import TableVerification
@@ -71,6 +72,17 @@ FAULTS = {
     "oi": "oi + 1",
 }
 """A fault for each type, by column: the stored value, changed as little as possible."""
+
+
+def test_differences_name_the_traps_of_their_table(live: Live) -> None:
+    """A generated column is one: a snapshot has it, and later changes make it null."""
+    live.plant("numbers", lambda rows: rows.withColumn("g", F.expr("if(id = 1, null, g)")))
+    answer = live.verify("numbers")
+    assert answer.columns == {"g": 1}
+    assert answer.note.startswith("generated columns are in a snapshot and not in later changes")
+    assert "(inv.numbers.g)" in answer.note
+    live.plant("numbers", lambda rows: rows.withColumn("g", F.expr("if(id = 1, '1.0000000000000000', g)")))
+    assert "generated" not in live.verify("numbers").note
 
 
 @pytest.mark.parametrize("table", LOADED)

@@ -56,9 +56,17 @@ def test_each_part_has_a_line_and_a_problem_its_remedy(tmp_path: Path) -> None:
     assert todo.startswith("Check [kafka] bootstrap_servers")
     assert found(checkup, "lake") == [("ok", f"{tmp_path}/lake can be written, renamed and locked", "")]
     assert found(checkup, "registry")[0][0] == "ok"
+    assert found(checkup, "compatibility") == [("ok", "NONE for 1 subject", "")]
     assert found(checkup, "tables") == [("ok", f"1 in {tmp_path}/tables", "")]
     assert list((tmp_path / "lake").iterdir()) == []
     assert not checkup.is_healthy
+
+
+def test_databases_are_asked_with_spark_only(tmp_path: Path) -> None:
+    """Their drivers run in its JVM, which the quick examination does not start."""
+    source = '[sources.shop]\nurl = "jdbc:postgresql://db/shop"\n'
+    ((level, text, _),) = found(examine(write_deployment(tmp_path, source)), "source")
+    assert (level, "`ingest doctor --spark`" in text) == ("skipped", True)
 
 
 def test_secrets_that_every_user_can_read_are_a_problem(tmp_path: Path) -> None:
