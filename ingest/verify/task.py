@@ -214,8 +214,11 @@ def _explained(answer: TableVerification, sql_rows: SqlRows | None, origin: Orig
     """Add to differences the traps of the source's table, which may be their cause."""
     if answer.outcome != "different" or sql_rows is None:
         return answer
-    traps = sql_rows.connection.traps(*origin.parts)
-    hints = [f"{trap.text} ({first_few(names)})" for trap, names in traps.items()]
+    try:
+        traps = sql_rows.connection.traps(*origin.parts)
+        hints = [f"{trap.text} ({first_few(names)})" for trap, names in traps.items()]
+    except IngestError as error:  # the differences count all the same
+        hints = [f"known causes were not looked for: {error}"]
     return attrs.evolve(answer, note="; ".join(filter(None, (answer.note, *hints))))
 
 

@@ -70,8 +70,8 @@ def _levels(registry: Registry, subjects: Sequence[Subject]) -> Iterator[Finding
             "has stopped goes on after a restart"
         )
         text = (
-            f"{text}: a change of a table that the level does not allow, such as another type, stops the "
-            f"connector, because the registry refuses its schema ({first_few(refusing)})"
+            f"{text}: a change of a table that the level does not allow, such as another type, stops its "
+            f"connector, because the registry refuses the schema ({first_few(refusing)})"
         )
         yield Finding("compatibility", "warning", text, todo)
     else:
