@@ -56,7 +56,8 @@ class Channel:
         """
         if self.kafka is not None or self.signal_table is not None:
             return self
-        found = {(source.signal_table, source.signal_topic) for source in sources} - {("", "")}
+        every = {(source.signal_table, "" if self.sql else source.signal_topic) for source in sources}
+        found = every - {("", "")}
         if len(found) != 1:
             problem = "several" if found else "no"
             todo = "Name the source's table with --signal-table, or the connector's topic with --kafka"

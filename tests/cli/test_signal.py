@@ -99,6 +99,8 @@ def test_the_settings_of_the_source_name_the_destination(
     assert call(line) == code
     shown = capsys.readouterr()
     assert words in (shown.err if code else shown.out)
+    assert call([*line, "--sql"]) == (0 if "INSERT" in words else 2)  # a topic takes no statement
+    capsys.readouterr()
     assert call([*line, "--signal-table", "mine.t"]) == 0
     assert "INSERT INTO [mine].[t]" in capsys.readouterr().out
 
