@@ -20,7 +20,7 @@ from ingest.spark.hadoop_settings import LOCAL, HadoopSettings
 from ingest.tables import Subjects, TableConfig, Target
 
 VERSION: Final = int(os.environ.get("INGEST_TABLE_VERSION", "9"))
-"""Version of the tables that the tests write, unless they say otherwise: `make test-versions` sets it."""
+"""Version of the tables that the tests write, unless they say otherwise: `make test-places` sets it."""
 
 
 def timeline_of(path: Path | str) -> Path:

@@ -17,12 +17,12 @@ from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options, options_digest
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.stored_table import StoredTable
-from ingest.hudi.timeline.properties import parse_properties
+from ingest.hudi.timeline.properties import OLDEST, parse_properties
 from ingest.names import Partition
 from ingest.spark.hadoop_settings import LOCAL, LOCAL_FS, hadoop_settings
 from ingest.tables import TableConfig
 from tests.hudi.checks import check_files
-from tests.hudi.conftest import entry_of, timeline_of
+from tests.hudi.conftest import VERSION, entry_of, timeline_of
 from tests.hudi.timeline.test_damage import DAMAGES
 
 if TYPE_CHECKING:
@@ -210,7 +210,8 @@ def test_both_readers_agree_through_a_long_history(lake: "Lake", kind: str) -> N
         clear.append(clear_answers(lake, table))
         assert not check_files(lake, table).findings
 
-    assert records(OfflineTable(lake.path(table), LOCAL)) == records(lake.open(table))
+    if VERSION > OLDEST:  # else the archive is left to Hudi
+        assert records(OfflineTable(lake.path(table), LOCAL)) == records(lake.open(table))
     assert sum("checkpoint" in names for names in clear) > len(clear) * 0.8
     assert sum("storage" in names for names in clear) > len(clear) * 0.8
     assert sum("rows" in names for names in clear) > len(clear) * (0.8 if kind == "cow" else 0.1)

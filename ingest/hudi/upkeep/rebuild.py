@@ -9,6 +9,7 @@ A rebuild that was killed leaves properties that contradict the ledger or the ta
 table, and the next rebuild completes it: the ledger's record is the truth.
 """
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -25,7 +26,9 @@ from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remov
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.storage.local_files import LocalFolder
 from ingest.hudi.table import HudiTable
+from ingest.hudi.timeline.archive_files import HISTORY_OF_6
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.properties import OLDEST
 from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.upkeep.retention import BY_COMMITS, POLICY, RETAINED
 from ingest.hudi.upkeep.services import ARCHIVE, FORCED, open_services
@@ -92,7 +95,7 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     copied = HudiTable(stored.spark, f"file://{folders.copy}")
     before = stored.timeline.properties if stored.timeline else None
     if before and before.version != new.table.target.table_version:
-        _convert(copied, new)
+        _convert(copied, new, folders.copy / ".hoodie")
     committed = rewrite(copied, new)
     partitions = new.table.target.partition_by
     if partitions and before and before.partitions != partitions:
@@ -104,12 +107,20 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     return committed
 
 
-def _convert(copied: HudiTable, new: Rewrite) -> None:
-    """Convert a copy to the version of the table file, by Hudi's upgrade or downgrade: its history stays."""
+def _convert(copied: HudiTable, new: Rewrite, home: Path) -> None:
+    """Convert a copy to the version of the table file, by Hudi's upgrade or downgrade: its history stays.
+
+    Hudi 1.2.0 downgrades to version 6 with its commits archived in a folder that the properties do not name,
+    and leaves the later timeline.
+    """
     options = hudi_options(new.table, new.key_columns, "upsert") | {"hoodie.write.auto.upgrade": "true"}
     check_zone(copied.spark, new.table.name, new.table.target.table_version)
     with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
         services.convert(new.table.target.table_version)
+    if new.table.target.table_version == OLDEST:
+        shutil.rmtree(home / "timeline")
+        if (home / "archived").exists():
+            (home / "archived").rename(home / Path(HISTORY_OF_6).name)
     copied.reopen()
 
 
