@@ -222,7 +222,7 @@ READERS: Final[Mapping[Reader, str]] = {
     "polars": "Polars, by the files that hudi-rs lists",
     "daft": "Daft",
 }
-VERSIONS: Final = ("9", "8", "6")
+VERSIONS: Final = ("9", "6")
 """Versions of Hudi's table format; Trino was tried with the first."""
 RESULTS: Final = {"equal": "yes", "differs": "other rows", "fails": "fails"}
 

@@ -5,6 +5,7 @@ Runs without `ingest` and its jar.  The session has the settings that the pages 
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,11 @@ def rows(frame: DataFrame | Exception) -> list[list[Any]]:
 
 
 def cause(error: Exception) -> str:
-    """Return the deepest cause that a Java exception names, on one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """Return the deepest cause that a Java exception names, on one line, without addresses of objects."""
+    lines = [line.strip().lstrip(": ") for line in str(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes[-1] if causes else lines[0])[:SHOWN]
+    thrown = lines[1] if lines[0].startswith("An error occurred while calling") else lines[0]
+    return re.sub(r"@[0-9a-f]+", "", causes[-1] if causes else thrown)[:SHOWN]
 
 
 def answer(spark: SparkSession, job: dict[str, str]) -> list[dict[str, Any]]:
