@@ -103,12 +103,16 @@ def test_the_page_of_versions_names_what_is_pinned() -> None:
 
 
 def test_versions_on_pages_are_the_pinned_ones() -> None:
-    """Of Spark, Hudi and Hadoop, and of the Python and the JDK of a checkout."""
+    """Of Spark, Hudi and its older readers, Hadoop, and of the Python and the JDK of a checkout."""
     (python,) = re.findall(r"^PYTHON \?= python(\S+)$", MAKEFILE, re.MULTILINE)
     names = ("Spark", "Hudi", "Hadoop")
     right = {(name, pinned(name.lower())) for name in names} | {
         ("Java", f"{jdk.TESTED} JDK"),
         ("Python", python),
+        *(
+            ("Hudi", old)
+            for old in re.findall(r"hudi-spark3.5-bundle_2.12</artifactId>\s*<version>([^<]+)<", POM)
+        ),
     }
     patterns = [rf"\b({name}) (\d+\.\d+\.\d+)" for name in names]
     patterns += [r"\b(Java) (\d+ JDK)", r"Linux,\s+(Python) (3\.\d+),\s+a Java"]
@@ -146,7 +150,8 @@ def test_keys_on_pages_exist() -> None:
 
 def test_variables_on_pages_are_read() -> None:
     """Each names a setting, with or without the source of a secret."""
-    known = {f"INGEST_{key.replace('.', '_').upper()}" for key in FIELDS} | {"INGEST_SETTINGS"}
+    of_tests = {"INGEST_TABLE_VERSION"}
+    known = {f"INGEST_{key.replace('.', '_').upper()}" for key in FIELDS} | {"INGEST_SETTINGS"} | of_tests
     open_ended = tuple(f"INGEST_{key.replace('.', '_').upper()}_" for key in [*MAPS, *NAMED])
     named = {(page, name) for page, text in TEXTS.items() for name in _VARIABLE.findall(text)}
     settings = {(page, name, re.sub(r"_(FILE|COMMAND)$", "", name)) for page, name in named}
