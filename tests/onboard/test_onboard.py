@@ -209,7 +209,7 @@ def test_a_new_file_holds_only_what_the_defaults_do_not(folder: Folder) -> None:
         "dialect": "sqlserver",
         "subjects": {"key": "srv.db.dbo.t-key", "value": "srv.db.dbo.t-value"},
         "key": {"columns": ["id"]},
-        "target": {"type": "mor", "buckets": 2},
+        "target": {"type": "mor", "table_version": 9, "buckets": 2},
         "types": {"time": "string", "nanos": "timestamp", "timestamps": "utc"},
     }
     table = read(result.path, defaults=folder.settings.defaults)

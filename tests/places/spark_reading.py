@@ -66,6 +66,8 @@ def rows(frame: DataFrame | Exception) -> list[list[Any]]:
 
 def cause(error: Exception) -> str:
     """Return the deepest cause that a Java exception names, on one line, without addresses of objects."""
+    if str(error) in ("", "None"):
+        return type(error).__name__
     lines = [line.strip().lstrip(": ") for line in str(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     thrown = lines[1] if lines[0].startswith("An error occurred while calling") else lines[0]

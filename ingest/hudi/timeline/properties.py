@@ -14,7 +14,6 @@ TYPES: Final[Mapping[str, Literal["cow", "mor"]]] = {"COPY_ON_WRITE": "cow", "ME
 MEASURED: Final = {
     "hoodie.timeline.path": "timeline",
     "hoodie.timeline.history.path": "history",
-    "hoodie.archivelog.folder": "history",
     "hoodie.table.base.file.format": "PARQUET",
 }
 """The layout of a table that Hudi 1.2.0 makes.  Others are left to Hudi."""
@@ -55,6 +54,8 @@ def read_properties(folder: TableFolder) -> TableProperties:
     is_whole = values.get("hoodie.table.checksum") == str(zlib.crc32(qualified.encode()))
     version = values.get("hoodie.table.version", "")
     expected = {**MEASURED, "hoodie.timeline.layout.version": LAYOUTS.get(version)}
+    if version == str(OLDEST):
+        expected["hoodie.archivelog.folder"] = "history"
     if not is_whole or any(values.get(key) != value for key, value in expected.items()):
         raise UnclearFilesError("the properties are not those of a table of Hudi 1.2.0")
     partitions = _names(values.get("hoodie.table.partition.fields", ""))

@@ -13,6 +13,8 @@ from ingest.cli.app import call
 from ingest.jars.artifacts import Artifacts, find_artifacts
 from ingest.operations.doctor.doctor import Checkup
 from ingest.operations.doctor.machine import check_pinned_jars, parse_size
+from ingest.tables import read
+from tests.lakes import MadeTable
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "registry_fixtures" / "sqlserver"
@@ -91,8 +93,8 @@ def test_secrets_that_every_user_can_read_are_a_problem(tmp_path: Path) -> None:
 def test_a_commit_ahead_of_the_clock_is_a_problem(tmp_path: Path) -> None:
     """As one of a zone east of UTC is: no reader would see the next commit."""
     path = write_deployment(tmp_path)
-    timeline = tmp_path / "lake" / "c" / ".hoodie" / "timeline"
-    timeline.mkdir(parents=True)
+    table = MadeTable(tmp_path / "lake" / "c", read(tmp_path / "tables" / "c.toml"))
+    timeline = table.folder / ".hoodie" / "timeline"
     (timeline / "20240101000000000_20240101000001000.commit").touch()
     assert [level for level, _, _ in found(examine(path), "clock")] == ["ok"]
     (timeline / "20980101000000000_20980101000001000.commit").touch()
