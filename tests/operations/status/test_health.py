@@ -39,7 +39,7 @@ TROUBLES = {
     "unknown by its files": attrs.evolve(OK, unclear="no files", lag=9),
     "silent": attrs.evolve(OK, connector=Connector("shop", NOW - HOUR, True, 60.0), lag=9),  # noqa: FBT003
     "behind": attrs.evolve(
-        OK, lag=9, rejects=3, connector=Connector("shop", NOW, True, 60.0)),  # noqa: FBT003
+        OK, lag=9, rejects=3, connector=Connector("shop", NOW, True, 86_400.0)),  # noqa: FBT003
     "rejects": attrs.evolve(OK, rejects=3),
     "not run yet": attrs.evolve(OK, last=None),
     "ok": attrs.evolve(OK, last_run=PASSED, verification=attrs.evolve(DIFFERENT, outcome="equal")),
