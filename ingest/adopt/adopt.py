@@ -32,7 +32,7 @@ from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.kafka.breaks import offsets_text
 from ingest.kafka.watermarks import Watermarks
 from ingest.operations.rebuild.rebuild_plan import free_by_hadoop
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import refuse_several
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.run.work.writer import Requirements, Writer, writing
@@ -46,12 +46,12 @@ class AdoptTask:
     request: AdoptRequest
     watermarks: Watermarks
 
-    def by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+    def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
         """Return the result for a table of `ingest`. Hudi's classes read other tables."""
         last = run.files.table(table).checkpoint()
         return None if last is None else _idle(table, last)
 
-    def with_spark(self, run: Run, table: TableConfig) -> Takeover:
+    def with_spark(self, run: Context, table: TableConfig) -> Takeover:
         """Adopt one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest adopt")
         marks = self.watermarks.of(table.topic)
@@ -60,12 +60,12 @@ class AdoptTask:
             return self._adopt(run, table, marks, writer)
 
     def finish(
-        self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
+        self, run: Context, table: TableConfig, result: Takeover | IngestError, seconds: float
     ) -> Takeover:
         """Return the final result, also of an error."""
         return finished(run, table, result, seconds)
 
-    def _adopt(self, run: Run, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
+    def _adopt(self, run: Context, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
         last = run.lake.table(table).checkpoint()
         if last is not None:
             return _idle(table, last)
@@ -98,7 +98,7 @@ class AdoptTask:
             committed = commit_first(writer, rows, position, entry)
         return Takeover(table.name, "adopted", plan, committed.instant)
 
-    def _start(self, run: Run, subject: Subject, commits: Sequence[StoredCommit]) -> StartOffsets:
+    def _start(self, run: Context, subject: Subject, commits: Sequence[StoredCommit]) -> StartOffsets:
         if self.request.offsets:
             return start_by_option(run.settings.kafka, subject.table, self.request.offsets, subject.marks)
         return start_by_checkpoint(subject.table, (commit.values for commit in commits), subject.marks)
@@ -138,7 +138,7 @@ def _unchanged(table: TableConfig, foreign: HudiTable, commits: Sequence[StoredC
     return check
 
 
-def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) -> TakeoverPlan:
+def _plan(run: Context, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) -> TakeoverPlan:
     table = rows.compiled.table
     size = foreign.data_size()
     free = free_by_hadoop(run)(foreign.path)
@@ -149,7 +149,7 @@ def _plan(run: Run, rows: ForeignRows, foreign: HudiTable, start: StartOffsets) 
     )  # fmt: skip
 
 
-def adopt_table(run: Run, table: TableConfig, request: AdoptRequest) -> Takeover:
+def adopt_table(run: Context, table: TableConfig, request: AdoptRequest) -> Takeover:
     """Import the rows of another writer's Hudi table. An error becomes part of the result."""
     _, watermarks = resolve(run, (table,))
     (result,) = work_on_tables(run, (table,), AdoptTask(request, watermarks))

@@ -19,7 +19,7 @@ from ingest.kafka.breaks import Watermark, topic_id_of
 from ingest.names import Partition
 from ingest.run.batch.keys import check_masked_names
 from ingest.run.batch.schemas import compile_written, fetch_written
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.writer import Writer
 from ingest.tables import TableConfig
 
@@ -36,7 +36,7 @@ class Subject:
     marks: Marks
 
 
-def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
+def open_subject(run: Context, table: TableConfig, marks: Marks) -> Subject:
     """Compile a table by all its schemas.  Raises TakeoverError for one that cannot begin with rows."""
     check_hudi(table)
     run.step(table, "comparing the columns")
@@ -53,7 +53,9 @@ def open_subject(run: Run, table: TableConfig, marks: Marks) -> Subject:
     return Subject(table, compiled, compile_written(unmasked(feed), *schemas), marks)
 
 
-def first_entry(run: Run, subject: Subject, start: StartOffsets, kind: CommitKind, note: str) -> LedgerEntry:
+def first_entry(
+    run: Context, subject: Subject, start: StartOffsets, kind: CommitKind, note: str
+) -> LedgerEntry:
     """Return the ledger entry of a first commit."""
     table, compiled = subject.table, subject.compiled
     ids = compiled.value.in_version_order(
@@ -103,7 +105,7 @@ def replace_foreign(
     return committed
 
 
-def exchanged_folders(run: Run, table: TableConfig) -> Folders:
+def exchanged_folders(run: Context, table: TableConfig) -> Folders:
     """Return the folders to exchange.  Raises TakeoverError if the storage cannot exchange them."""
     lake, default_fs = run.settings.lake, run.files.hadoop.default_fs
     folders = find_folders(lake.table_path(table.name), lake.adopted_path(table.name), default_fs)
@@ -117,7 +119,7 @@ def exchanged_folders(run: Run, table: TableConfig) -> Folders:
     )
 
 
-def _remove_copy(run: Run, table: TableConfig, folders: Folders) -> None:
+def _remove_copy(run: Context, table: TableConfig, folders: Folders) -> None:
     """Remove the rest of a killed adoption, but keep another writer's table from an earlier adoption."""
     if not folders.copy.exists():
         return

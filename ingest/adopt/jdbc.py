@@ -22,7 +22,7 @@ from ingest.adopt.columns import (
 from ingest.adopt.first_commit import Subject
 from ingest.compile.evolve import TargetColumn
 from ingest.errors import UsageError
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.sources.databases import DATABASES
 from ingest.sources.forms import Form
 from ingest.sources.jdbc import Connection, Source, sources_of
@@ -45,7 +45,7 @@ _LOST: Final = "a value that the table cannot hold"
 
 @contextmanager
 def open_export(
-    run: Run, subject: Subject, name: str, nulls: Sequence[str] = ()
+    run: Context, subject: Subject, name: str, nulls: Sequence[str] = ()
 ) -> Iterator[tuple[DataFrame, FittedColumns]]:
     """Connect to a source, and return the rows of a table's origin with its columns.
 
@@ -72,7 +72,7 @@ def open_export(
         yield export.read(), fitted
 
 
-def _origin(run: Run, subject: Subject) -> Origin:
+def _origin(run: Context, subject: Subject) -> Origin:
     """Return the table behind a topic: by the topic's events, or by its name as long as it has no events."""
     table = subject.table
     if any(mark.end > mark.begin for mark in subject.marks.values()):

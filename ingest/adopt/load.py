@@ -24,7 +24,7 @@ from ingest.errors import IngestError, TakeoverError, UsageError
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import offsets_text
 from ingest.kafka.watermarks import Watermarks
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import refuse_several
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.run.work.writer import Requirements, Writer, writing
@@ -39,12 +39,12 @@ class LoadTask:
     request: LoadRequest
     watermarks: Watermarks
 
-    def by_files(self, run: Run, table: TableConfig) -> Takeover | None:
+    def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
         """Return the result for a table that was already loaded from this export."""
         last = run.files.table(table).checkpoint()
         return self._idle(table, run.files.table(table).history()) if last else None
 
-    def with_spark(self, run: Run, table: TableConfig) -> Takeover:
+    def with_spark(self, run: Context, table: TableConfig) -> Takeover:
         """Load one table as its only writer, or plan it as a reader."""
         refuse_several(table, "ingest load")
         marks = self.watermarks.of(table.topic)
@@ -53,7 +53,7 @@ class LoadTask:
             return self._load(run, table, marks, writer)
 
     def finish(
-        self, run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float
+        self, run: Context, table: TableConfig, result: Takeover | IngestError, seconds: float
     ) -> Takeover:
         """Return the final result, also of an error."""
         return finished(run, table, result, seconds)
@@ -68,7 +68,7 @@ class LoadTask:
         todo = "Load into a table without any: move its folder away, or change `table` in the file"
         raise TakeoverError(table.name, problem, todo)
 
-    def _load(self, run: Run, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
+    def _load(self, run: Context, table: TableConfig, marks: Marks, writer: Writer | None) -> Takeover:
         stored, request = run.lake.table(table), self.request
         stored.refuse_foreign(table.name)
         if stored.checkpoint() is not None:
@@ -87,7 +87,7 @@ class LoadTask:
         return Takeover(table.name, "loaded", plan, committed.instant)
 
 
-def _begin(run: Run, subject: Subject, request: LoadRequest) -> tuple[StartOffsets, str]:
+def _begin(run: Context, subject: Subject, request: LoadRequest) -> tuple[StartOffsets, str]:
     """Return the offsets of the first run and the position of the rows."""
     begins = {partition: mark.begin for partition, mark in subject.marks.items()}
     ends = {partition: mark.end for partition, mark in subject.marks.items()}
@@ -109,7 +109,7 @@ def _begin(run: Run, subject: Subject, request: LoadRequest) -> tuple[StartOffse
 
 
 @contextmanager
-def _opened(run: Run, subject: Subject, request: LoadRequest) -> Iterator[ForeignRows]:
+def _opened(run: Context, subject: Subject, request: LoadRequest) -> Iterator[ForeignRows]:
     """Open the export and fit its columns."""
     if request.kind == "jdbc":
         with open_export(run, subject, request.origin, request.nulls) as (rows, fitted):
@@ -125,7 +125,7 @@ def _fit(subject: Subject, rows: DataFrame, request: LoadRequest) -> FittedColum
     )
 
 
-def _read_parquet(run: Run, subject: Subject, path: str) -> DataFrame:
+def _read_parquet(run: Context, subject: Subject, path: str) -> DataFrame:
     try:
         return run.spark.read.parquet(path)
     except PySparkException as error:
@@ -148,7 +148,7 @@ def _plan(rows: ForeignRows, start: StartOffsets, request: LoadRequest) -> Takeo
     )
 
 
-def load_table(run: Run, table: TableConfig, request: LoadRequest) -> Takeover:
+def load_table(run: Context, table: TableConfig, request: LoadRequest) -> Takeover:
     """Fill an empty table from an export. An error becomes part of the result."""
     _, watermarks = resolve(run, (table,))
     (result,) = work_on_tables(run, (table,), LoadTask(request, watermarks))

@@ -12,7 +12,7 @@ from ingest.names import Instant
 from ingest.operations.rebuild.rebuild_plan import ROWS_PER_S, rows_text
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, failure_of
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import TableConfig
 
 Outcome = Literal["adopted", "loaded", "planned", "idle", "failed", "temporary"]
@@ -104,7 +104,7 @@ class Takeover(TableResult):
         }
 
 
-def finished(run: Run, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
+def finished(run: Context, table: TableConfig, result: Takeover | IngestError, seconds: float) -> Takeover:
     """Return the final result of a table, of an error too."""
     run.progress(table.name, "idle")
     if isinstance(result, IngestError):

@@ -23,7 +23,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.kafka.read import count_slices, read
 from ingest.names import Partition
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.sql.template import sql
 
 _LOOK: Final = 1_000
@@ -34,7 +34,7 @@ _LOOK: Final = 1_000
 class TopicChanges:
     """The changes that a topic has, by partition, offset and position."""
 
-    run: Run
+    run: Context
     subject: Subject
 
     def read(self, ranges: tuple[OffsetRange, ...]) -> DataFrame:
@@ -61,7 +61,7 @@ class TopicChanges:
         )
 
 
-def resolve_position(run: Run, subject: Subject, position: SourcePosition) -> SourcePosition:
+def resolve_position(run: Context, subject: Subject, position: SourcePosition) -> SourcePosition:
     """Return the position of the first change that may follow the given one, if events name no commit.
 
     PostgreSQL's events name the commit before their transaction.  The transaction after the last commit up to
@@ -82,7 +82,7 @@ def resolve_position(run: Run, subject: Subject, position: SourcePosition) -> So
     return attrs.evolve(position, fields=postgres_fields(commit), commit=commit)
 
 
-def check_positions(run: Run, subject: Subject) -> None:
+def check_positions(run: Context, subject: Subject) -> None:
     """Raise TakeoverError if events have no position, as Oracle's before Debezium 2.5 (`ingest.dialects`)."""
     if subject.compiled.dialect.name != "oracle":
         return
@@ -97,7 +97,7 @@ def check_positions(run: Run, subject: Subject) -> None:
         raise TakeoverError(subject.table.name, problem, todo)
 
 
-def check_gaps(run: Run, subject: Subject, position: str, text: str, start: StartOffsets) -> None:
+def check_gaps(run: Context, subject: Subject, position: str, text: str, start: StartOffsets) -> None:
     """Raise TakeoverError if changes after a position are lost, or lie before the start offsets.
 
     `position` becomes the position of the rows, and `text` is its form as a person wrote it.
@@ -106,7 +106,7 @@ def check_gaps(run: Run, subject: Subject, position: str, text: str, start: Star
         raise TakeoverError(subject.table.name, f"after position {text} {problem}", todo)
 
 
-def _gaps(run: Run, subject: Subject, position: str, start: StartOffsets) -> Iterator[tuple[str, str]]:
+def _gaps(run: Context, subject: Subject, position: str, start: StartOffsets) -> Iterator[tuple[str, str]]:
     changes, marks, topic = TopicChanges(run, subject), subject.marks, subject.table.topic
     begins = {partition: mark.begin for partition, mark in marks.items()}
     skipped = changes.ranges(begins, dict(start.next))

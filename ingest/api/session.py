@@ -342,7 +342,9 @@ class Session:
         """Return the report of one of the last runs. The beginning of its id is enough."""
         return kept_runs.read_run(self.settings.state_dir, run_id)
 
-    def _finish_rebuild(self, run: "context.Run", table: TableConfig, source: "Source") -> IngestError | None:
+    def _finish_rebuild(
+        self, run: "context.Context", table: TableConfig, source: "Source"
+    ) -> IngestError | None:
         """Rebuild a table before its run, and return the error."""
         return rebuilding.rebuild_table(run, table, source, dry_run=False).error
 
@@ -534,10 +536,10 @@ class Session:
 
     def _run(
         self, progress: "Progress", max_offsets: int | None = None, stop: Stop | None = None
-    ) -> "context.Run":
+    ) -> "context.Context":
         """Begin a command with a new id.  It raises a signal again unless the caller passes a `stop`."""
         files = lake_files.LakeFiles(self.settings.lake, self._driver.hadoop_settings())
-        return context.Run(
+        return context.Context(
             str(uuid.uuid4()), self.settings, files, self._driver, lambda: self.registry,
             max_offsets, progress, stop or Stop(), raises_signal=stop is None,
         )  # fmt: skip

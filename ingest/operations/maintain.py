@@ -18,7 +18,7 @@ from ingest.report.contract import (
 )
 from ingest.report.result import TableResult, worst, worst_outcome
 from ingest.run.work import writer as writers
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.work import work_on_tables
 from ingest.tables import TableConfig
 
@@ -76,7 +76,7 @@ class MaintainTask:
 
     is_dry: bool
 
-    def by_files(self, run: Run, table: TableConfig) -> Maintained | None:
+    def by_files(self, run: Context, table: TableConfig) -> Maintained | None:
         """Return the result for a table without commits."""
         if run.files.table(table).checkpoint() is None:
             return Maintained(table.name)
@@ -84,7 +84,7 @@ class MaintainTask:
             run.note_holder(table)
         return None
 
-    def with_spark(self, run: Run, table: TableConfig) -> Maintained:
+    def with_spark(self, run: Context, table: TableConfig) -> Maintained:
         """Maintain one table as its only writer, or plan it as a reader."""
         if self.is_dry:
             run.step(table, "planning its maintenance")
@@ -96,7 +96,7 @@ class MaintainTask:
             return Maintained(table.name, services.maintain(writer.stored, table))
 
     def finish(
-        self, run: Run, table: TableConfig, result: Maintained | IngestError, seconds: float
+        self, run: Context, table: TableConfig, result: Maintained | IngestError, seconds: float
     ) -> Maintained:
         """Make a result of an error, too."""
         if isinstance(result, IngestError):
@@ -106,7 +106,7 @@ class MaintainTask:
         return result
 
 
-def _remove_copy(run: Run, table: TableConfig) -> None:
+def _remove_copy(run: Context, table: TableConfig) -> None:
     """Remove the copy that a rebuild for other partitions left when it was killed."""
     folder = local_folder(run.settings.lake.rebuild_path(table.name), run.files.hadoop.default_fs)
     if folder is not None and exchanging.remove_copy(folder.root):
@@ -114,7 +114,7 @@ def _remove_copy(run: Run, table: TableConfig) -> None:
 
 
 def maintain_tables(
-    run: Run,
+    run: Context,
     tables: Sequence[TableConfig],
     broken: Sequence[TableFileError] = (),
     *,

@@ -17,7 +17,7 @@ from ingest.names import Partition, Topic
 from ingest.operations.status.status import TableStatus, table_status
 from ingest.report.outcome import by_text
 from ingest.run.batch.start import consumed, last_of
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.feeds import one_feed
 from ingest.run.work.writer import writing
 from ingest.settings import KafkaSettings, Settings
@@ -65,7 +65,7 @@ class _Target:
     offsets: dict[Partition, int]
 
 
-def move_offsets(run: Run, table: TableConfig, to: str, topic: str | None = None) -> TableStatus:
+def move_offsets(run: Context, table: TableConfig, to: str, topic: str | None = None) -> TableStatus:
     """Move a table's next offsets, in a separate commit that records the move in the table's history.
 
     `to` is `earliest`, `latest`, a time such as `2026-11-20T00:00+02:00` (in UTC without the last part), or
@@ -104,7 +104,9 @@ def _target(
     return _Target(to, parse_move(to, {} if is_anew else last.next_offsets, marks, is_anew=is_anew))
 
 
-def _moved(run: Run, last: LedgerEntry, target: _Target, marks: Mapping[Partition, Watermark]) -> LedgerEntry:
+def _moved(
+    run: Context, last: LedgerEntry, target: _Target, marks: Mapping[Partition, Watermark]
+) -> LedgerEntry:
     """Return the ledger entry of a move."""
     is_anew, offsets = is_created_again(last.topic_id, marks), target.offsets
     # Nothing of a recreated topic has been applied yet.

@@ -40,7 +40,7 @@ from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, compile_written
 from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import TableState, table_state
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import Feed, TableConfig
@@ -49,7 +49,9 @@ States = dict[str, TableState]
 """The state of tables of several topics, by name, after the plans of the first topics."""
 
 
-def plan_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark], states: States) -> TablePlan:
+def plan_table(
+    run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark], states: States
+) -> TablePlan:
     """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error.
 
     `states` are the states of tables of several topics, after the plans of their first topics.
@@ -82,7 +84,7 @@ def plan_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark], 
     return attrs.evolve(plan, verdict="commit")
 
 
-def plan_by_files(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TablePlan | None:
+def plan_by_files(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TablePlan | None:
     """Plan a table without pending messages, without a JVM, or return None if messages are pending."""
     stored = run.files.table(feed.table)
     try:
@@ -106,7 +108,7 @@ def _started(feed: Feed, start: Start) -> TablePlan:
     )
 
 
-def _plan_idle(run: Run, feed: Feed, start: Start) -> TablePlan:
+def _plan_idle(run: Context, feed: Feed, start: Start) -> TablePlan:
     """Plan a table without pending messages: a run passes with any schemas."""
     plan = _started(feed, start)
     met_ids = known_ids(start.last)
@@ -120,7 +122,7 @@ def _plan_idle(run: Run, feed: Feed, start: Start) -> TablePlan:
 
 
 def _with_versions(
-    run: Run, feed: Feed, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
+    run: Context, feed: Feed, plan: TablePlan, schemas: PayloadSchemas, met_ids: tuple[SchemaId, ...]
 ) -> TablePlan:
     """Add the versions that are new to an idle table."""
     try:
@@ -138,7 +140,9 @@ def _with_versions(
         return attrs.evolve(plan, warning=str(error))
 
 
-def _with_batch(run: Run, plan: TablePlan, batch: PreparedBatch, met_ids: tuple[SchemaId, ...]) -> TablePlan:
+def _with_batch(
+    run: Context, plan: TablePlan, batch: PreparedBatch, met_ids: tuple[SchemaId, ...]
+) -> TablePlan:
     """Add the counts and changes of the pending messages to a plan."""
     waiting = (*batch.counts.schema_ids, *batch.counts.rejected_ids)
     return attrs.evolve(
@@ -188,7 +192,7 @@ def exit_code(plans: Sequence[TablePlan], *, detailed: bool = False) -> int:
 
 
 def _versions(
-    run: Run, compiled: CompiledTable, met_ids: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
+    run: Context, compiled: CompiledTable, met_ids: tuple[SchemaId, ...], waiting: tuple[SchemaId, ...]
 ) -> tuple[VersionPlan, ...]:
     """Return the versions newer than all known ones, older ones with pending records, and uncompilable ones.
 
@@ -263,15 +267,15 @@ class PlanTask:
     watermarks: Watermarks
     states: States = attrs.Factory(dict)
 
-    def with_spark(self, run: Run, feed: Feed) -> TablePlan:
+    def with_spark(self, run: Context, feed: Feed) -> TablePlan:
         """Plan one table."""
         return plan_table(run, feed, self.watermarks.of(feed.topic), self.states)
 
-    def by_files(self, run: Run, feed: Feed) -> TablePlan | None:
+    def by_files(self, run: Context, feed: Feed) -> TablePlan | None:
         """Plan one table without pending messages."""
         return plan_by_files(run, feed, self.watermarks.of(feed.topic))
 
-    def finish(self, run: Run, feed: Feed, result: TablePlan | IngestError, _: float) -> TablePlan:
+    def finish(self, run: Context, feed: Feed, result: TablePlan | IngestError, _: float) -> TablePlan:
         """Make a plan of an error, too."""
         run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
@@ -283,7 +287,7 @@ class PlanTask:
         return combined(table.name, results)
 
 
-def plan_tables(run: Run, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
+def plan_tables(run: Context, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
     feeds, watermarks = resolve(run, tables)
     return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks), feeds))

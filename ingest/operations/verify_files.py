@@ -17,7 +17,7 @@ from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.findings import Finding, Inventory, find_holes, find_strays, take_inventory
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.report.result import TableResult
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
 
@@ -74,13 +74,13 @@ class VerifyFilesTask:
 
     reads_keys: bool
 
-    def by_files(self, run: Run, table: TableConfig) -> FilesCheck | None:
+    def by_files(self, run: Context, table: TableConfig) -> FilesCheck | None:
         """Check files and offsets without a JVM, or return None if the keys are read, too."""
         if self.reads_keys:
             return None
         return _with_rejects(run, table, run.files.at)
 
-    def with_spark(self, run: Run, table: TableConfig) -> FilesCheck:
+    def with_spark(self, run: Context, table: TableConfig) -> FilesCheck:
         """Check files and offsets by Hudi's classes, then the keys."""
         run.step(table, "checking its files")
         result = _with_rejects(run, table, lambda path: hudi_table.HudiTable(run.spark, path))
@@ -90,7 +90,9 @@ class VerifyFilesTask:
         rows, findings = key_check.check_keys(run.lake.table(table))
         return attrs.evolve(result, rows=rows, findings=(*result.findings, *findings))
 
-    def finish(self, run: Run, table: TableConfig, result: FilesCheck | IngestError, _: float) -> FilesCheck:
+    def finish(
+        self, run: Context, table: TableConfig, result: FilesCheck | IngestError, _: float
+    ) -> FilesCheck:
         """Make a result of an error, too."""
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
@@ -98,7 +100,7 @@ class VerifyFilesTask:
         return attrs.evolve(result, old_footers=_count_old_footers(run, result))
 
 
-def _count_old_footers(run: Run, result: FilesCheck) -> int | None:
+def _count_old_footers(run: Context, result: FilesCheck) -> int | None:
     if result.outcome != "sound":
         return None
     try:
@@ -112,7 +114,7 @@ def of_broken_file(lake: LakeSettings, error: TableFileError) -> FilesCheck:
     return FilesCheck(error.table, lake.table_path(error.table), error=error)
 
 
-def _with_rejects(run: Run, table: TableConfig, open_table: Callable[[str], StoredTable]) -> FilesCheck:
+def _with_rejects(run: Context, table: TableConfig, open_table: Callable[[str], StoredTable]) -> FilesCheck:
     """Check a table, and the files of its rejects table."""
     lake = run.settings.lake
     result = check_twice(table, lake.table_path(table.name), open_table)

@@ -15,7 +15,7 @@ from ingest.moments import moment_or_none
 from ingest.names import Partition
 from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.batch.start import last_of, pending
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import Feed
 
 Marks = Mapping[Partition, Watermark] | None
@@ -32,7 +32,7 @@ class Aftermath:
     """The age of the oldest unread message, None if it is not known."""
 
 
-def look_after(run: Run, feed: Feed, marks: Marks) -> Aftermath | None:
+def look_after(run: Context, feed: Feed, marks: Marks) -> Aftermath | None:
     """Look at a table after its run, in its own thread.  If that fails, return None: it fails no table."""
     try:
         open_rejects = rejects.count_open(run.lake, feed) if run.settings.run.metrics else None
@@ -43,7 +43,7 @@ def look_after(run: Run, feed: Feed, marks: Marks) -> Aftermath | None:
         return None
 
 
-def with_unread(run: Run, feed: Feed, marks: Marks, aftermath: Aftermath) -> Aftermath:
+def with_unread(run: Context, feed: Feed, marks: Marks, aftermath: Aftermath) -> Aftermath:
     """Add the age of the oldest unread message, if the topic and the broker tell it."""
     if marks is None:
         return aftermath

@@ -23,12 +23,12 @@ from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.rejects import write_rejects
 from ingest.run.batch.start import Start, find_start
 from ingest.run.batch.table_state import table_state
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.writer import Writer, writing
 from ingest.tables import Feed
 
 
-def run_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+def run_table(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     """Bring one table up to date, as its only writer.  Raises `IngestError`, and nothing was committed then.
 
     Checks for new messages before it takes the lock: an idle table does not pay for one.
@@ -39,7 +39,7 @@ def run_table(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -
     return attrs.evolve(outcome, seconds=time.monotonic() - started)
 
 
-def _run(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
+def _run(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TableOutcome:
     start = _look(run, feed, watermarks)
     if start is None or not start.ranges.is_empty:
         with writing(run, feed.table) as writer:
@@ -49,7 +49,7 @@ def _run(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> Tab
     return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges)
 
 
-def _look(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> Start | None:
+def _look(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> Start | None:
     """Find the start without the lock, or return None if a rebuild or rewrite is at work, or was killed."""
     try:
         return _find_start(run, feed, watermarks, is_checked=False)
@@ -60,7 +60,7 @@ def _look(run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> St
 
 
 def _find_start(
-    run: Run, feed: Feed, watermarks: Mapping[Partition, Watermark], *, is_checked: bool
+    run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark], *, is_checked: bool
 ) -> Start:
     start = find_start(run, run.lake.table(feed.table), feed, watermarks, is_checked=is_checked)
     high_offsets = start.last.high_offsets if start.last else {}
@@ -92,7 +92,7 @@ def _write(writer: Writer, feed: Feed, start: Start) -> TableOutcome:
         )  # fmt: skip
 
 
-def _ledger_entry(run: Run, start: Start, batch: PreparedBatch) -> LedgerEntry:
+def _ledger_entry(run: Context, start: Start, batch: PreparedBatch) -> LedgerEntry:
     """Return the ledger entry of a run's commit, with the end offsets of its ranges."""
     ends = start.ranges.end_offsets()
     entry = account(run, start.last, batch)

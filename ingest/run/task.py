@@ -18,7 +18,7 @@ from ingest.run import table as running
 from ingest.run.batch.start import find_start, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured, with_unread
 from ingest.run.work import fleet
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import Feed, TableConfig
@@ -33,7 +33,7 @@ class RunTask:
     parts: dict[str, list[TableOutcome]] = attrs.Factory(dict)
     """The commits of each table so far: several, if it ran out of memory."""
 
-    def by_files(self, run: Run, feed: Feed) -> TableOutcome | None:
+    def by_files(self, run: Context, feed: Feed) -> TableOutcome | None:
         """Return the outcome of a table without new messages."""
         started, stored = time.monotonic(), run.files.table(feed.table)
         open_rejects = run.files.count_open(feed) if run.settings.run.metrics else None
@@ -68,7 +68,7 @@ class RunTask:
                 raise
             raise attrs.evolve(error, hint="The table has read it before, so it was deleted.") from None
 
-    def with_spark(self, run: Run, feed: Feed) -> TableOutcome:
+    def with_spark(self, run: Context, feed: Feed) -> TableOutcome:
         """Run one table, then measure it."""
         if run.lineage is not None:
             run.lineage.start(feed)
@@ -77,7 +77,7 @@ class RunTask:
         finally:
             self.aftermaths[_key(feed)] = look_after(run, feed, self.watermarks.found.get(feed.topic))
 
-    def _run(self, run: Run, feed: Feed) -> TableOutcome:
+    def _run(self, run: Context, feed: Feed) -> TableOutcome:
         """Run one table, slice by slice to the ends if it ran out of memory."""
         marks = self._marks(feed)
         while True:
@@ -96,7 +96,7 @@ class RunTask:
                 return parts[0] if len(parts) == 1 else continued(parts)
 
     def finish(
-        self, run: Run, feed: Feed, result: TableOutcome | IngestError, seconds: float
+        self, run: Context, feed: Feed, result: TableOutcome | IngestError, seconds: float
     ) -> TableOutcome:
         """Add the measures, and log the outcome."""
         run.reads.done(feed)
@@ -120,7 +120,9 @@ def _key(feed: Feed) -> str:
     return f"{feed.name} {feed.topic}"
 
 
-def run_tables(run: Run, tables: Sequence[TableConfig], broken: Sequence[TableFileError] = ()) -> RunReport:
+def run_tables(
+    run: Context, tables: Sequence[TableConfig], broken: Sequence[TableFileError] = ()
+) -> RunReport:
     """Bring every table up to the ends that its topic has now (see `work_on_tables`).
 
     A table whose file is `broken` has failed, and stops no other.
@@ -140,7 +142,7 @@ def run_tables(run: Run, tables: Sequence[TableConfig], broken: Sequence[TableFi
     return report
 
 
-def show_offsets(run: Run, outcomes: Sequence[TableOutcome]) -> None:
+def show_offsets(run: Context, outcomes: Sequence[TableOutcome]) -> None:
     """Store the offsets at which the next run continues, the lowest for a topic of several tables.
 
     They are for tools that know consumer groups (`[kafka] group`).

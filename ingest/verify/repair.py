@@ -16,7 +16,7 @@ from ingest.names import Topic
 from ingest.operations.signal import COLLECTION_PARTS, Signal, SignalRequest, make_signal, send
 from ingest.operations.statement import statement
 from ingest.run.batch.start import last_of
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.writer import writing
 from ingest.settings import SourceSettings
 from ingest.sources.jdbc import Source
@@ -44,7 +44,7 @@ MOST_CHARS: Final = 700
 class Repairs:
     """Repairs the rows of one table that differ."""
 
-    run: Run
+    run: Context
     feed: Feed
     sql_rows: SqlRows | None
     """The source's rows, or None for a source without SQL."""
@@ -174,7 +174,7 @@ def _text(settings: SourceSettings, signal: Signal) -> str:
     return statement(signal, settings.signal_table)
 
 
-def delete_extra(run: Run, feed: Feed, layout: Layout, extra: DataFrame, origin: Origin) -> int:
+def delete_extra(run: Context, feed: Feed, layout: Layout, extra: DataFrame, origin: Origin) -> int:
     """Delete rows that the source lacks, in a commit that says so, and return their number.
 
     A row is deleted only if it is still the version that was compared.  The delete has that version's

@@ -18,7 +18,7 @@ from ingest.names import first_few
 from ingest.report.outcome import TableOutcome
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import watermarks_of
 from ingest.settings import SourceSettings
 from ingest.sources.databases import DATABASES
@@ -90,7 +90,7 @@ class VerifyRequest:
 class _Work:
     """The comparison of several tables, one at a time."""
 
-    run: Run
+    run: Context
     bring: Callable[[str], TableOutcome]
     """Runs a table once."""
     request: VerifyRequest
@@ -98,7 +98,7 @@ class _Work:
 
 
 def verify_tables(
-    run: Run,
+    run: Context,
     tables: Sequence[TableConfig],
     bring: Callable[[str], TableOutcome],
     request: VerifyRequest,
@@ -113,7 +113,7 @@ def verify_tables(
     return Verification(started, datetime.now(UTC), (*answers, *of_files))
 
 
-def _estimate_work(run: Run, table: TableConfig) -> int:
+def _estimate_work(run: Context, table: TableConfig) -> int:
     """Return the work of a comparison in messages, before Spark starts: its compilers depend on it."""
     try:
         return run.files.table(table).size().newest_bytes // _MESSAGE_BYTES
@@ -223,7 +223,7 @@ def _explained(answer: TableVerification, sql_rows: SqlRows | None, origin: Orig
 
 
 def _open(
-    run: Run,
+    run: Context,
     compiled: CompiledTable,
     origin: Origin,
     stored: LakeRows,
@@ -276,7 +276,7 @@ def _compile(feed: Feed, schemas: PayloadSchemas, request: VerifyRequest) -> Com
     return compiled
 
 
-def _progress(run: Run, feed: Feed, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
+def _progress(run: Context, feed: Feed, sql_rows: SqlRows | None, request: VerifyRequest) -> Progress:
     """Return the progress of a comparison, identified by its source and its query.
 
     A comparison without chunks has an empty key.

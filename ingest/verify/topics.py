@@ -10,7 +10,7 @@ import attrs
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.report.outcome import TableOutcome
 from ingest.report.result import worst_error
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import find_feeds, missing_feeds
 from ingest.tables import SOURCE, Feed, TableConfig
 from ingest.verify.result import RowDifference, TableVerification
@@ -26,7 +26,7 @@ class ComparedFeeds:
     note: str = ""
 
 
-def compared_feeds(run: Run, table: TableConfig) -> ComparedFeeds:
+def compared_feeds(run: Context, table: TableConfig) -> ComparedFeeds:
     """Return the feeds by all topics that the table file names, including topics that the broker lacks."""
     last = run.lake.table(table).checkpoint()
     present = find_feeds(run.settings, [table])[table.name]

@@ -38,21 +38,19 @@ spec.loader.exec_module(pages)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^(?:\$ )?(?:ingest|(?:.* )?\S*__main__\.py) (.+)$", re.MULTILINE)
 TABLE = 'table = "t"\ntopic = "t"\ndialect = "sqlserver"\n'
-SETTINGS = set(
-    [
-        "registry",
-        "kafka",
-        "lake",
-        "run",
-        "spark",
-        "lineage",
-        "masking",
-        "sources",
-        "defaults",
-        "freshness",
-        "onboard",
-    ]
-)
+SETTINGS = {
+    "registry",
+    "kafka",
+    "lake",
+    "run",
+    "spark",
+    "lineage",
+    "masking",
+    "sources",
+    "defaults",
+    "freshness",
+    "onboard",
+}
 """Sections of the settings.  Table files have `freshness`, too."""
 SUBJECTS = '[subjects]\nvalue = "t-value"\n'
 

@@ -20,7 +20,7 @@ from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.plan import PlanTask
 from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.spark.driver import Driver
@@ -53,7 +53,7 @@ def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str
     """Return a task's results as JSON, without the times; with `LOCAL` nothing may start Spark."""
     driver = (IdleDriver if hadoop == LOCAL else Driver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
-    run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    run = Context("r", session.settings, files, driver, lambda: session.registry, None, silent)
     tables = session.tables(names)
     feeds, watermarks = resolve(run, tables)
     results = work_on_tables(run, tables, TopicsTask(task(watermarks), feeds))

@@ -27,7 +27,7 @@ from ingest.operations.rebuild.rebuild import rebuild_table
 from ingest.operations.rejects.rejects import purge
 from ingest.operations.rejects.replay import replay
 from ingest.run.task import run_tables
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.sources.forms import Form
 from ingest.sources.layout import ComparedColumn, Layout
 from ingest.sources.origin import Origin
@@ -72,7 +72,7 @@ class Lake:
         """The file of the table's lock."""
         return self.root / "lake" / "_locks" / "t" / "lock"
 
-    def run(self, database: str = "") -> Run:
+    def run(self, database: str = "") -> Context:
         """Begin a run, with a catalog if a database is named.
 
         The session of the tests has a catalog in memory, which the driver of a deployment with a database
@@ -82,7 +82,7 @@ class Lake:
         overrides = {"lake.database": database} if database else {}
         settings = Session.open(self.root / "ingest.toml", overrides=overrides).settings
         files = LakeFiles(settings.lake, LOCAL)
-        return Run(
+        return Context(
             "writer",
             settings,
             files,
@@ -98,27 +98,27 @@ class Lake:
         return self.place.deployment.session.table("t")
 
 
-def run_once(lake: Lake, run: Run) -> Any:
+def run_once(lake: Lake, run: Context) -> Any:
     """Apply the waiting change, and reject the bad record."""
     return run_tables(run, [lake.table()]).tables[0]
 
 
-def replay_rejects(lake: Lake, run: Run) -> Any:
+def replay_rejects(lake: Lake, run: Context) -> Any:
     """Apply the reject that the table file now allows."""
     return replay(run, lake.table())
 
 
-def set_offsets(lake: Lake, run: Run) -> Any:
+def set_offsets(lake: Lake, run: Context) -> Any:
     """Move the offsets back."""
     return move_offsets(run, lake.table(), "earliest")
 
 
-def purge_rejects(lake: Lake, run: Run) -> Any:
+def purge_rejects(lake: Lake, run: Context) -> Any:
     """Delete the reject."""
     assert purge(run, lake.table()) == 1
 
 
-def delete_extra_row(lake: Lake, run: Run) -> Any:
+def delete_extra_row(lake: Lake, run: Context) -> Any:
     """Delete the row 2, as it was written by offset 1."""
     key = ComparedColumn("id", "id", "int", Form("integer"))
     extra = run.spark.createDataFrame([("2", 100_000)], "k0 string, t_v bigint")
@@ -126,29 +126,29 @@ def delete_extra_row(lake: Lake, run: Run) -> Any:
     assert delete_extra(run, run.feeds(lake.table())[0], Layout((key,), (), {}), extra, origin) == 1
 
 
-def rebuild(lake: Lake, run: Run) -> Any:
+def rebuild(lake: Lake, run: Context) -> Any:
     """Rebuild the table with other buckets."""
     edit(lake.place.deployment, "t", buckets="3")
     return rebuild_table(run, lake.table(), "table", dry_run=False)
 
 
-def maintain(lake: Lake, run: Run) -> Any:
+def maintain(lake: Lake, run: Context) -> Any:
     """Clean the table."""
     return maintain_tables(run, [lake.table()], dry_run=False).tables[0]
 
 
-def adopt(lake: Lake, run: Run) -> Any:
+def adopt(lake: Lake, run: Context) -> Any:
     """Adopt the table of a streamer in its own place."""
     return adopt_table(run, lake.table(), AdoptRequest())
 
 
-def load(lake: Lake, run: Run) -> Any:
+def load(lake: Lake, run: Context) -> Any:
     """Load an export into the empty table."""
     request = LoadRequest("parquet", str(lake.root / "export"), offsets="earliest")
     return load_table(run, lake.table(), request)
 
 
-WRITERS: Final[Mapping[str, Callable[[Lake, Run], Any]]] = {
+WRITERS: Final[Mapping[str, Callable[[Lake, Context], Any]]] = {
     "run": run_once,
     "replay": replay_rejects,
     "offsets": set_offsets,
@@ -165,7 +165,7 @@ COMMITTING: Final = [name for name in WRITERS if name not in ("purge", "maintain
 """The writers that commit rows or an account to the table itself."""
 
 
-def error_of(lake: Lake, writer: str, run: Run | None = None) -> IngestError | None:
+def error_of(lake: Lake, writer: str, run: Context | None = None) -> IngestError | None:
     """Write; return the error, raised or as a result."""
     try:
         result = WRITERS[writer](lake, run or lake.run())

@@ -17,7 +17,7 @@ from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.local.servers import Addresses
 from ingest.operations.status.status import StatusTask
 from ingest.run.task import RunTask
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.spark.driver import Driver
@@ -71,7 +71,7 @@ def results(session: Session, hadoop: HadoopSettings, task: Any) -> list[dict[st
     """Return a task's results as JSON, without the times; known settings must not need Spark."""
     driver = (Driver if hadoop == UNKNOWN else IdleDriver)(session.settings, session.spark)
     files = LakeFiles(session.settings.lake, hadoop)
-    run = Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    run = Context("r", session.settings, files, driver, lambda: session.registry, None, silent)
     tables = session.tables()
     feeds, watermarks = resolve(run, tables)
     found = work_on_tables(run, tables, TopicsTask(task(watermarks), feeds))

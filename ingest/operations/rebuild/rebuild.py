@@ -29,7 +29,7 @@ from ingest.run.batch.compacted_topics import refuse_compacted
 from ingest.run.batch.own_messages import met_schemas
 from ingest.run.batch.schemas import PayloadSchemas, compile_written, fetch_written, in_met_order
 from ingest.run.work import writer as writers
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import FeedsByTable
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.tables import Feed, TableConfig
@@ -93,13 +93,13 @@ class RebuildTask:
     feeds: FeedsByTable
     watermarks: Watermarks
 
-    def by_files(self, run: Run, table: TableConfig) -> Rebuilt | None:
+    def by_files(self, run: Context, table: TableConfig) -> Rebuilt | None:
         """Return the result for a table without commits."""
         if run.files.table(table).checkpoint() is None:
             return Rebuilt(table.name, "idle", self.source)
         return None
 
-    def with_spark(self, run: Run, table: TableConfig) -> Rebuilt:
+    def with_spark(self, run: Context, table: TableConfig) -> Rebuilt:
         """Rebuild one table as its only writer, or plan it as a reader."""
         if self.source == "topic" and table.source_table:
             refuse_compacted(run.settings.kafka, table.topic, f"{table.name}.toml")
@@ -114,14 +114,16 @@ class RebuildTask:
             with noted(run, table, self.source):
                 return self._rebuild(writer, subject)
 
-    def finish(self, run: Run, table: TableConfig, result: Rebuilt | IngestError, seconds: float) -> Rebuilt:
+    def finish(
+        self, run: Context, table: TableConfig, result: Rebuilt | IngestError, seconds: float
+    ) -> Rebuilt:
         """Make a result of an error, too."""
         run.progress(table.name, "idle")
         if isinstance(result, IngestError):
             result = Rebuilt(table.name, failure_of(result), self.source, error=result)
         return attrs.evolve(result, seconds=seconds)
 
-    def _plan(self, run: Run, subject: _Table) -> RebuildPlan | None:
+    def _plan(self, run: Context, subject: _Table) -> RebuildPlan | None:
         """Return a rebuild's plan, or None without changes.  Raises RebuildError for one that must fail."""
         changes = subject.changes.all
         if not changes:
@@ -164,7 +166,7 @@ class RebuildTask:
         return Rebuilt(table.name, "rebuilt", self.source, plan, committed.instant, rows)
 
     @contextmanager
-    def _rows(self, run: Run, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
+    def _rows(self, run: Context, subject: _Table, plan: RebuildPlan) -> "Iterator[NewRows]":
         """Return the rows to write, which are valid until the context ends."""
         last = subject.last
         if self.source == "table":
@@ -190,14 +192,16 @@ def _read_feeds(subject: _Table) -> tuple[Feed, ...]:
     return tuple(feed for feed in subject.feeds if feed.topic in subject.last.topics)
 
 
-def _applied(run: Run, feed: Feed, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
+def _applied(run: Context, feed: Feed, last: LedgerEntry, watermarks: Watermarks) -> "AppliedTopic":
     """Return the messages of a topic that a table has applied.  Raises RebuildError if they are gone."""
     marks = watermarks.of(feed.topic)
     ranges = whole_ranges(feed, last.seen_by(feed.topic), marks)
     return rebuild_rows.AppliedTopic(feed, ranges, _schemas(run, feed, last, marks))
 
 
-def _schemas(run: Run, feed: Feed, last: LedgerEntry, marks: Mapping[Partition, Watermark]) -> PayloadSchemas:
+def _schemas(
+    run: Context, feed: Feed, last: LedgerEntry, marks: Mapping[Partition, Watermark]
+) -> PayloadSchemas:
     """Return the schemas of the messages of a topic, and those that the table has met in others."""
     retained = {partition: (mark.begin, mark.end) for partition, mark in marks.items()}
     keys, values = fetch_written(run.settings, run.registry, feed, retained, retained)
@@ -206,7 +210,7 @@ def _schemas(run: Run, feed: Feed, last: LedgerEntry, marks: Mapping[Partition, 
     return keys, in_met_order(run.registry, feed, values, known_ids(last))
 
 
-def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
+def _folders(run: Context, table: TableConfig, plan: RebuildPlan) -> "Folders | None":
     """Return the folders to exchange for other partitions or another version, or None for a rebuild in place.
 
     Raises RebuildError for a storage that cannot.
@@ -225,7 +229,7 @@ def _folders(run: Run, table: TableConfig, plan: RebuildPlan) -> "Folders | None
     )
 
 
-def _open(run: Run, feeds: tuple[Feed, ...], watermarks: Watermarks) -> _Table | None:
+def _open(run: Context, feeds: tuple[Feed, ...], watermarks: Watermarks) -> _Table | None:
     """Compare a table with its file, compiled by the registry's schemas, or return None before any commit."""
     feed, table = feeds[0], feeds[0].table
     marks = watermarks.of(feed.topic)
@@ -258,7 +262,9 @@ def _with_sample(
     return changes
 
 
-def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, source: Source) -> LedgerEntry:
+def _entry(
+    run: Context, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, source: Source
+) -> LedgerEntry:
     """Return the account of a rebuild: the offsets of the commit before, and the changes as its note."""
     table = subject.config
     return attrs.evolve(
@@ -273,7 +279,7 @@ def _entry(run: Run, subject: _Table, plan: RebuildPlan, entry: LedgerEntry, sou
     )
 
 
-def rebuild_table(run: Run, table: TableConfig, source: Source, *, dry_run: bool) -> Rebuilt:
+def rebuild_table(run: Context, table: TableConfig, source: Source, *, dry_run: bool) -> Rebuilt:
     """Rebuild a table by the fixed parts of its file.  An error is in the result."""
     feeds, watermarks = resolve(run, (table,))
     (result,) = work_on_tables(run, (table,), RebuildTask(source, dry_run, feeds, watermarks))

@@ -15,7 +15,7 @@ from ingest.kafka.breaks import Watermark, is_created_again, topic_id_of
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.moments import write_duration
 from ingest.names import Partition
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.spark import java
 from ingest.tables import Feed, TableConfig
 
@@ -113,7 +113,7 @@ def plan_refused(
     return plan_rebuild(table, stored, free_bytes, changes)
 
 
-def free_by_files(run: Run) -> Callable[[str], int | None]:
+def free_by_files(run: Context) -> Callable[[str], int | None]:
     """Return a look at the free bytes of local disks, None for other storage."""
 
     def free_bytes(path: str) -> int | None:
@@ -123,7 +123,7 @@ def free_by_files(run: Run) -> Callable[[str], int | None]:
     return free_bytes
 
 
-def free_by_hadoop(run: Run) -> Callable[[str], int | None]:
+def free_by_hadoop(run: Context) -> Callable[[str], int | None]:
     """Return a look at the free bytes of disks and of HDFS.  Object stores have no bound."""
 
     def free_bytes(path: str) -> int | None:

@@ -31,7 +31,7 @@ from ingest.run.batch.keys import check_keys, refuse_folders
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas
 from ingest.run.batch.table_state import TableState
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.sql.template import ident
 from ingest.sql.types import SparkType, parse_ddl
 from ingest.tables import SOURCE, Column, Feed, TableConfig
@@ -83,7 +83,7 @@ class AppliedTopic:
 
 
 @contextmanager
-def rows_of_topics(run: Run, last: LedgerEntry, topics: Sequence[AppliedTopic]) -> Iterator[NewRows]:
+def rows_of_topics(run: Context, last: LedgerEntry, topics: Sequence[AppliedTopic]) -> Iterator[NewRows]:
     """Decode all messages that a table has applied, as if into a new one.  Valid until the context ends.
 
     Raises RebuildError if these messages do not give every row of the table, `EvolutionError` and others as a
@@ -124,7 +124,7 @@ def _continued(last: LedgerEntry, batch: PreparedBatch) -> LedgerEntry:
     )
 
 
-def _built(run: Run, feed: Feed, batch: PreparedBatch) -> DataFrame:
+def _built(run: Context, feed: Feed, batch: PreparedBatch) -> DataFrame:
     """Return the marked rows of a batch, without deleted ones."""
     evolution = batch.evolution
     evolution.check()

@@ -11,12 +11,12 @@ from ingest.hudi.fixed import recorded_parts
 from ingest.log import logger
 from ingest.operations.rebuild.rebuild_plan import Source
 from ingest.report.outcome import write_whole
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import TableConfig
 
 
 @contextmanager
-def noted(run: Run, table: TableConfig, source: Source) -> Iterator[None]:
+def noted(run: Context, table: TableConfig, source: Source) -> Iterator[None]:
     """Keep a note of a rebuild while it is at work, and after a signal or a kill has ended it."""
     file = _file(run, table)
     try:
@@ -34,7 +34,7 @@ def noted(run: Run, table: TableConfig, source: Source) -> Iterator[None]:
 
 
 def finish_killed(
-    run: Run, tables: Sequence[TableConfig], rebuild: Callable[[TableConfig, Source], IngestError | None]
+    run: Context, tables: Sequence[TableConfig], rebuild: Callable[[TableConfig, Source], IngestError | None]
 ) -> None:
     """Rebuild tables after a rebuild that was killed, if their files still ask for it.
 
@@ -50,7 +50,7 @@ def finish_killed(
             logger(__name__).warning("the rebuild was not finished", table=table.name, error=str(error))
 
 
-def _read_source(run: Run, table: TableConfig) -> Source | None:
+def _read_source(run: Context, table: TableConfig) -> Source | None:
     """Return the source of an unfinished rebuild's rows, or None without one by this table file."""
     try:
         note: dict[str, Any] = json.loads(_file(run, table).read_text(encoding="utf-8"))
@@ -60,11 +60,11 @@ def _read_source(run: Run, table: TableConfig) -> Source | None:
     return source if note == _subject(run, table) else None
 
 
-def _subject(run: Run, table: TableConfig) -> dict[str, Any]:
+def _subject(run: Context, table: TableConfig) -> dict[str, Any]:
     """Return the table that a rebuild writes, and the parts of the file by which it does."""
     parts = recorded_parts(table, table.key.columns)
     return {"path": run.settings.lake.table_path(table.name), "table_file": parts}
 
 
-def _file(run: Run, table: TableConfig) -> Path:
+def _file(run: Context, table: TableConfig) -> Path:
     return run.settings.state_dir / "rebuild" / f"{table.name}.json"

@@ -14,7 +14,7 @@ from ingest.hudi.lake import Lake
 from ingest.hudi.rejects import COLUMNS, GONE, KEY, at, counting_rows, next_entry
 from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Topic
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.feeds import one_feed
 from ingest.run.work.writer import writing
 from ingest.settings import Settings
@@ -128,7 +128,12 @@ def show_reject(
 
 
 def purge(
-    run: Run, table: TableConfig, *, older_than_days: float = 0, resolved: bool = False, dry_run: bool = False
+    run: Context,
+    table: TableConfig,
+    *,
+    older_than_days: float = 0,
+    resolved: bool = False,
+    dry_run: bool = False,
 ) -> int:
     """Permanently delete rejects older than an age, all or only resolved ones, and return their number."""
     before = datetime.now(UTC) - timedelta(days=older_than_days)

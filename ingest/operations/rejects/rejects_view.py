@@ -7,7 +7,7 @@ import attrs
 
 from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.rejects import rejects as dead_letters
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import Feed, TableConfig
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def rejects_by_files(files: LakeFiles, table: TableConfig) -> StoredRejects:
     return StoredRejects(stored, None if stored else 0)
 
 
-def read_rejects(run: Run, feed: Feed) -> StoredRejects:
+def read_rejects(run: Context, feed: Feed) -> StoredRejects:
     """Read the open rejects by reason, with examples."""
     rejects = dead_letters.list_rejects(run.settings, run.spark, feed.table, _LOOKED_AT, topic=feed.source)
     examples: dict[str, tuple[Reject, ...]] = {}

@@ -26,7 +26,7 @@ from ingest.run.batch.rejects import BYTES, TOO_LARGE, without_bytes
 from ingest.run.batch.schemas import PayloadSchemas, fetch_written
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.batch.table_state import table_state
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.feeds import chosen_feeds
 from ingest.run.work.writer import Writer, writing
 from ingest.tables import Feed, TableConfig
@@ -66,7 +66,7 @@ class Replayed(TableResult):
 
 
 def replay(
-    run: Run,
+    run: Context,
     table: TableConfig,
     partition: int | None = None,
     offset: int | None = None,
@@ -110,7 +110,7 @@ def _replay_all(writer: Writer, feed: Feed, partition: int | None, offset: int |
         chosen.unpersist()
 
 
-def _with_bytes(run: Run, feed: Feed, rejects: DataFrame) -> DataFrame:
+def _with_bytes(run: Context, feed: Feed, rejects: DataFrame) -> DataFrame:
     """Return rejects with their bytes, which are read from the topic again if they are not stored."""
     is_withheld = F.col("reason") == TOO_LARGE
     if feed.withholds_messages:
@@ -151,7 +151,7 @@ def _replay(writer: Writer, feed: Feed, chosen: DataFrame, last: LedgerEntry) ->
         return Replayed(feed.name, result.counts, instant, result.evolution.changes if instant else ())
 
 
-def _schemas(run: Run, feed: Feed) -> PayloadSchemas:
+def _schemas(run: Context, feed: Feed) -> PayloadSchemas:
     """Fetch the schemas known now.  Only schemas inside messages are looked for in the topic."""
     if feed.table.format == "avro" or feed.table.schema or feed.subjects.value:
         return fetch_written(run.settings, run.registry, feed, {}, {})

@@ -14,7 +14,7 @@ from ingest.log import logger
 from ingest.moments import iso_or_none, moment_or_none, parse_moment, to_iso
 from ingest.names import Partition, SchemaId, Topic
 from ingest.report.outcome import by_text
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.sql.template import Sql, ident, literal, sql
 from ingest.tables import TableConfig
 
@@ -161,7 +161,7 @@ class TableState:
         }
 
 
-def read_history(run: Run, table: TableConfig, since: datetime | None, *, archived: bool) -> TableHistory:
+def read_history(run: Context, table: TableConfig, since: datetime | None, *, archived: bool) -> TableHistory:
     """Read the commits of a table, without a JVM if its files are conclusive.  Archived ones need Spark."""
     if archived:
         path = run.lake.table(table).path
@@ -176,7 +176,7 @@ def read_history(run: Run, table: TableConfig, since: datetime | None, *, archiv
     return TableHistory(table.name, topic, path, recent, since, is_cut and not reaches_back)
 
 
-def read_state(run: Run, table: TableConfig, at: datetime) -> TableState:
+def read_state(run: Context, table: TableConfig, at: datetime) -> TableState:
     """Find the commit that readers of a table saw at a time, and count its rows.
 
     Raises UsageError for a time before the first commit, or one whose files are cleaned.
@@ -215,7 +215,7 @@ def parse_time(option: str, text: str) -> datetime:
     return moment
 
 
-def _ask(run: Run, table: TableConfig, ask: Callable[[StoredTable], T]) -> T:
+def _ask(run: Context, table: TableConfig, ask: Callable[[StoredTable], T]) -> T:
     """Ask the files of a table, and Hudi's classes if they are not conclusive."""
     try:
         return ask(run.files.table(table))

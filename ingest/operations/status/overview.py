@@ -32,7 +32,7 @@ from ingest.report.kept_runs import LastRun, read_outcomes
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
 from ingest.run.work.by_files import PATIENCE_S, answer_by_files
-from ingest.run.work.context import Run, TableTask
+from ingest.run.work.context import Context, TableTask
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import work_on_tables
 from ingest.stop import listening
@@ -94,7 +94,7 @@ class LakeOverview:
 
 
 def read_overview(
-    run: Run,
+    run: Context,
     tables: Sequence[TableConfig],
     broken: Sequence[TableFileError],
     *,
@@ -118,7 +118,7 @@ def read_overview(
     return LakeOverview((*map(_of_broken_file, broken), *known), tuple(dict.fromkeys(problems)))
 
 
-def _outcomes(run: Run, problems: list[str]) -> Mapping[str, Sequence[LastRun]]:
+def _outcomes(run: Context, problems: list[str]) -> Mapping[str, Sequence[LastRun]]:
     """Return the last outcomes of each table, none if the state folder is damaged."""
     try:
         return read_outcomes(run.settings.state_dir, RUNS)
@@ -128,7 +128,7 @@ def _outcomes(run: Run, problems: list[str]) -> Mapping[str, Sequence[LastRun]]:
 
 
 def _read_files(
-    run: Run, tables: Sequence[TableConfig], task: TableTask[TableOverview]
+    run: Context, tables: Sequence[TableConfig], task: TableTask[TableOverview]
 ) -> tuple[TableOverview, ...]:
     """Read tables without a JVM.  A storage that does not answer in time is an error."""
     with listening(run.stop):
@@ -155,7 +155,7 @@ class OverviewTask:
     uses_spark: bool
     problems: list[str]
 
-    def by_files(self, run: Run, feed: Feed) -> TableOverview | None:
+    def by_files(self, run: Context, feed: Feed) -> TableOverview | None:
         """Read one table without a JVM, or return None if Spark is wanted and would know more."""
         parts = Parts()
         rejects = parts.read("rejects", lambda: rejects_by_files(run.files, feed.table))
@@ -164,7 +164,7 @@ class OverviewTask:
         needs_spark = any(gap.needs_spark for gap in parts.gaps) or (rejects and rejects.open is None)
         return None if self.uses_spark and needs_spark else overview
 
-    def with_spark(self, run: Run, feed: Feed) -> TableOverview:
+    def with_spark(self, run: Context, feed: Feed) -> TableOverview:
         """Read one table with Hudi's classes."""
         run.step(feed.table, "reading its commits and rejects")
         parts = Parts()
@@ -172,7 +172,9 @@ class OverviewTask:
         rejects = parts.read("rejects", lambda: read_rejects(run, feed))
         return _with_rest(self._read(run, feed, run.lake.table(feed.table), parts), rejects, size, parts)
 
-    def finish(self, run: Run, feed: Feed, result: TableOverview | IngestError, _: float) -> TableOverview:
+    def finish(
+        self, run: Context, feed: Feed, result: TableOverview | IngestError, _: float
+    ) -> TableOverview:
         """Make an overview of an error, too."""
         run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
@@ -186,7 +188,7 @@ class OverviewTask:
         status = attrs.evolve(combined([overview.status for overview in results]), table=table.name)
         return attrs.evolve(results[0], table=table, status=status, topics=tuple(results), gaps=tuple(gaps))
 
-    def _read(self, run: Run, feed: Feed, stored: StoredTable, parts: "Parts") -> TableOverview:
+    def _read(self, run: Context, feed: Feed, stored: StoredTable, parts: "Parts") -> TableOverview:
         last = parts.read("last commit", lambda: last_of(stored, feed))
         commits: tuple[Commit, ...] = ()
         if last is not None:
@@ -201,7 +203,7 @@ class OverviewTask:
         return self._with_schemas(run, overview, feed, parts)
 
     def _status(
-        self, run: Run, feed: Feed, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
+        self, run: Context, feed: Feed, stored: StoredTable, last: LedgerEntry | None, parts: "Parts"
     ) -> TableStatus:
         """Read the state of a table, with the error of the first part that a run would stop at."""
         marks = self.watermarks.found.get(feed.topic)
@@ -223,7 +225,9 @@ class OverviewTask:
             feed.name, feed.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error
         )
 
-    def _with_schemas(self, run: Run, overview: TableOverview, feed: Feed, parts: "Parts") -> TableOverview:
+    def _with_schemas(
+        self, run: Context, overview: TableOverview, feed: Feed, parts: "Parts"
+    ) -> TableOverview:
         """Add the columns of the table, and the source's columns if the registry answers."""
         commits, schemas = overview.commits, tuple[WriterSchema, ...]()
         if feed.subjects.value is None:
@@ -248,7 +252,7 @@ class OverviewTask:
             version_changes=parts.read("versions", lambda: version_changes(feed, schemas)) or (),
         )
 
-    def _fetch(self, run: Run, subject: Subject) -> tuple[WriterSchema, ...]:
+    def _fetch(self, run: Context, subject: Subject) -> tuple[WriterSchema, ...]:
         """Fetch the versions of a subject.  If the registry does not answer, no other table asks it."""
         try:
             return fetch_versions(run.registry, subject)

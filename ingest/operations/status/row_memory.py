@@ -11,11 +11,11 @@ from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.stored_table import StoredTable
 from ingest.log import logger
 from ingest.report.outcome import write_whole
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import TableConfig
 
 
-def count_rows(run: Run, table: TableConfig, stored: StoredTable, after: StoredTable) -> int:
+def count_rows(run: Context, table: TableConfig, stored: StoredTable, after: StoredTable) -> int:
     """Return the rows of a table: as remembered, or counted if other commits are complete now.
 
     `after` opens the table at its first use, after the count: Spark may count a commit that `stored` lacks.

@@ -33,7 +33,7 @@ from ingest.report.lag import max_or_none, present, sum_or_none
 from ingest.report.outcome import by_text
 from ingest.report.result import TableResult, worst_error
 from ingest.run.batch.start import last_of, pending
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.topics import FeedsByTable, TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.settings import KafkaSettings, LakeSettings, Settings
@@ -144,14 +144,14 @@ class StatusTask:
     silent: list[str] = attrs.Factory(list)
     """The problem of a registry that does not answer: no other table asks it."""
 
-    def with_spark(self, run: Run, feed: Feed) -> TableStatus:
+    def with_spark(self, run: Context, feed: Feed) -> TableStatus:
         """Read one table's status, and its schema changes at the source."""
         run.step(feed.table, "reading its status")
         stored = run.lake.table(feed.table)
         count = partial(count_rows, run, feed.table, stored, run.files.table(feed.table))
         return self._read(run, feed, stored, count, lambda: rejected.count_open(run.lake, feed))
 
-    def by_files(self, run: Run, feed: Feed) -> TableStatus:
+    def by_files(self, run: Context, feed: Feed) -> TableStatus:
         """Read the same, without a JVM."""
         stored = run.files.table(feed.table)
         count = partial(count_rows, run, feed.table, stored, stored)
@@ -159,7 +159,7 @@ class StatusTask:
 
     def _read(
         self,
-        run: Run,
+        run: Context,
         feed: Feed,
         stored: StoredTable,
         count: Callable[[], int],
@@ -174,7 +174,7 @@ class StatusTask:
         except IngestError as unreadable:
             return attrs.evolve(status, error=status.error or unreadable)
 
-    def _with_ahead(self, run: Run, feed: Feed, status: TableStatus) -> TableStatus:
+    def _with_ahead(self, run: Context, feed: Feed, status: TableStatus) -> TableStatus:
         """Look at the newest registered version, unless the state is unknown or worse already."""
         if status.error is not None:
             return status
@@ -185,7 +185,7 @@ class StatusTask:
             ahead = None
         return attrs.evolve(status, ahead=ahead, unclear=next(iter(self.silent), ""))
 
-    def finish(self, run: Run, feed: Feed, result: TableStatus | IngestError, _: float) -> TableStatus:
+    def finish(self, run: Context, feed: Feed, result: TableStatus | IngestError, _: float) -> TableStatus:
         """Make a status of an error, too."""
         run.progress(feed.name, "idle")
         if isinstance(result, IngestError):
@@ -197,14 +197,14 @@ class StatusTask:
         return attrs.evolve(combined(results), table=table.name)
 
 
-def read_statuses(run: Run, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
+def read_statuses(run: Context, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
     feeds, watermarks = find_ends(run, tables)
     found = work_on_tables(run, tables, TopicsTask(StatusTask(watermarks), feeds))
     return remembered(run.settings, feeds, found, watermarks)
 
 
-def find_ends(run: Run, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
+def find_ends(run: Context, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
     """Fetch the topics of patterns, and all ends.  An error of the broker is the error of every topic."""
     try:
         return resolve(run, tables)

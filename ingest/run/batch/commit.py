@@ -29,14 +29,14 @@ from ingest.run.batch.schemas import PayloadSchemas, fetch_written, in_met_order
 from ingest.run.batch.shards import check_topic_key, refuse_shared_keys
 from ingest.run.batch.start import last_of
 from ingest.run.batch.table_state import TableState
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.writer import Writer
 from ingest.sql.template import ident
 from ingest.tables import SOURCE, Feed
 
 
 def fetch_known(
-    run: Run,
+    run: Context,
     feed: Feed,
     ranges: TopicRanges,
     watermarks: Mapping[Partition, Watermark],
@@ -58,7 +58,7 @@ def fetch_known(
 
 @contextmanager
 def prepared(
-    run: Run, feed: Feed, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
+    run: Context, feed: Feed, state: TableState, ranges: TopicRanges, schemas: PayloadSchemas
 ) -> Iterator[PreparedBatch]:
     """Read ranges, decode them and fit them to the table: everything but the commit."""
     run.step(feed.table, Reading(ranges.span), "read")
@@ -70,7 +70,7 @@ def prepared(
         yield completed(run, result)
 
 
-def completed(run: Run, batch: PreparedBatch) -> PreparedBatch:
+def completed(run: Context, batch: PreparedBatch) -> PreparedBatch:
     """Fit the SQL of the table file to a decoded batch, and count the rows that only a tombstone deletes."""
     batch = with_row_sql(run.spark, batch)
     if not batch.counts.bare_tombstones or batch.evolution.failing or not batch.compiled.merges_tombstones:
@@ -93,7 +93,7 @@ class NewRows:
     """Rows with values that neither the batch nor the table has."""
 
 
-def rows_to_write(run: Run, batch: PreparedBatch) -> NewRows:
+def rows_to_write(run: Context, batch: PreparedBatch) -> NewRows:
     """Return the rows of a batch, made by its row model.
 
     Raises `EvolutionError` and others for a batch, or rows, that must not be written.
@@ -112,7 +112,7 @@ def rows_to_write(run: Run, batch: PreparedBatch) -> NewRows:
     return NewRows(rows, counted, marks.lost)
 
 
-def _check_batch(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> None:
+def _check_batch(run: Context, batch: PreparedBatch, last: LedgerEntry | None) -> None:
     """Refuse keys, masks and columns that do not fit the table, before any row is made."""
     table, evolution, columns = batch.compiled.table, batch.evolution, batch.state.columns or {}
     stored = run.lake.table(table)
@@ -130,7 +130,7 @@ def _check_batch(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> No
     check_class_path(run.spark, table, {**columns, **types})
 
 
-def _check_rows(run: Run, batch: PreparedBatch, rows: DataFrame) -> None:
+def _check_rows(run: Context, batch: PreparedBatch, rows: DataFrame) -> None:
     """Refuse partition values that are not safe as folders, and keys of rows of other topics."""
     feed, state = batch.compiled.feed, batch.state
     refuse_folders(rows, feed, batch.evolution.keys)
@@ -138,7 +138,7 @@ def _check_rows(run: Run, batch: PreparedBatch, rows: DataFrame) -> None:
         refuse_shared_keys(rows, run.lake.table(feed.table).live_rows() if state.exists else None, batch)
 
 
-def _stored(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> Stored:
+def _stored(run: Context, batch: PreparedBatch, last: LedgerEntry | None) -> Stored:
     """Return the table as the rows to write depend on it."""
     rows = _stored_rows(run, batch)
     if last is None:
@@ -148,7 +148,7 @@ def _stored(run: Run, batch: PreparedBatch, last: LedgerEntry | None) -> Stored:
     return Stored(rows, last.truncates, may_repeat, last.tombstone_ends)
 
 
-def _stored_rows(run: Run, batch: PreparedBatch) -> DataFrame | None:
+def _stored_rows(run: Context, batch: PreparedBatch) -> DataFrame | None:
     """Return the stored rows if the batch depends on them: as in a history, or for partial rows."""
     model = batch.compiled.model
     if not batch.state.exists or not (model.has_versions or batch.counts.looks_back):
@@ -171,7 +171,7 @@ def commit_rows(writer: Writer, batch: PreparedBatch, rows: DataFrame, entry: Le
     return writer.commit(rows, entry, batch.key_names, overwrites=bool(batch.rewrites))
 
 
-def account(run: Run, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:
+def account(run: Context, last: LedgerEntry | None, batch: PreparedBatch) -> LedgerEntry:
     """Return the ledger entry of a commit: the batch's counts, at the offsets of the table's last commit."""
     counts = batch.counts
     newest_ms = (last.max_source_ms if last else None, counts.max_source_ms)

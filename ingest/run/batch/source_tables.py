@@ -19,7 +19,7 @@ from ingest.run.batch.again import read_topic
 from ingest.run.batch.owners import Owners, find_owners
 from ingest.run.batch.schemas import fetch_by_id
 from ingest.run.batch.topic_tables import SourceTable, TopicTables
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.run.work.fleet import KAFKA_DOWN
 from ingest.spark.java_errors import class_names, root_cause
 from ingest.sql.template import literal, sql
@@ -34,7 +34,7 @@ class _Counted:
     value_ids: set[int] = attrs.Factory(set)
 
 
-def read_tables(run: Run, topic: Topic, values: tuple[WriterSchema, ...], messages: int) -> TopicTables:
+def read_tables(run: Context, topic: Topic, values: tuple[WriterSchema, ...], messages: int) -> TopicTables:
     """Return the tables of a topic.  Reads about as many messages, and decodes only their source blocks.
 
     `values` are the schemas of its subjects.  Others are fetched by their ids.
@@ -58,7 +58,7 @@ def read_tables(run: Run, topic: Topic, values: tuple[WriterSchema, ...], messag
     return _tables(owners, run.registry)
 
 
-def _unreadable(run: Run, topic: Topic, error: Exception) -> IngestError:
+def _unreadable(run: Context, topic: Topic, error: Exception) -> IngestError:
     if class_names(error) & KAFKA_DOWN:
         return broker_gone(run.settings.kafka, root_cause(error))
     return UnexpectedError(f"topic {topic}", root_cause(error))

@@ -16,7 +16,7 @@ from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import Feed
 
 
@@ -30,7 +30,7 @@ class Start:
 
 
 def find_start(
-    run: Run,
+    run: Context,
     stored: StoredTable,
     feed: Feed,
     watermarks: Mapping[Partition, Watermark],

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from ingest.compile.evolve import Present
 from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.names import SchemaId
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.tables import TableConfig
 
 
@@ -34,6 +34,6 @@ class TableState:
         return self.columns is not None and not (self.ahead and self.ahead.creates)
 
 
-def table_state(run: Run, table: TableConfig, last: LedgerEntry | None) -> TableState:
+def table_state(run: Context, table: TableConfig, last: LedgerEntry | None) -> TableState:
     """Return the table's current columns and schemas."""
     return TableState(run.lake.table(table).columns(), known_ids(last))

@@ -12,7 +12,7 @@ import attrs
 from ingest.errors import IngestError, TableLockedError
 from ingest.hudi.locks.lock_holder import describe_holder
 from ingest.log import logger
-from ingest.run.work.context import Run, TableTask
+from ingest.run.work.context import Context, TableTask
 from ingest.tables import TableConfig
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class _Attempt(Generic[T]):
     result: T | IngestError | None = None
 
 
-def answer_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
+def answer_by_files(run: Context, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
     """Return the results of the tables that do without a JVM.  Stop early after a signal."""
     patience_s = min(PATIENCE_S, run.settings.run.table_timeout_s or PATIENCE_S)
     waiting, active = deque(tables), list[_Attempt[T]]()
@@ -50,7 +50,7 @@ def answer_by_files(run: Run, task: TableTask[T], tables: Sequence[TableConfig])
     return results
 
 
-def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
+def await_writers(run: Context, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
     """Return the results of tables that other writers hold: Spark does not start only to wait for them.
 
     Waits `lock_wait_s` at most.  Tables that are free then are read once more.  Returns nothing if a table
@@ -75,7 +75,9 @@ def await_writers(run: Run, task: TableTask[T], tables: Sequence[TableConfig]) -
     return results | answer_by_files(run, task, [table for table in tables if table not in busy])
 
 
-def _start(run: Run, task: TableTask[T], table: TableConfig, done: "SimpleQueue[_Attempt[T]]") -> _Attempt[T]:
+def _start(
+    run: Context, task: TableTask[T], table: TableConfig, done: "SimpleQueue[_Attempt[T]]"
+) -> _Attempt[T]:
     """Start a thread for a table, which is left behind if its storage hangs."""
     attempt = _Attempt[T](table)
 

@@ -37,7 +37,7 @@ class Progress(Protocol):
 
 
 @attrs.frozen
-class Run:
+class Context:
     """The context of a command: its settings, JVM, registry, steps and stop, which its tables share."""
 
     run_id: str
@@ -108,14 +108,14 @@ class Run:
 class TableTask(Protocol[T]):
     """Work on single tables, and the results that a fleet collects."""
 
-    def by_files(self, run: Run, table: TableConfig) -> T | None:
+    def by_files(self, run: Context, table: TableConfig) -> T | None:
         """Return the result of a table that does without a JVM, or None.  May raise anything.
 
         Only an IngestError counts as a result: after any other exception `with_spark` is called.
         """
 
-    def with_spark(self, run: Run, table: TableConfig) -> T:
+    def with_spark(self, run: Context, table: TableConfig) -> T:
         """Return the result of a table, in the table's thread.  May raise anything."""
 
-    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
+    def finish(self, run: Context, table: TableConfig, result: T | IngestError, seconds: float, /) -> T:
         """Return the final result of a table, in the caller's thread."""

@@ -22,7 +22,7 @@ from ingest.errors import (
 )
 from ingest.kafka.topics import broker_gone
 from ingest.log import logger
-from ingest.run.work.context import Run, TableTask
+from ingest.run.work.context import Context, TableTask
 from ingest.run.work.supervisor import Shift, Supervisor
 from ingest.spark.java_errors import class_names, is_unreachable, root_cause
 from ingest.stop import listening
@@ -39,7 +39,7 @@ _MAX_RESTARTS: Final = 8
 class Fleet(Generic[T]):
     """The tables of a run at work."""
 
-    run: Run
+    run: Context
     task: TableTask[T]
     results: dict[str, T] = attrs.field(factory=dict, init=False)
     restarts: int = attrs.field(default=0, init=False)
@@ -117,7 +117,7 @@ class Fleet(Generic[T]):
             return explain(self.run, table, error)
 
 
-def explain(run: Run, table: TableConfig, error: Exception) -> IngestError:
+def explain(run: Context, table: TableConfig, error: Exception) -> IngestError:
     """Return the meaning of a table's exception.  The JVM may have ended."""
     if not run.driver.process.is_alive():
         logger(__name__).debug("jvm.ended", table=table.name, exc_info=error)
@@ -135,7 +135,7 @@ def is_out_of_memory(error: Exception) -> bool:
     return "OutOfMemoryError" in class_names(error) or "OutOfMemoryError" in root_cause(error)
 
 
-def _explain_spark(run: Run, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
+def _explain_spark(run: Context, table: TableConfig, error: Py4JError | PySparkException) -> IngestError:
     """Return the meaning of a failed Spark job: no answer of broker or storage, little memory, unknown."""
     logger(__name__).debug("spark.failed", table=table.name, exc_info=error)
     problem, names = root_cause(error), class_names(error)

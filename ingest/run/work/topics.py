@@ -16,7 +16,7 @@ from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic, first_few
 from ingest.run.work import fleet
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.settings import KafkaSettings, Settings
 from ingest.tables import Feed, TableConfig, feed_of, is_pattern
 
@@ -30,13 +30,13 @@ FeedsByTable = Mapping[str, tuple[Feed, ...]]
 class TopicTask(Protocol[T]):
     """Work on the feeds of tables, and the sum of their results (see `TableTask`)."""
 
-    def by_files(self, run: Run, feed: Feed) -> T | None:
+    def by_files(self, run: Context, feed: Feed) -> T | None:
         """Return the result of a feed that does without a JVM, or None."""
 
-    def with_spark(self, run: Run, feed: Feed) -> T:
+    def with_spark(self, run: Context, feed: Feed) -> T:
         """Return the result of a feed, in the table's thread."""
 
-    def finish(self, run: Run, feed: Feed, result: T | IngestError, seconds: float, /) -> T:
+    def finish(self, run: Context, feed: Feed, result: T | IngestError, seconds: float, /) -> T:
         """Return the final result of a feed."""
 
     def combine(self, table: TableConfig, results: Sequence[T]) -> T:
@@ -61,7 +61,7 @@ class TopicsTask(Generic[T]):
     stops: bool = False
     """Whether a topic that fails stops the others if the table file says so."""
 
-    def by_files(self, run: Run, table: TableConfig) -> T | None:
+    def by_files(self, run: Context, table: TableConfig) -> T | None:
         """Work on all feeds without a JVM, or return None if one needs a JVM."""
         if not table.topics:
             return self.task.by_files(run, self._only(table))
@@ -70,7 +70,7 @@ class TopicsTask(Generic[T]):
         results = [topic for topic in worked if topic.result is not None]
         return self._sum(run, table, results) if len(results) == len(worked) else None  # type: ignore[arg-type]
 
-    def with_spark(self, run: Run, table: TableConfig) -> T:
+    def with_spark(self, run: Context, table: TableConfig) -> T:
         """Work on all feeds.  An error of one is its result."""
         if not table.topics:
             return self.task.with_spark(run, self._only(table))
@@ -88,7 +88,7 @@ class TopicsTask(Generic[T]):
                 break
         return self._sum(run, table, worked)
 
-    def finish(self, run: Run, table: TableConfig, result: T | IngestError, seconds: float) -> T:
+    def finish(self, run: Context, table: TableConfig, result: T | IngestError, seconds: float) -> T:
         """Finish a table.  Its feeds are finished already if it has several."""
         if not table.topics:
             return self.task.finish(run, self._only(table), result, seconds)
@@ -101,7 +101,11 @@ class TopicsTask(Generic[T]):
         return feed
 
     def _each(
-        self, run: Run, table: TableConfig, last: LedgerEntry | None, work: Callable[[Feed], W | IngestError]
+        self,
+        run: Context,
+        table: TableConfig,
+        last: LedgerEntry | None,
+        work: Callable[[Feed], W | IngestError],
     ) -> Iterator[_Worked[W]]:
         """Work on each feed of a table.  A topic that it has read, and the broker lacks, is an error."""
         own = self.feeds[table.name]
@@ -112,24 +116,24 @@ class TopicsTask(Generic[T]):
         for feed in missing_feeds(own, last):
             yield _Worked(feed, TopicNotFoundError(feed.topic, run.settings.kafka.bootstrap_servers), 0.0)
 
-    def _sum(self, run: Run, table: TableConfig, worked: Sequence[_Worked[T]]) -> T:
+    def _sum(self, run: Context, table: TableConfig, worked: Sequence[_Worked[T]]) -> T:
         results = [self.task.finish(run, topic.feed, topic.result, topic.seconds) for topic in worked]
         return self.task.combine(table, results)
 
-    def _by_files(self, run: Run, feed: Feed) -> T | IngestError | None:
+    def _by_files(self, run: Context, feed: Feed) -> T | IngestError | None:
         try:
             return self.task.by_files(run, feed)
         except IngestError as error:
             return error
 
-    def _ahead(self, run: Run, feed: Feed) -> T | IngestError | None:
+    def _ahead(self, run: Context, feed: Feed) -> T | IngestError | None:
         """Return the error of a topic that shows without reading its messages."""
         try:
             return self._by_files(run, feed)
         except Exception:  # noqa: BLE001  the files do not answer: the topic's own turn shows it
             return None
 
-    def _with_spark(self, run: Run, feed: Feed) -> T | IngestError:
+    def _with_spark(self, run: Context, feed: Feed) -> T | IngestError:
         try:
             return self.task.with_spark(run, feed)
         except Exception as error:

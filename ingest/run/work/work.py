@@ -8,7 +8,7 @@ from ingest.errors import StoppedError
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.work import fleet
 from ingest.run.work.by_files import answer_by_files, await_writers
-from ingest.run.work.context import Run, TableTask
+from ingest.run.work.context import Context, TableTask
 from ingest.run.work.topics import FeedsByTable, find_feeds, watermarks_of
 from ingest.stop import listening
 from ingest.tables import TableConfig
@@ -16,7 +16,7 @@ from ingest.tables import TableConfig
 T = TypeVar("T")
 
 
-def resolve(run: Run, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
+def resolve(run: Context, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Watermarks]:
     """Return the feeds of tables, with the topics that match their patterns now, and the ends of all."""
     with run.steps.during("", "plan"):
         feeds = find_feeds(run.settings, tables)
@@ -24,7 +24,7 @@ def resolve(run: Run, tables: Sequence[TableConfig]) -> tuple[FeedsByTable, Wate
 
 
 def work_on_tables(
-    run: Run, tables: Sequence[TableConfig], task: TableTask[T], *, asks_registry: bool = True
+    run: Context, tables: Sequence[TableConfig], task: TableTask[T], *, asks_registry: bool = True
 ) -> tuple[T, ...]:
     """Work on every table.  Return the results in the tables' order.
 
@@ -48,7 +48,7 @@ def work_on_tables(
     return tuple(results[table.name] for table in tables)
 
 
-def _open(run: Run, *, asks_registry: bool) -> None:
+def _open(run: Context, *, asks_registry: bool) -> None:
     """Load the registry's client while the JVM starts.  An error of either concerns all tables."""
     if not asks_registry:
         _ = run.spark

@@ -19,7 +19,7 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.upkeep.maintain import keep_up
 from ingest.hudi.upkeep.rebuild import finish_rebuild
 from ingest.log import logger
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.spark.catalog import register
 from ingest.tables import TableConfig
 
@@ -52,7 +52,7 @@ class Requirements:
 class Writer:
     """Commits to a table and its rejects table while it holds the table's lock."""
 
-    run: Run
+    run: Context
     table: TableConfig
     stored: HudiTable
     rejects: HudiTable
@@ -92,7 +92,7 @@ class Writer:
 
 
 @contextmanager
-def writing(run: Run, table: TableConfig, requirements: Requirements | None = None) -> Iterator[Writer]:
+def writing(run: Context, table: TableConfig, requirements: Requirements | None = None) -> Iterator[Writer]:
     """Hold the table's lock, and read the table again: it meets the requirements, by default all.
 
     Completes rewrites and rebuilds that were killed.  At the end, a table with a new commit is entered into
@@ -132,7 +132,7 @@ def _check(stored: HudiTable, requirements: Requirements) -> None:
         requirements.check(stored)
 
 
-def _follow_up(run: Run, table: TableConfig, stored: HudiTable) -> None:
+def _follow_up(run: Context, table: TableConfig, stored: HudiTable) -> None:
     """Update the catalog, then compact, clean and archive unless the settings leave that to `maintain`.
 
     A failure is a warning in the log: the next commit tries again.

@@ -15,7 +15,7 @@ from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.names import Instant
 from ingest.operations.status.row_memory import count_rows
-from ingest.run.work.context import Run
+from ingest.run.work.context import Context
 from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import LOCAL
 from tests.lakes import MadeDeployment, MadeTable
@@ -48,15 +48,15 @@ def deployment(tmp_path: Path) -> MadeDeployment:
     return MadeDeployment(tmp_path / "deployment")
 
 
-def run_of(deployment: MadeDeployment) -> Run:
+def run_of(deployment: MadeDeployment) -> Context:
     """Return the context of a command that cannot start Spark."""
     overrides = {"spark.master": "no-such-master"}
     session = Session.open(deployment.root / "ingest.toml", overrides=overrides)
     files, driver = LakeFiles(session.settings.lake, LOCAL), Driver(session.settings, None)
-    return Run("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    return Context("r", session.settings, files, driver, lambda: session.registry, None, silent)
 
 
-def count(run: Run, made: MadeTable, stored: OfflineTable | None = None) -> int:
+def count(run: Context, made: MadeTable, stored: OfflineTable | None = None) -> int:
     """Count the rows of a table, or of a handle on it, as `ingest status` does."""
     stored = stored or run.files.table(made.table)
     return count_rows(run, made.table, stored, stored)
