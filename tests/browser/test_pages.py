@@ -69,7 +69,8 @@ def test_no_column_is_cut_off_on_a_desk(site: Path, tab: Page, name: str) -> Non
 def test_the_search_leaves_the_tables_with_all_words_and_their_sources(site: Path, tab: Page) -> None:
     """By name, topic or state; the policy of the page allows the script, and an empty box shows all."""
     tab.show(site / "index.html", width=1280)
-    type_in = "(t => { search.value = t; search.dispatchEvent(new Event('input')); })"
+    box = "document.getElementById('search')"
+    type_in = f"(t => {{ {box}.value = t; {box}.dispatchEvent(new Event('input')); }})"
     visible = "[...document.querySelectorAll('tbody .title')].filter(e => e.checkVisibility())"
     names, count = f"{visible}.map(e => e.textContent)", tab.run(f"{visible}.length")
 
