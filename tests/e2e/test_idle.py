@@ -161,7 +161,7 @@ def test_rows_in_log_files_are_counted_once(make_deployment: Callable[[], Deploy
             answers(session, LOCAL, StatusTask, ["logged"])
         (counted,) = session.status(["logged"])
         (remembered,) = answers(session, LOCAL, StatusTask, ["logged"])
-        assert (counted.rows, remembered) == (5, without_times(counted.to_json()))
+        assert counted.rows == remembered["rows"] == 5
 
         topics["logged"].send(Change("d", {"id": 1, "v": "a"}, at=9))
         assert session.run(["logged"]).exit_code == 0
