@@ -16,8 +16,8 @@ from ingest.spark.java import hadoop_of, jvm_of
 _PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 """The files of a table's properties.  Only the backup exists while Hudi rewrites them (HUDI-2795)."""
 
-_TIMELINES: Final = (".hoodie", ".hoodie/timeline")
-"""The folders of the active timeline, of tables of version 6 and of later ones."""
+_TIMELINE: Final = ".hoodie/timeline"
+"""The folder of the active timeline.  Tables of version 6 have it in `.hoodie` itself."""
 
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """The text in the column of operations that makes a row a delete."""
@@ -93,9 +93,9 @@ def _is_incomplete(folder: HadoopFolder) -> bool:
         return False
     if folder.has_data():
         return False  # damaged: opening it says how
-    names = (
-        child.getPath().getName() for home in _TIMELINES for child in folder.children(home) if child.isFile()
-    )
+    if any(child.isFile() for child in folder.children(_TIMELINE)):
+        return False
+    names = (child.getPath().getName() for child in folder.children(".hoodie"))
     return not any(name[0].isdigit() for name in names)
 
 
