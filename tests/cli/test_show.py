@@ -45,6 +45,7 @@ epoch                             0                                             
 key.columns                       "the columns of subject server1.inv.orders-key"  derived
 key.mismatch                      "reject"                                         product
 target.type                       "cow"                                            file
+target.table_version              9                                                product
 target.mode                       "upsert"                                         product
 target.delete                     "hard"                                           file
 target.index                      "bucket"                                         product
