@@ -14,8 +14,8 @@ _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_]{1,100}")
 Topic = NewType("Topic", str)
 """A Kafka topic."""
 
-HEARTBEATS: Final = "__debezium-heartbeat."
-"""The beginning of heartbeat topics, before the connector's prefix: Debezium's `topic.heartbeat.prefix`."""
+HEARTBEATS: Final = "__debezium-heartbeat"
+"""Debezium's `topic.heartbeat.prefix`: the names of heartbeat topics before `.` and the connector's prefix."""
 
 Subject = NewType("Subject", str)
 """A registry subject, such as `server1.dbo.customers-value`."""

@@ -10,6 +10,7 @@ from ingest.api.session import Session
 from ingest.cli.notify import notify_or_warn
 from ingest.cli.output import print_error
 from ingest.errors import IngestError, UsageError
+from ingest.operations.status import metrics as status_metrics
 from ingest.report import openmetrics
 from ingest.report import outcome as reports
 from ingest.settings import mask_url
@@ -17,6 +18,8 @@ from ingest.tables import TableConfig
 from ingest.verify import metrics as verify_metrics
 
 if TYPE_CHECKING:
+    from ingest.operations.status.health import Health
+    from ingest.operations.status.status import TableStatus
     from ingest.report.outcome import RunReport
     from ingest.verify.result import Verification
 
@@ -62,6 +65,11 @@ def verification_target(given: str, configured: str) -> str:
 def publish_verification_or_warn(target: str, verification: "Verification") -> None:
     """Write or send the metrics of a verification, or print one line that says why not."""
     _publish_or_warn(target, lambda: verify_metrics.publish(verification, target))
+
+
+def publish_status_or_warn(target: str, found: "Sequence[tuple[TableStatus, Health]]") -> None:
+    """Write or send the state of tables, or print one line that says why not."""
+    _publish_or_warn(target, lambda: status_metrics.publish(found, target))
 
 
 def _publish_or_warn(target: str, publish: Callable[[], None]) -> None:

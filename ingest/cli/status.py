@@ -8,9 +8,10 @@ from cyclopts import Parameter
 
 from ingest.cli.completer import table_parameter
 from ingest.cli.display import show_progress
+from ingest.cli.metrics import check_target, publish_status_or_warn
 from ingest.cli.offsets import print_offsets
 from ingest.cli.old_spellings import warn_of
-from ingest.cli.options import Deployment
+from ingest.cli.options import EXPERT, Deployment
 from ingest.cli.output import (
     claim_stdout,
     print_error,
@@ -43,6 +44,9 @@ def status(
             negative=(), show_default=False, help="Also show the offsets that the next run starts from."
         ),
     ] = False,
+    metrics: Annotated[
+        str, Parameter(group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL.")
+    ] = "",
     html: Annotated[Path | None, Parameter(show=False)] = None,
     json: Json = False,
     deployment: Deployment = Deployment(),
@@ -55,6 +59,7 @@ def status(
     Example: `ingest status --max-lag 15m`
     """
     bound = None if max_lag is None else parse_bound(max_lag)
+    check_target(metrics)
     if html is not None:
         warn_of("status --html", "pages --to")
     claim_stdout()
@@ -66,6 +71,7 @@ def status(
             session.report_html(html, tables, max_lag=max_lag, progress=progress)
         results = session.status(tables, progress=progress)
     found = [(status, health(status, bound)) for status in results]
+    publish_status_or_warn(metrics, found)
     if json:
         print_json([{**status.to_json(), "health": it.state, "reason": it.reason} for status, it in found])
     else:

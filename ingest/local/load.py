@@ -61,7 +61,7 @@ class LoadOptions:
         if self.rename is None:
             return name
         old, new = self.rename
-        heartbeats = HEARTBEATS if name.startswith(HEARTBEATS) else ""
+        heartbeats = f"{HEARTBEATS}." if name.startswith(f"{HEARTBEATS}.") else ""
         rest_of_name = name.removeprefix(heartbeats)
         return heartbeats + new + rest_of_name.removeprefix(old) if rest_of_name.startswith(old) else name
 

@@ -72,6 +72,25 @@ def publish(report: RunReport, target: str) -> None:
         write_whole(Path(target), to_text(samples))
 
 
+def publish_tables(
+    command: str, tables: Mapping[str, Sequence[Sample]], families: Families, target: str
+) -> None:
+    """Write or send the metrics that a command other than `run` has for each table.
+
+    A folder gets `<command>_<table>.prom`, a Pushgateway a group for each table, and a file all of them.
+    Raises `OSError` or `UsageError`.
+    """
+    if is_gateway(target):
+        for name, samples in tables.items():
+            put(parse_gateway(target), {"command": command, "table": name}, samples, families)
+    elif target.endswith("/") or Path(target).is_dir():
+        for name, samples in tables.items():
+            write_whole(Path(target) / f"{command}_{name}.prom", to_text(samples, families))
+    else:
+        everything = [sample for samples in tables.values() for sample in samples]
+        write_whole(Path(target), to_text(everything, families))
+
+
 def is_gateway(target: str) -> bool:
     """Return whether a target is a Pushgateway instead of a path."""
     return target.startswith(("http://", "https://"))

@@ -11,6 +11,7 @@ import attrs
 
 from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, WrongValueError, not_empty, quoted, suggest, wrong_value
+from ingest.names import HEARTBEATS
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
 from ingest.settings.masking import MaskingSettings
@@ -358,6 +359,11 @@ class FreshnessSettings:
             "`ingest status` says `silent`. Larger than the connector's `heartbeat.interval.ms`. Needs a "
             "broker of Kafka 3.0 or later. 0: no limit."
         },
+    )
+    heartbeats: str = attrs.field(
+        default=HEARTBEATS,
+        validator=not_empty,
+        metadata={"expert": True, "help": "The connectors' `topic.heartbeat.prefix`."},
     )
     max_quiet: Seconds = attrs.field(
         default=0.0,

@@ -73,10 +73,10 @@ def choose(templates: Mapping[str, ByType], form: Form, column_type: str) -> Sql
 
 @attrs.frozen
 class Trap:
-    """A property of source tables by which changes do not arrive whole, or fail in the source."""
+    """A property of a source by which changes do not arrive whole, or harm the source."""
 
     query: Sql
-    """Schema, table, and a name to show, of each place that has it."""
+    """Schema, table, and a name to show, of each place that has it.  Schema and table may be empty."""
     text: str
     todo: str
     is_problem: bool = False

@@ -1,7 +1,7 @@
-"""Tables in PostgreSQL's publications whose changes do not arrive whole, or fail in the source.
+"""Tables in PostgreSQL's publications whose changes do not arrive whole, or fail in the source, and dead slots.
 
-Each query returns schema, table, and a name to show.  Options of newer versions are read as JSON, because
-PostgreSQL 10 lacks their columns.
+Each query returns schema, table, and a name to show.  Those of slots return no table.  Options of newer
+versions are read as JSON, because PostgreSQL 10 lacks their columns.
 """
 
 from ingest.sources.database import Trap
@@ -38,8 +38,27 @@ _COLUMNS = sql(
     "where {condition} order by 1, 2, 3",
     published=_PUBLISHED,
 )
+_SLOTS = sql(
+    "select '', '', format({shown}, slot_name, pg_size_pretty(pg_wal_lsn_diff("
+    "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn))) "
+    "from pg_replication_slots s where slot_type = 'logical' and database = current_database() "
+    "and coalesce(to_jsonb(s) ->> 'wal_status', '') {condition} order by 3"
+)
 
 POSTGRES_TRAPS = (
+    Trap(
+        _SLOTS.of(shown=sql("'%I keeps %s of the log'"), condition=sql("<> 'lost' and not active")),
+        "nothing reads a replication slot: its connector is not running, and PostgreSQL keeps its log until "
+        "the disk is full",
+        "Start the connector, or run `select pg_drop_replication_slot('…')` if the slot is no longer used",
+        is_problem=True,
+    ),
+    Trap(
+        _SLOTS.of(shown=sql("'%I'"), condition=sql("= 'lost'")),
+        "PostgreSQL has removed log that a replication slot needs: changes are missing in its topics",
+        "Drop the slot, let the connector take a new snapshot, and run `ingest verify`",
+        is_problem=True,
+    ),
     Trap(
         _PARTITIONED,
         "PostgreSQL publishes changes of a partitioned table under its partitions: its own topic keeps the "

@@ -1,11 +1,9 @@
 """Verifications as metrics, next to the metrics of runs but in separate files and groups."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, get_args
 
-from ingest.report.openmetrics import Families, Sample, is_gateway, parse_gateway, put, to_text
-from ingest.report.outcome import write_whole
+from ingest.report.openmetrics import Families, Sample, publish_tables
 from ingest.verify.result import Difference, Outcome, TableVerification, Verification
 
 _FAMILIES: Final[Families] = {
@@ -25,16 +23,7 @@ def publish(verification: Verification, target: str) -> None:
     Raises `OSError` or `UsageError`.
     """
     tables = {table.table: list(_samples(table, verification)) for table in verification.tables}
-    if is_gateway(target):
-        for name, samples in tables.items():
-            group = {"command": "verify", "table": name}
-            put(parse_gateway(target), group, samples, _FAMILIES)
-    elif target.endswith("/") or Path(target).is_dir():
-        for name, samples in tables.items():
-            write_whole(Path(target) / f"verify_{name}.prom", to_text(samples, _FAMILIES))
-    else:
-        everything = (sample for samples in tables.values() for sample in samples)
-        write_whole(Path(target), to_text(everything, _FAMILIES))
+    publish_tables("verify", tables, _FAMILIES, target)
 
 
 def _samples(table: TableVerification, verification: Verification) -> Iterator[Sample]:

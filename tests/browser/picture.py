@@ -54,7 +54,7 @@ class Scene:
         """Make all tables, their topics, their runs and their proofs."""
         names: list[str] = []
         for source, (prefix, tables) in SOURCES.items():
-            self.send(f"{HEARTBEATS}{source}", SILENT_S[source])
+            self.send(f"{HEARTBEATS}.{source}", SILENT_S[source])
             for name, rows in tables.items():
                 self.table(name, Topic(f"{prefix}.{name}"), rows, SILENT_S[source])
                 names.append(name)

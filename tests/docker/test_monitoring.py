@@ -1,10 +1,11 @@
-"""Alert rules and dashboard: each metric and label in them is one that a run writes."""
+"""Alert rules and dashboard: each metric and label in them is one that a run or `ingest status` writes."""
 
 import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ import pytest
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from ingest.names import Topic
+from ingest.operations.status.connector import Connector
+from ingest.operations.status.health import Health
+from ingest.operations.status.metrics import publish as publish_status
+from ingest.operations.status.status import TableStatus
 from ingest.report.openmetrics import publish
 from tests.report.test_openmetrics import REPORT
 
@@ -39,11 +45,15 @@ def queries() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, set[str]]]:
-    """Return the metrics of a run with their labels and values."""
-    path = tmp_path_factory.mktemp("metrics") / "m.prom"
-    publish(REPORT, str(path))
+    """Return the metrics of a run and of the status with their labels and values."""
+    folder = tmp_path_factory.mktemp("metrics")
+    publish(REPORT, str(folder / "m.prom"))
+    connector = Connector("shop", datetime.now(UTC), has_heartbeats=True, limit_s=1.0)
+    status = TableStatus("orders", Topic("shop.orders"), "/lake/orders", connector=connector)
+    publish_status([(status, Health("silent"))], str(folder / "s.prom"))
     result: dict[str, dict[str, set[str]]] = {}
-    for family in text_string_to_metric_families(path.read_text(encoding="utf-8")):
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in ("m.prom", "s.prom"))
+    for family in text_string_to_metric_families(text.replace("# EOF\n", "") + "# EOF\n"):
         labels = result.setdefault(family.name, {})
         for sample in family.samples:
             for name, value in sample.labels.items():
@@ -66,10 +76,14 @@ def test_a_query_names_metrics_and_labels_that_runs_write(
 
 
 def test_every_metric_is_on_the_dashboard_or_in_an_alert(metrics: dict[str, dict[str, set[str]]]) -> None:
-    """Except the outcome of a whole run, which the outcomes of its tables imply, and durations by step."""
+    """Except the outcome of a whole run, which the outcomes of its tables imply, durations by step, and details."""
     used = {metric for _, query in queries() for metric, _ in _METRIC.findall(query)}
     unused = {metric for metric in set(metrics) - used if "_step_" not in metric}
-    assert unused == {"ingest_run_outcome"}
+    assert unused == {
+        "ingest_run_outcome",
+        "ingest_status_connector_silence_seconds",
+        "ingest_status_timestamp_seconds",
+    }
 
 
 def test_every_alert_is_in_the_runbook() -> None:

@@ -7,6 +7,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from ingest.operations.doctor.doctor import Checkup
+from ingest.operations.doctor.finding import Finding
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
@@ -24,6 +26,12 @@ def keep_for(bootstrap_servers: str, topic: str, days: int) -> None:
     admin.incremental_alter_configs([resource])[resource].result(10)
 
 
+def problems_of(checkup: Checkup) -> list[Finding]:
+    """Return the problems, without those of a machine on which other processes take the memory or the disk."""
+    problems = [finding for finding in checkup.findings if finding.level == "problem"]
+    return [finding for finding in problems if finding.check not in ("memory", "disk")]
+
+
 def test_a_healthy_deployment_and_one_that_nears_its_retention(
     make_deployment: Callable[[], Deployment],
 ) -> None:
@@ -37,7 +45,7 @@ def test_a_healthy_deployment_and_one_that_nears_its_retention(
 
     healthy = deployment.session.doctor(spark=True)
 
-    assert [finding for finding in healthy.findings if finding.level == "problem"] == []
+    assert problems_of(healthy) == []
     checks = {finding.check: finding for finding in healthy.findings}
     assert checks["compatibility"].level == "warning"  # the local registry enforces BACKWARD
     assert "BACKWARD for 2 subjects" in checks["compatibility"].text
@@ -59,6 +67,6 @@ def test_a_healthy_deployment_and_one_that_nears_its_retention(
     assert warning.level == "warning"
     assert "table orders: its oldest unread message is 8.0 d old" in warning.text
     assert "keeps messages for 10.0 d" in warning.text
-    problems = [finding for finding in result.findings if finding.level == "problem"]
+    problems = problems_of(result)
     assert [finding.check for finding in problems] == ["broker"]
     assert f"topic {topic.name}2 does not exist" in problems[0].text

@@ -39,7 +39,7 @@ alter table inv.odd drop doubled, drop board, drop place, drop places;
 @pytest.fixture(scope="module")
 def database(binaries: Path) -> Iterator[Database]:
     """Give a database with every trap."""
-    with serve(binaries) as result:
+    with serve(binaries, max_slot_wal_keep_size="1MB") as result:
         result.run(SOURCE)
         yield result
 
@@ -69,6 +69,23 @@ def test_each_trap_is_a_finding_until_it_is_mended(database: Database, outer_spa
     database.run(MENDED)
     database.run("update inv.\"No Key\" set b = 'y'")
     assert [finding.level for finding in findings(database, outer_spark)] == ["ok"]
+
+
+def test_a_slot_that_nothing_reads_is_a_problem_and_worse_once_its_log_is_gone(
+    database: Database, outer_spark: SparkSession
+) -> None:
+    """Every table is up to date with its topic then, and PostgreSQL's disk fills."""
+    database.run("select pg_create_logical_replication_slot('shop', 'pgoutput')")
+    idle = [finding for finding in findings(database, outer_spark) if finding.level == "problem"]
+    assert [finding.text.rpartition(" (")[2].partition(" keeps ")[0] for finding in idle] == ["shop"]
+    for _ in range(3):
+        database.run("select pg_logical_emit_message(false, 'fill', repeat('x', 1000000)), pg_switch_wal()")
+    database.run("checkpoint")
+    lost = [finding for finding in findings(database, outer_spark) if finding.level == "problem"]
+    assert [finding.text for finding in lost] == [
+        "shop: PostgreSQL has removed log that a replication slot needs: changes are missing in its topics (shop)"
+    ]
+    database.run("select pg_drop_replication_slot('shop')")
 
 
 def test_a_database_that_refuses_the_user_is_a_problem(database: Database, outer_spark: SparkSession) -> None:

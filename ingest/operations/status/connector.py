@@ -10,7 +10,7 @@ from ingest.errors import IngestError
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import fetch_newest
 from ingest.moments import iso_or_none, write_duration
-from ingest.names import HEARTBEATS, Topic
+from ingest.names import Topic
 from ingest.run.work.topics import FeedsByTable
 from ingest.settings import Settings
 from ingest.tables import Feed
@@ -82,7 +82,8 @@ def _prefixes(
     settings: Settings, topics: Iterable[Topic], present: Sequence[Topic]
 ) -> Iterator[tuple[Topic, Connector]]:
     """Yield each topic with its connector, which is asked once."""
-    beating = {name.removeprefix(HEARTBEATS) for name in present if name.startswith(HEARTBEATS)}
+    start = f"{settings.freshness.heartbeats}."
+    beating = {name.removeprefix(start) for name in present if name.startswith(start)}
     asked = dict[str, Connector]()
     for topic in topics:
         prefix = _heartbeat_prefix(topic, beating) or server_of(topic)
@@ -104,7 +105,7 @@ def _ask(settings: Settings, prefix: str, present: Sequence[Topic], *, has_heart
         prefix, None, has_heartbeats, limits.max_silence if has_heartbeats else limits.max_quiet
     )
     if has_heartbeats and connector.limit_s:
-        newest = fetch_newest(settings.kafka, [Topic(f"{HEARTBEATS}{prefix}")])
+        newest = fetch_newest(settings.kafka, [Topic(f"{limits.heartbeats}.{prefix}")])
         connector = attrs.evolve(connector, newest_at=_latest(newest.values()))
     if connector.limit_s and (connector.newest_at is None or connector.problem()):
         own = [name for name in present if name.startswith(f"{prefix}.")]

@@ -60,7 +60,7 @@ class Prefix:
         topic = self.send(f"{self.name}.public.orders", age_s)
         return TableConfig("orders", topic, "postgres", Subjects(value=Subject(f"{topic}-value")))
 
-    def find(self, table: TableConfig, **limits: float) -> Connector | None:
+    def find(self, table: TableConfig, **limits: Any) -> Connector | None:
         """Return the connector of a table."""
         settings = Settings(
             kafka=KafkaSettings(self.bootstrap_servers), freshness=FreshnessSettings(**limits)
@@ -92,7 +92,7 @@ def test_the_newest_heartbeat_counts_and_without_it_the_newest_message_if_that_i
     prefix.send(f"{prefix.name}.public.other", 60)
     assert prefix.find(table, max_quiet=3600).problem() == ""  # type: ignore[union-attr]
 
-    prefix.send(f"{HEARTBEATS}{prefix.name}", 30)
+    prefix.send(f"{HEARTBEATS}.{prefix.name}", 30)
     beating = prefix.find(table)
     assert beating is not None
     assert (beating.problem(), beating.has_heartbeats) == ("", True)
@@ -101,9 +101,20 @@ def test_the_newest_heartbeat_counts_and_without_it_the_newest_message_if_that_i
 
 
 @pytest.mark.servers
+def test_heartbeats_have_the_prefix_of_the_settings(prefix: Prefix) -> None:
+    """A connector with another `topic.heartbeat.prefix`."""
+    table = prefix.table(age_s=7200)
+    prefix.send(f"beats-of.{prefix.name}", 2520)
+    assert prefix.find(table) is None
+    silent = prefix.find(table, heartbeats="beats-of")
+    assert silent is not None
+    assert (silent.has_heartbeats, bool(silent.problem())) == (True, True)
+
+
+@pytest.mark.servers
 def test_changes_after_the_last_heartbeat_show_that_the_connector_lives(prefix: Prefix) -> None:
     """Such as those of a connector whose heartbeats were switched off."""
-    prefix.send(f"{HEARTBEATS}{prefix.name}", 7200)
+    prefix.send(f"{HEARTBEATS}.{prefix.name}", 7200)
     connector = prefix.find(prefix.table(age_s=10))
     assert connector is not None
     assert connector.problem() == ""
@@ -119,7 +130,7 @@ def test_status_says_silent_and_unknown_without_a_registry(prefix: Prefix, tmp_p
     table = prefix.table(age_s=2600)
     made = deployment.table("orders", topic=table.topic)
     made.commit(7, to=0, next_offsets={0: 0, 1: 1}, high_offsets={0: 0, 1: 1}, schema_ids=[1])
-    prefix.send(f"{HEARTBEATS}{prefix.name}", 2520)
+    prefix.send(f"{HEARTBEATS}.{prefix.name}", 2520)
 
     answer = ingest(deployment.root, "status", "--json")
     assert answer.returncode == 75
@@ -130,8 +141,14 @@ def test_status_says_silent_and_unknown_without_a_registry(prefix: Prefix, tmp_p
     file = deployment.root / "tables" / "orders.toml"
     topic = f'table = "orders"\ntopic = "{table.topic}"\n'
     file.write_text(f'{topic}dialect = "sqlserver"\nformat = "debezium-json"\n')
-    answer = ingest(deployment.root, "status", "--json")
+    answer = ingest(deployment.root, "status", "--json", "--metrics", "./")
     assert answer.returncode == 1, answer.stderr
+    metrics = (deployment.root / "status_orders.prom").read_text()
+    assert 'ingest_status_health{state="silent",table="orders"} 1.0' in metrics
+    assert 'ingest_status_health{state="ok",table="orders"} 0.0' in metrics
+    found = re.search(r'silence_seconds\{connector="(\w+)",table="orders"\} 25[2-9]\d\.', metrics)
+    assert found is not None
+    assert found[1] == prefix.name
     (silent,) = json.loads(answer.stdout)
     assert (silent["health"], silent["lag"]) == ("silent", 0)
     reason = rf"connector {prefix.name} has been silent for 4\d\.\d min, limit is 15\.0 min"
