@@ -15,7 +15,7 @@ Topic = NewType("Topic", str)
 """A Kafka topic."""
 
 HEARTBEATS: Final = "__debezium-heartbeat"
-"""Debezium's `topic.heartbeat.prefix`: the names of heartbeat topics before `.` and the connector's prefix."""
+"""Debezium's `topic.heartbeat.prefix`: heartbeat topics add `.` and the connector's prefix."""
 
 Subject = NewType("Subject", str)
 """A registry subject, such as `server1.dbo.customers-value`."""

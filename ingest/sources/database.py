@@ -80,7 +80,7 @@ class Trap:
     text: str
     todo: str
     is_problem: bool = False
-    """Whether it harms the source."""
+    """Whether it harms the source, or changes are lost."""
 
 
 @attrs.frozen(kw_only=True)

@@ -1,6 +1,6 @@
 """MySQL 5.7 and later, and MariaDB 10.4 and later."""
 
-from ingest.sources.database import Database
+from ingest.sources.database import Database, Trap
 from ingest.sql.template import sql
 
 _BEYOND = "case when {c} >= '0001-01-01' then {text} end"  # zero dates arrive as null
@@ -9,6 +9,33 @@ _MILLIS = sql(
     "trim(trailing '.' from trim(trailing '0' from left(date_format({c}, '%Y-%m-%d %H:%i:%s.%f'), 23)))"
 )
 _UTF8 = sql("convert({c} using utf8mb4)")
+_TRAPS = (
+    Trap(
+        sql("select '', '', 'log_bin = OFF' from dual where not @@global.log_bin"),
+        "the server writes no binlog: no change reaches the connector",
+        "Set log-bin in the server's settings, restart it, and let the connector take a new snapshot",
+        is_problem=True,
+    ),
+    Trap(
+        sql(
+            "select '', '', concat('binlog_format = ', @@global.binlog_format) from dual "
+            "where @@global.binlog_format <> 'ROW'"
+        ),
+        "the binlog has statements instead of rows: their changes are missing in the topics",
+        "Run `set global binlog_format = 'ROW'`, set it in the server's settings, and take a new snapshot",
+        is_problem=True,
+    ),
+    Trap(
+        sql(
+            "select '', '', concat('binlog_row_image = ', @@global.binlog_row_image) from dual "
+            "where @@global.binlog_row_image <> 'FULL'"
+        ),
+        "updates lack the columns that they leave unchanged, and these become null",
+        "Run `set global binlog_row_image = 'FULL'`, set it in the server's settings, and repair the tables "
+        "with `ingest verify --repair`",
+        is_problem=True,
+    ),
+)
 
 MYSQL = Database(
     name="mysql",
@@ -25,6 +52,7 @@ MYSQL = Database(
     # One statement: Spark's reader sends the setup as one. No error for a zero date that is compared. Spark
     # 3.5 writes names in double quotes for `jdbc:mariadb:`, which are texts without ANSI_QUOTES.
     setup=(sql("set session time_zone = '+00:00', session sql_mode = 'ANSI_QUOTES'"),),
+    traps=_TRAPS,
     # MariaDB runs the first comment only, MySQL the second one only.
     position=sql(
         "select /*M! (select group_concat(variable_value order by variable_name separator ':') "

@@ -1,4 +1,4 @@
-"""Tables in PostgreSQL's publications whose changes do not arrive whole, or fail in the source, and dead slots.
+"""Tables in PostgreSQL's publications whose changes do not arrive whole, or fail, and dead slots.
 
 Each query returns schema, table, and a name to show.  Those of slots return no table.  Options of newer
 versions are read as JSON, because PostgreSQL 10 lacks their columns.
@@ -39,8 +39,8 @@ _COLUMNS = sql(
     published=_PUBLISHED,
 )
 _SLOTS = sql(
-    "select '', '', format({shown}, slot_name, pg_size_pretty(pg_wal_lsn_diff("
-    "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn))) "
+    "select '', '', format({shown}, slot_name, pg_size_pretty(pg_wal_lsn_diff(case when "
+    "pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn))) "
     "from pg_replication_slots s where slot_type = 'logical' and database = current_database() "
     "and coalesce(to_jsonb(s) ->> 'wal_status', '') {condition} order by 3"
 )
@@ -50,7 +50,7 @@ POSTGRES_TRAPS = (
         _SLOTS.of(shown=sql("'%I keeps %s of the log'"), condition=sql("<> 'lost' and not active")),
         "nothing reads a replication slot: its connector is not running, and PostgreSQL keeps its log until "
         "the disk is full",
-        "Start the connector, or run `select pg_drop_replication_slot('…')` if the slot is no longer used",
+        "Start the connector. Drop an unused slot with `select pg_drop_replication_slot('…')`",
         is_problem=True,
     ),
     Trap(

@@ -76,7 +76,7 @@ def test_a_query_names_metrics_and_labels_that_runs_write(
 
 
 def test_every_metric_is_on_the_dashboard_or_in_an_alert(metrics: dict[str, dict[str, set[str]]]) -> None:
-    """Except the outcome of a whole run, which the outcomes of its tables imply, durations by step, and details."""
+    """Except the outcome of a run, which the outcomes of its tables imply, durations by step, and details."""
     used = {metric for _, query in queries() for metric, _ in _METRIC.findall(query)}
     unused = {metric for metric in set(metrics) - used if "_step_" not in metric}
     assert unused == {

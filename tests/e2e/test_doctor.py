@@ -27,7 +27,7 @@ def keep_for(bootstrap_servers: str, topic: str, days: int) -> None:
 
 
 def problems_of(checkup: Checkup) -> list[Finding]:
-    """Return the problems, without those of a machine on which other processes take the memory or the disk."""
+    """Return the problems, without those of a machine whose memory others take."""
     problems = [finding for finding in checkup.findings if finding.level == "problem"]
     return [finding for finding in problems if finding.check not in ("memory", "disk")]
 
