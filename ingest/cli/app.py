@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-from cyclopts import App, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from ingest.cli.old_spellings import respell
 from ingest.cli.output import adapt_streams, is_reader_gone, print_error
@@ -66,8 +66,14 @@ def _version() -> str:
     return str(import_module("ingest.cli.version").version_text())
 
 
+def _shown_default(value: object) -> str | None:
+    """Return the default in the help: nothing for a flag, and for an empty value, which its text explains."""
+    return None if value is False or value in (None, "", ()) else str(value)
+
+
 app = App(
     name="ingest",
+    default_parameter=Parameter(show_default=_shown_default),
     version=_version,
     help="Change events from databases become Apache Hudi tables that equal their sources.",
     # Markdown takes rich 0.1 s to import, and the list of commands has none.

@@ -42,7 +42,8 @@ def init(
     readers: Annotated[
         str | None,
         Parameter(
-            show_default=False, help="Readers of the tables, comma separated, such as spark,daft; or any."
+            show_default=False,
+            help="Readers of the tables, comma separated, such as spark,daft, or any. By default spark.",
         ),
     ] = None,
     json: Json = False,
@@ -50,14 +51,13 @@ def init(
 ) -> int:
     """Write a settings file, then examine the deployment as `ingest doctor` does.
 
-    On a terminal, asks for each address without a flag. Without one, `--bootstrap-servers` is required,
-    unless the servers of `ingest local` run here. An empty registry is one that the topics do not need.
+    On a terminal, asks for each address that no flag gives. Without a terminal, `--bootstrap-servers` is
+    required, unless the servers of `ingest local` run here. Topics of JSON need no registry: leave it empty.
 
     With `--sample` starts these servers, and produces what Debezium recorded for four SQL Server tables.
 
-    The file holds comments on logins, and only its
-    owner can read it. Relative paths start at the file. An existing file is never overwritten. Exit code 1:
-    written, but something needs a remedy.
+    The file holds comments on logins, and only its owner can read it. Relative paths start at the file. An
+    existing file is never overwritten. Exit code 1: written, but something needs a remedy.
 
     Example: `ingest init --registry http://127.0.0.1:8081 --bootstrap-servers 127.0.0.1:9092 --lake lake`
 

@@ -23,7 +23,7 @@ def fetch(
     to: Annotated[
         Path | None,
         Parameter(
-            help="Another folder, which also gets the jar of our own functions: for `[spark] jars`, "
+            help="Another folder, which also gets the jar of ingest's own functions: for `[spark] jars`, "
             "`--jars`, or a machine without a network."
         ),
     ] = None,

@@ -23,7 +23,11 @@ def load(
     *,
     from_: Annotated[
         tuple[ExportKind, str],
-        Parameter(name="--from", help="`parquet` and a path, or `jdbc` and the NAME of `[sources.NAME]`."),
+        Parameter(
+            name="--from",
+            negative=(),
+            help="`parquet` and a path, or `jdbc` and the NAME of `[sources.NAME]`.",
+        ),
     ],
     position: Annotated[
         str,

@@ -29,8 +29,12 @@ app = App(
 def up(
     *,
     data: Data = DATA,
-    kafka_port: Annotated[int | None, Parameter(help="Port of the broker.")] = None,
-    registry_port: Annotated[int | None, Parameter(help="Port of the registry.")] = None,
+    kafka_port: Annotated[
+        int | None, Parameter(help="Port of the broker. By default the previous one, or a free one.")
+    ] = None,
+    registry_port: Annotated[
+        int | None, Parameter(help="Port of the registry. By default the previous one, or a free one.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Start the servers that are not running, wait until both answer, print their addresses.
@@ -75,7 +79,9 @@ def status(*, data: Data = DATA, json: Json = False) -> None:
 
 @app.command
 def produce(
-    folder: Annotated[Path, Parameter(help="A fixture folder, or a corpus folder as dumped.")],
+    folder: Annotated[
+        Path, Parameter(help="Folder of recorded schemas and messages, such as registry_fixtures/sqlserver.")
+    ],
     /,
     *,
     topic: Annotated[
@@ -83,16 +89,22 @@ def produce(
         Parameter(negative=(), show_default=False, help="Only topics that match this glob (repeatable)."),
     ] = (),
     partitions: Annotated[
-        int | None, Parameter(group=EXPERT, help="Number of partitions [default: as recorded].")
+        int | None, Parameter(group=EXPERT, help="Number of partitions, by default as recorded.")
     ] = None,
     rename: Annotated[
         tuple[str, str] | None,
         Parameter(group=EXPERT, negative=(), help="OLD NEW: replace the prefix of topics and subjects."),
     ] = None,
     versions: Annotated[
-        int | None, Parameter(help="End each topic before its first value of a later version.")
+        int | None,
+        Parameter(
+            help="Newest schema version to produce: a topic ends before its first value of a later one. By "
+            "default all."
+        ),
     ] = None,
-    limit: Annotated[int | None, Parameter(group=EXPERT, help="Messages per topic at most.")] = None,
+    limit: Annotated[
+        int | None, Parameter(group=EXPERT, help="Messages per topic at most, by default all.")
+    ] = None,
     data: Data = DATA,
     bootstrap_servers: Annotated[
         str | None, Parameter(group=EXPERT, help="A broker other than the local one.")

@@ -58,10 +58,10 @@ def set_(
         ),
     ],
     topic: Annotated[
-        str | None, Parameter(help="The topic, of a table of several.", show_default=False)
+        str | None, Parameter(help="The topic to move, for a table of several topics.", show_default=False)
     ] = None,
     dry_run: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Only show the offsets.")
+        bool, Parameter(negative=(), show_default=False, help="Show the offsets, write nothing.")
     ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),

@@ -23,7 +23,11 @@ app = CommandPage(name="onboard", help_format="markdown")
 def onboard(
     *patterns: Annotated[str, Parameter(help="Globs over topic names, such as 'server1.*'.")],
     name: Annotated[
-        str | None, Parameter(help="Template of table names: {server} {database} {schema} {table} {topic}.")
+        str | None,
+        Parameter(
+            help="Template of table names, with {server} {database} {schema} {table} {topic}. By default "
+            "[onboard] name, else {topic} with '_' for other characters."
+        ),
     ] = None,
     format: Annotated[  # noqa: A002  the contract's name
         Literal["avro", "debezium-json", "cdl-json"], Parameter(help="Format of the messages.")
@@ -39,7 +43,7 @@ def onboard(
         str | None,
         Parameter(
             group=EXPERT,
-            help="Columns that are unique, such as id,region: for topics without keys.",
+            help="Columns that identify a row, such as id,region: for topics without keys.",
             show_default=False,
         ),
     ] = None,
@@ -58,7 +62,7 @@ def onboard(
             group=EXPERT,
             negative=(),
             show_default=False,
-            help="Make topics of one table name one table: shards of a database, with --name '{table}'.",
+            help="Make one table of all topics with the same table name: shards, with --name '{table}'.",
         ),
     ] = False,
     split: Annotated[
@@ -67,15 +71,13 @@ def onboard(
             group=EXPERT,
             negative=(),
             show_default=False,
-            help="Make a table of each that the messages of a topic name, for a router's topics. Reads them "
-            "all, with Spark.",
+            help="Make a table of each source table in a topic of several, as a router writes it. Reads all "
+            "messages, with Spark.",
         ),
     ] = False,
     exclude: Annotated[
         tuple[str, ...],
-        Parameter(
-            negative=(), show_default=False, help="Globs over topics to leave alone, each with its --exclude."
-        ),
+        Parameter(negative=(), show_default=False, help="Glob over topics to leave out (repeatable)."),
     ] = (),
     check: Annotated[
         bool,

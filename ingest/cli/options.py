@@ -28,9 +28,15 @@ class Deployment:
     tables: Annotated[
         Path | None, _option("Folder of table files (else tables/ next to the settings file).")
     ] = None
-    registry: Annotated[str | None, _option("Registry URL, or a folder of schemas.")] = None
-    bootstrap_servers: Annotated[str | None, _option("Kafka brokers, host:port, comma separated.")] = None
-    lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path.")] = None
+    registry: Annotated[
+        str | None, _option("Registry URL, or a folder of schemas (else [registry] url).")
+    ] = None
+    bootstrap_servers: Annotated[
+        str | None, _option("Kafka brokers, host:port, comma separated (else [kafka] bootstrap_servers).")
+    ] = None
+    lake: Annotated[str | None, _option("Root of the Hudi tables, any Hadoop path (else [lake] path).")] = (
+        None
+    )
     debug: Annotated[bool, _option("Log everything, and show a traceback with an error.")] = False
 
     def open(self, flags: Mapping[str, object] | None = None) -> Session:

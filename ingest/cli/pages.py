@@ -24,7 +24,10 @@ def pages(
     *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'), by default all.")],
     to: Annotated[Path, Parameter(help="Folder for the pages: index.html, and a page per table.")],
     max_lag: Annotated[
-        str | None, Parameter(help="Show tables beyond this lag as behind: offsets (1000), or time (15m).")
+        str | None,
+        Parameter(
+            help="Limit of the lag: unread offsets (1000), or their age (15m), else [freshness] max_behind."
+        ),
     ] = None,
     spark: Annotated[
         bool,

@@ -38,7 +38,7 @@ def plan(
     *tables: Annotated[str, table_parameter("Tables to plan, by name or glob ('crm_*'), by default all.")],
     max_offsets: Annotated[
         int | None,
-        Parameter(help="Offsets to look at per table at most, as in `ingest run`.", validator=Number(gte=1)),
+        Parameter(help="Offsets to look at per table at most, by default all.", validator=Number(gte=1)),
     ] = None,
     exit_code: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Exit with 3 if a run would commit.")

@@ -28,7 +28,7 @@ def rebuild(
         Literal["table", "topic"],
         Parameter(
             name="--from",
-            help="Where the rows come from: the table itself, or its topic, where a policy has converted "
+            help="Where the rows come from: the table itself, or its topic, if a policy has converted "
             "the values that the table stores.",
         ),
     ] = "table",
@@ -38,13 +38,14 @@ def rebuild(
 ) -> int:
     """Rewrite a table after a change to a setting that is fixed when a table is created.
 
-    These are buckets, index, type, key, partitions (on a local disk), and with `--from topic` the policies of
-    times and documents. Readers see the old table until the commit. The offsets stay, so the next run
-    continues. Takes the table's lock. If it is killed, the table is the old or the new one, and the next run
-    or the same command finishes its work. Several tables are rebuilt one after the other.
+    These are buckets, index, type, key, renamed columns, partitions and table version (both on a local disk).
+    With `--from topic` also the mode, policies of times, documents, masks, conditions and computed columns.
+    Readers see the old table until the commit. The offsets stay, so the next run continues. Takes the table's
+    lock. If it is killed, the table is the old or the new one, and the next run or the same command finishes
+    its work. Several tables are rebuilt one after the other.
 
-    Exit code 0: done or nothing to do. 1: a table cannot be rebuilt so. 75: try again. `--json` prints the
-    result of one table, or a list for several.
+    Exit code 0: done or nothing to do. 1: a table cannot be rebuilt this way. 75: try again. `--json` prints
+    the result of one table, or a list for several.
 
     Example: `ingest rebuild server1_dbo_customers --dry-run`
     """

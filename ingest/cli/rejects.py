@@ -28,7 +28,9 @@ app = App(
 _SHORT = 200
 _Table = Annotated[str, table_parameter("The table.")]
 _Natural = Number(gte=0)
-_Topic = Annotated[str | None, Parameter(help="The topic, of a table of several.", show_default=False)]
+_Topic = Annotated[
+    str | None, Parameter(help="Topic of the record, for a table of several topics.", show_default=False)
+]
 
 
 @app.command(name="list")
@@ -37,7 +39,9 @@ def list_(
     /,
     *,
     limit: Annotated[int, Parameter(help="Records to show at most.", validator=Number(gte=1))] = 50,
-    resolved: Annotated[bool, Parameter(negative=(), help="Show resolved rejects too.")] = False,
+    resolved: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Show resolved rejects too.")
+    ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:
@@ -58,8 +62,8 @@ def list_(
 @app.command
 def show(
     table: _Table,
-    partition: Annotated[int, Parameter(help="Its partition.", validator=_Natural)],
-    offset: Annotated[int, Parameter(help="Its offset.", validator=_Natural)],
+    partition: Annotated[int, Parameter(help="Partition of the record.", validator=_Natural)],
+    offset: Annotated[int, Parameter(help="Offset of the record.", validator=_Natural)],
     /,
     *,
     topic: _Topic = None,
@@ -118,11 +122,11 @@ def purge(
     table: _Table,
     /,
     *,
-    all: Annotated[bool, Parameter(negative=(), help="Open rejects too.")] = False,  # noqa: A002  the flag's name
+    all: Annotated[bool, Parameter(negative=(), show_default=False, help="Delete open rejects too.")] = False,  # noqa: A002  the flag's name
     older_than: Annotated[
         float, Parameter(help="Only rejects at least this many days old.", validator=Number(gte=0))
     ] = 0,
-    yes: Annotated[bool, Parameter(negative=(), help="Do not ask.")] = False,
+    yes: Annotated[bool, Parameter(negative=(), show_default=False, help="Delete without asking.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

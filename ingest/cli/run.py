@@ -40,7 +40,8 @@ app = CommandPage(name="run", help_format="markdown")
 def run(
     *tables: Annotated[str, table_parameter("Tables to run, by name or glob ('crm_*'), by default all.")],
     max_offsets: Annotated[
-        int | None, Parameter(help="Offsets to read per table at most.", validator=Number(gte=1))
+        int | None,
+        Parameter(help="Offsets to read per table at most, by default all.", validator=Number(gte=1)),
     ] = None,
     report: Annotated[
         str | None, Parameter(help="File or Hadoop path (hdfs://…) for the run report, as JSON.")
@@ -48,7 +49,8 @@ def run(
     metrics: Annotated[
         str | None,
         Parameter(
-            group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."
+            group=EXPERT,
+            help="Target of metrics: a .prom file, a folder, or a Pushgateway's URL (else [run] metrics).",
         ),
     ] = None,
     follow: Annotated[

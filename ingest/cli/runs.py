@@ -23,7 +23,9 @@ SHORT: Final = 8
 
 @app.default
 def runs(
-    run_id: Annotated[str, Parameter(help="The run to print, by the beginning of its id.")] = "",
+    run_id: Annotated[
+        str, Parameter(help="The run to print, by the beginning of its id. By default the list.")
+    ] = "",
     /,
     *,
     last: Annotated[int, Parameter(help="Number of runs to list.", validator=Number(gte=1))] = 20,
@@ -32,8 +34,8 @@ def runs(
 ) -> int:
     """List the last runs of the deployment with their outcomes, newest first, or print the report of one.
 
-    The reports are those of `ingest run --report`, in the folder `[run] state`. `[run] keep_runs` sets their
-    number. Runs of `--follow` without news follow each other within a minute, and are kept as one.
+    The reports of `ingest run` are in the folder `[run] state`, at most `[run] keep_runs` of them. Runs of
+    `--follow` that bring nothing new are kept as one.
 
     Example: `ingest runs --last 5`
     """

@@ -167,7 +167,7 @@ def check(
     *,
     key: Annotated[
         Path | None,
-        Parameter(help="Schema of a new key version, alone or with that of the value.", show_default=False),
+        Parameter(help="Schema of a new key version, to check alone or with FILE.", show_default=False),
     ] = None,
     registry_only: Annotated[
         bool,

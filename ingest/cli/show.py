@@ -39,8 +39,8 @@ def show(
 ) -> int:
     """Show the values that hold for a table, with the origin of each, or its rows.
 
-    A value comes from the table's `file`, from `[defaults]` of the settings, from the `product`, or is
-    `derived`. Rows are read with Spark.
+    A value comes from the table's `file`, from `[defaults]` of the settings, is a default of ingest itself
+    (`product`), or is `derived` from other values. Rows are read with Spark.
 
     Example: `ingest show server1_dbo_customers --key 7`
     """

@@ -36,11 +36,13 @@ class Channel:
         str | None,
         _option(
             _CHANNEL,
-            "The connector's signal.data.collection, for the statement. Default: that of [sources].",
+            "The connector's signal.data.collection, for the statement (else [sources.NAME] signal_table).",
         ),
     ] = None
-    kafka: Annotated[str | None, _option(_CHANNEL, "Produce to this topic, its signal.kafka.topic.")] = None
-    dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would produce.")] = False
+    kafka: Annotated[
+        str | None, _option(_CHANNEL, "Send the signal to this topic, the connector's signal.kafka.topic.")
+    ] = None
+    dry_run: Annotated[bool, _option(_CHANNEL, "Show what --kafka would send.")] = False
 
     def check(self) -> None:
         """Refuse options that contradict each other.  Raises `UsageError`."""
@@ -80,7 +82,7 @@ class Names:
         ),
     ] = ()
     database: Annotated[
-        str | None, _option(_NAMES, "Database of the tables: Oracle, and SQL Server before 2.0.")
+        str | None, _option(_NAMES, "Database of the tables: Oracle, and SQL Server before Debezium 2.0.")
     ] = None
     prefix: Annotated[str | None, _option(_NAMES, "The connector's topic.prefix.")] = None
 
@@ -89,7 +91,8 @@ class Names:
 def execute_snapshot(
     *tables: Annotated[str, table_parameter("Tables to read again, all of one connector.")],
     type: Annotated[  # noqa: A002  Debezium's word, and the flag's
-        Literal["incremental", "blocking"], Parameter(help="In chunks next to the stream, or in its stead.")
+        Literal["incremental", "blocking"],
+        Parameter(help="incremental: in chunks, while the stream continues. blocking: the stream pauses."),
     ] = "incremental",
     condition: Annotated[
         str | None,
@@ -103,7 +106,7 @@ def execute_snapshot(
     """Ask for a snapshot of tables: the connector sends their rows again, as events of their topics.
 
     Prints only the statement to run in the source, for the signal table of [sources]. With --kafka
-    produces the signal. A table name with other characters than letters, digits, '_' and '-' needs
+    sends the signal. A table name with other characters than letters, digits, '_' and '-' needs
     --collection, because topics replace them.
 
     Example: `ingest signal execute-snapshot server1_testdb_dbo_orders --signal-table testDB.dbo.signals`

@@ -36,7 +36,10 @@ app = CommandPage(name="status", help_format="markdown")
 def status(
     *tables: Annotated[str, table_parameter("Tables to show, by name or glob ('crm_*'), by default all.")],
     max_lag: Annotated[
-        str | None, Parameter(help="Limit of the lag: unread offsets (1000), or their age (15m).")
+        str | None,
+        Parameter(
+            help="Limit of the lag: unread offsets (1000), or their age (15m), else [freshness] max_behind."
+        ),
     ] = None,
     offsets: Annotated[
         bool,

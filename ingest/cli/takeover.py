@@ -14,7 +14,7 @@ Nulls = Annotated[
     Parameter(
         name="--null",
         negative=(),
-        help="A column that the rows lack, and that is null in all of them. Repeatable.",
+        help="A column that the rows lack, to leave null in all of them (repeatable).",
     ),
 ]
 

@@ -48,8 +48,8 @@ def _flag(group: Group, text: str) -> Parameter:
 class Modes:
     """How much to compare, and how the table follows its source."""
 
-    counts: Annotated[bool, _flag(_MODE, "Compare the number of rows only.")] = False
-    keys: Annotated[bool, _flag(_MODE, "Compare which keys there are.")] = False
+    counts: Annotated[bool, _flag(_MODE, "Compare only the number of rows.")] = False
+    keys: Annotated[bool, _flag(_MODE, "Compare only which keys there are.")] = False
     full: Annotated[bool, _flag(_MODE, "Compare every value itself, not checksums: slower.")] = False
     as_is: Annotated[
         bool, _flag(EXPERT, "Compare the table as it is: do not run it, do not look again at what differs.")
@@ -57,7 +57,7 @@ class Modes:
     wait: Annotated[
         float | None,
         Parameter(
-            help="Do not run the table: wait this many seconds for another's run.", group=EXPERT,
+            help="Do not run the table: wait this many seconds for a run by another process.", group=EXPERT,
             validator=Number(gte=0),
         ),
     ] = None  # fmt: skip
@@ -92,21 +92,25 @@ class Extent:
     where: Annotated[
         str | None, _flag(_ROWS, "Condition of the rows, in SQL that the source and Spark both accept.")
     ] = None
-    sample: Annotated[str | None, _flag(_ROWS, "Share of the keys, such as 1%, always the same ones.")] = None
+    sample: Annotated[
+        str | None, _flag(_ROWS, "Share of the keys, such as 1%, always the same ones. By default all.")
+    ] = None
     parallel: Annotated[
         int | None,
         Parameter(
-            help="Queries of the source at a time, instead of `sources.NAME.parallel`.", group=EXPERT,
+            help="Queries of the source at a time (else [sources.NAME] parallel).", group=EXPERT,
             validator=Number(gte=1),
         ),
     ] = None  # fmt: skip
     first: Annotated[
-        int, Parameter(help="Keys to show.", group=_ROWS, validator=Number(gte=0, lte=10_000))
+        int,
+        Parameter(help="Keys that differ to show at most.", group=_ROWS, validator=Number(gte=0, lte=10_000)),
     ] = 10
     show_values: Annotated[bool, _flag(_ROWS, "Show the values that differ, too.")] = False
 
     resume: Annotated[
-        bool, _flag(EXPERT, "Keep the finished chunks of an interrupted comparison of the last 24 hours.")
+        bool,
+        _flag(EXPERT, "Continue an interrupted comparison of the last 24 hours: keep its finished chunks."),
     ] = False
 
     def percent(self) -> float:
@@ -133,7 +137,7 @@ class Repairing:
         bool, _flag(_REPAIR, "Run these statements in the source, wait for the rows, and compare again.")
     ] = False
     delete_extra: Annotated[
-        bool, _flag(_REPAIR, "Delete rows that the source does not have, in a commit of their own.")
+        bool, _flag(_REPAIR, "Delete rows that the source does not have, in a separate commit.")
     ] = False
 
     def kind(self) -> "Repair | None":
@@ -155,7 +159,8 @@ def verify(
     metrics: Annotated[
         str,
         Parameter(
-            group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL ([run] metrics)."
+            group=EXPERT,
+            help="Target of metrics: a .prom file, a folder, or a Pushgateway's URL (else [run] metrics).",
         ),
     ] = "",
     json: Json = False,
