@@ -34,7 +34,7 @@ KINDS_OF_ERRORS: Final = (errors.UserError, errors.PermanentError, errors.Retrya
 URGENCIES: Final = {
     "now": "**now**: it does not pass by itself, and tables stop or lose rows",
     "morning": "**in the morning**: a table stops, and loses nothing while Kafka keeps the messages",
-    "wait": "**wait**: a retry usually succeeds; act if it lasts",
+    "wait": "**wait**: a retry usually succeeds. Act if it lasts",
 }
 NO_VARIABLE: Final = " Not settable by environment variables."
 _PLAIN: Final[Mapping[Any, str]] = {

@@ -180,7 +180,7 @@ class OnboardSettings:
         default=(),
         validator=_known_readers,
         metadata={
-            "help": 'Readers of new tables, such as `["spark", "daft"]`; `any` stands for all. They decide '
+            "help": 'Readers of new tables, such as `["spark", "daft"]`, or `any`. They decide '
             "`[target] table_version` and `[types] timestamps` of the table files that `ingest onboard` "
             "writes: see [Readers](readers.md). Empty: version 9, and `[types] timestamps` of the settings."
         },
@@ -347,17 +347,17 @@ class FreshnessSettings:
         default=0.0,
         validator=AtLeast(0),
         metadata={
-            "help": 'Largest age of the oldest unread message of a table, such as "15 min"; beyond it '
-            "`ingest status` says `behind`. 0: no limit."
+            "help": 'Largest age of the oldest unread message of a table, such as "15 min". An older '
+            "one makes `ingest status` say `behind`. 0: no limit."
         },
     )
     max_silence: Seconds = attrs.field(
         default=900.0,
         validator=AtLeast(0),
         metadata={
-            "help": "Largest age of the newest message of a connector that has a heartbeat topic; beyond it "
-            "`ingest status` says `silent`. Larger than the connector's `heartbeat.interval.ms`. Needs a "
-            "broker of Kafka 3.0 or later. 0: no limit."
+            "help": "Largest age of the newest message of a connector that has a heartbeat topic. An "
+            "older one makes `ingest status` say `silent`. Must be larger than the connector's "
+            "`heartbeat.interval.ms`. Needs a broker of Kafka 3.0 or later. 0: no limit."
         },
     )
     heartbeats: str = attrs.field(

@@ -100,8 +100,8 @@ class SourceSettings:
         validator=AtLeast(0),
         metadata={
             "expert": True,
-            "help": "Seconds to wait until the connector has delivered a position, or, where the database "
-            "does not show that, to grant it.",
+            "help": "Longest wait, in seconds, until the connector has delivered a position. If the database "
+            "does not show that, every recheck waits this long.",
         },
     )
 

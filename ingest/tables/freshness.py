@@ -14,7 +14,7 @@ class Freshness:
         default=None,
         validator=attrs.validators.optional(AtLeast(0)),
         metadata={
-            "help": 'Largest age of the oldest unread message, such as "15 min"; beyond it `ingest status` '
-            "says `behind`. By default `[freshness] max_behind` of the settings; 0: no limit."
+            "help": 'Largest age of the oldest unread message, such as "15 min". An older one makes '
+            "`ingest status` say `behind`. 0: no limit. By default `[freshness] max_behind` of the settings."
         },
     )

@@ -14,7 +14,7 @@ class Key:
     columns: tuple[str, ...] = attrs.field(
         default=(),
         validator=check_column_names,
-        metadata={"help": "Columns of the key. Empty: those of the key subject. Fixed at creation."},
+        metadata={"help": "Columns of the key. Empty: the columns of the key subject. Fixed at creation."},
     )
     mismatch: Literal["reject", "ignore"] = attrs.field(
         default="reject",

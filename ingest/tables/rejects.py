@@ -18,14 +18,14 @@ class Rejects:
     max_rows: int = attrs.field(
         default=10_000,
         validator=Between(0, 10_000_000),
-        metadata={"help": "Largest number of them. 0: the first bad record stops the run."},
+        metadata={"help": "Largest number of rejects. 0: the first bad record stops the table."},
     )
     max_share: float = attrs.field(
         default=0.01,
         validator=Between(0.0, 1.0),
         metadata={
-            "help": "Largest share of the messages read, rounded down. 0 forbids all. With 1.0 only "
-            "`max_rows` counts."
+            "help": "Largest share of rejects in the messages read, rounded down. 0 forbids all. With 1.0 "
+            "only `max_rows` counts."
         },
     )
     min_rows: int = attrs.field(
@@ -33,7 +33,7 @@ class Rejects:
         validator=Between(0, 10_000_000),
         metadata={
             "expert": True,
-            "help": "Number of them that a run may reject whatever their share, unless that is 0.",
+            "help": "Number of rejects that are allowed whatever `max_share`, unless a limit is 0.",
         },
     )
 
@@ -50,7 +50,8 @@ class Rejects:
         default="reject",
         metadata={
             "expert": True,
-            "help": "What a larger record does, or one for which the JVM runs out of memory.",
+            "help": "Effect of a larger record, or of one for which the JVM runs out of memory: `reject` "
+            "it, or `fail` the table.",
         },
     )
 

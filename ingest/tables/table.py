@@ -113,8 +113,8 @@ class TableConfig:
     source_table: str | None = attrs.field(
         default=None,
         metadata={
-            "help": "The table to read, of a topic that holds several: its name in the events, such as "
-            "`server1.inv.orders`. Fixed at creation: see [Split topics](../split.md)."
+            "help": "The source table to read from a topic of several tables: its name in the events, such "
+            "as `server1.inv.orders`. Fixed at creation: see [Split topics](../split.md)."
         },
     )
     shards: Shards = attrs.field(default=Shards(), metadata={"help": "How several topics live in one table."})
@@ -148,9 +148,7 @@ class TableConfig:
             "re-created. 0 to 9999.",
         },
     )
-    key: Key = attrs.field(
-        default=Key(), metadata={"help": "The record key. Without columns: those of the key subject."}
-    )
+    key: Key = attrs.field(default=Key(), metadata={"help": "The record key."})
     target: Target = attrs.field(
         default=Target(),
         metadata={
@@ -187,7 +185,7 @@ class TableConfig:
     rejects: Rejects = attrs.field(
         default=Rejects(),
         metadata={
-            "help": "Records that one run may reject. Above either bound it fails and commits nothing."
+            "help": "How many records a run may reject. Above either limit it fails and commits nothing."
         },
     )
     freshness: Freshness = attrs.field(
