@@ -48,7 +48,8 @@ def status(
         ),
     ] = False,
     metrics: Annotated[
-        str, Parameter(group=EXPERT, help="For metrics: a .prom file, a folder, or a Pushgateway's URL.")
+        str,
+        Parameter(group=EXPERT, help="Target of metrics: a .prom file, a folder, or a Pushgateway's URL."),
     ] = "",
     html: Annotated[Path | None, Parameter(show=False)] = None,
     json: Json = False,
