@@ -223,7 +223,7 @@ READERS: Final[Mapping[Reader, str]] = {
     "daft": "Daft",
 }
 VERSIONS: Final = ("9", "6")
-"""Versions of Hudi's table format; Trino was tried with the first."""
+"""Versions of Hudi's table format."""
 RESULTS: Final = {"equal": "yes", "differs": "other rows", "fails": "fails"}
 
 
@@ -235,18 +235,20 @@ def measured(name: str) -> dict[str, Any]:
 
 def readers_page() -> str:
     """Return the page of readers: a table for each type of table, and what the failures say."""
-    runs = {name: measured(name) for name in (*(f"readers_{version}" for version in VERSIONS), "trino")}
+    runs = {
+        f"{name}_{version}": measured(f"{name}_{version}") for name in ("readers", "trino") for version in VERSIONS
+    }
     when = "; ".join(dict.fromkeys(map(_when, runs.values())))
     formats = "\n".join(
         f"| `{reader}` | {meaning} | {FORMATS[reader].table_version} | `{FORMATS[reader].timestamps}` |"
         for reader, meaning in READERS.items()
     )
-    types = ", ".join(f"`{cell['type']}`" for cell in runs["trino"]["cells"] if cell["table"] == "cow")
+    types = ", ".join(f"`{cell['type']}`" for cell in runs["trino_9"]["cells"] if cell["table"] == "cow")
     head = _head("readers").replace("{formats}", formats).replace("{types}", types)
     parts = ["# Readers", MEASURED, head, f"Measured {when}."]
     cells: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
     for name, run in runs.items():
-        version = name.partition("_")[2] or VERSIONS[0]
+        version = name.partition("_")[2]
         for cell in run["cells"]:
             cells.setdefault((cell["table"], cell["reader"], version), []).append(cell)
     readers = sorted({reader for _, reader, _ in cells}, key=str.lower)

@@ -37,7 +37,7 @@ POM = (ROOT / "jars" / "pom.xml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 READERS = [
     cell
-    for name in ("readers_9", "trino")
+    for name in ("readers_9", "trino_9")
     for cell in json.loads((DOCS / "places" / f"{name}.json").read_text(encoding="utf-8"))["cells"]
 ]
 
