@@ -192,11 +192,13 @@ build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 
 # The tests of whole runs that are repeated with tables of version 6.
 OTHER_VERSION := deletes equals_source evolution full_disk history idle jvm_ended ledger order random_evolution rebuild rebuild_sources writers
+# The tests of readers that are repeated with tables of version 6.
+READERS := readers read_page trino
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
 test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.6 GB
 	$(BIN)/pytest -m places tests/places
-	INGEST_TABLE_VERSION=6 $(BIN)/pytest -m places tests/places/test_readers.py
+	INGEST_TABLE_VERSION=6 $(BIN)/pytest -m places $(READERS:%=tests/places/test_%.py)
 	INGEST_TABLE_VERSION=8 $(BIN)/pytest tests/hudi
 	INGEST_TABLE_VERSION=6 $(BIN)/pytest tests/hudi
 	INGEST_TABLE_VERSION=6 $(BIN)/pytest $(OTHER_VERSION:%=tests/e2e/test_%.py)

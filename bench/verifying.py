@@ -27,7 +27,7 @@ import attrs
 from ingest import Session
 from ingest.hudi.table import HudiTable
 from ingest.local.servers import Addresses, down, up
-from ingest.verify.task import Request
+from ingest.verify.task import VerifyRequest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.live.database import MISSING, Database, find_binaries, serve
@@ -251,7 +251,7 @@ def measure_writes(bench: Bench) -> bool:
         bench.onboard(table)
         with SteadyWriter(bench.database, table) as writer, Session.open(bench.settings) as session:
             for _ in range(VERIFICATIONS):
-                (answer,) = session.verify(["big"], Request()).tables
+                (answer,) = session.verify(["big"], VerifyRequest()).tables
                 assert answer.error is None, answer.error
                 accused += answer.differing
                 print(

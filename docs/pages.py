@@ -235,9 +235,8 @@ def measured(name: str) -> dict[str, Any]:
 
 def readers_page() -> str:
     """Return the page of readers: a table for each type of table, and what the failures say."""
-    runs = {
-        f"{name}_{version}": measured(f"{name}_{version}") for name in ("readers", "trino") for version in VERSIONS
-    }
+    names = [f"{name}_{version}" for name in ("readers", "trino") for version in VERSIONS]
+    runs = {name: measured(name) for name in names}
     when = "; ".join(dict.fromkeys(map(_when, runs.values())))
     formats = "\n".join(
         f"| `{reader}` | {meaning} | {FORMATS[reader].table_version} | `{FORMATS[reader].timestamps}` |"

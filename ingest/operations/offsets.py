@@ -10,7 +10,7 @@ import attrs
 from ingest.errors import UsageError
 from ingest.hudi.rejects import count_open
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.kafka.breaks import Watermark, check_topic, is_created_again, topic_id_of
+from ingest.kafka.breaks import Watermark, check_topic, is_created_again, offsets_text, topic_id_of
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.moments import parse_moment, to_iso
 from ingest.names import Partition, Topic
@@ -185,12 +185,8 @@ def _ends(marks: Mapping[Partition, Watermark]) -> str:
 
 def _note(to: str, before: Mapping[Partition, int], after: Mapping[Partition, int], *, is_anew: bool) -> str:
     """Describe a move for the table's history, with the number of offsets that no run will read."""
-    note = f"moved to {to}; was {_text(before)}"
+    note = f"moved to {to}; was {offsets_text(before)}"
     if is_anew:
         return f"{note} of a topic that was recreated since"
     skipped = sum(max(0, offset - before.get(partition, 0)) for partition, offset in after.items())
     return f"{note}; {skipped} offsets skipped" if skipped else note
-
-
-def _text(offsets: Mapping[Partition, int]) -> str:
-    return ",".join(f"{partition}={offset}" for partition, offset in sorted(offsets.items()))

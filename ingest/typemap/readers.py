@@ -13,6 +13,7 @@ from ingest.tables.types import Timestamps
 HUDI_RS: Final = "hudi-rs 0.5.0"
 BY_FILES: Final = ("DuckDB", "Polars")
 """Programs that read the newest base files of a table, which hudi-rs lists."""
+TRINO: Final = "Trino 476"
 OLD_SPARKS: Final = ("Spark with Hudi 0.15.0", "Spark with Hudi 1.0.2")
 DAFT: Final = "Daft"
 OLDEST: Final = 6
@@ -37,7 +38,7 @@ FORMATS: Final[Mapping[Reader, Format]] = {
     "spark": Format(9, "ntz"),
     "spark-1.0": Format(6, "utc"),
     "spark-0.15": Format(6, "utc"),
-    "trino": Format(9, "ntz"),
+    "trino": Format(6, "ntz"),
     "hudi-rs": Format(9, "utc"),
     "duckdb": Format(9, "utc"),
     "polars": Format(9, "utc"),
@@ -63,7 +64,7 @@ def excluded_readers(types: Iterable[SparkType], target: Target) -> dict[str, st
     excluded: dict[str, str] = {}
     if target.type == "mor":
         reason = "they see the rows of a merge-on-read table at its last compaction"
-        excluded |= dict.fromkeys(BY_FILES, reason)
+        excluded |= dict.fromkeys((*BY_FILES, TRINO), reason)
     if any(map(_has_wall_clock, types)):
         old = OLD_SPARKS if target.table_version == OLDEST else ()
         excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), f"it stops at {_UTC}")

@@ -505,7 +505,7 @@ def test_a_deployment_chooses_the_type_of_wall_clocks_in_new_table_files(folder:
     ("readers", "version", "timestamps"),
     [
         ((), 9, "ntz"),
-        (("spark", "trino"), 9, "ntz"),
+        (("spark", "trino"), 6, "ntz"),
         (("duckdb",), 9, "utc"),
         (("spark-0.15",), 6, "utc"),
         (("daft",), 6, "ntz"),
