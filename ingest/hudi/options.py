@@ -248,12 +248,11 @@ SHUFFLES: Final = (
     "hoodie.bulkinsert.shuffle.parallelism",
     "hoodie.global.simple.index.parallelism",
 )
-SERVICES_OFF: Final[Mapping[str, str]] = {
-    # `ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule.
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.compact.inline": "false",
-}
+CLEAN: Final = "hoodie.clean.automatic"
+ARCHIVE: Final = "hoodie.archive.automatic"
+COMPACT: Final = "hoodie.compact.inline"
+SERVICES_OFF: Final = dict.fromkeys((CLEAN, ARCHIVE, COMPACT), "false")
+"""`ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule."""
 
 
 def merger_options(types: Iterable[str]) -> Mapping[str, str]:

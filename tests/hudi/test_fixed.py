@@ -29,7 +29,7 @@ CHANGES = {
 }
 FREE: list[dict[str, Any]] = [
     {"delete": "soft"},
-    {"retain_commits": 9, "retain_hours": 1.5},
+    {"retain_commits": 9, "retain_hours": 1.5, "compact_at": 0.0},
     {"first_load": "bulk_insert"},
     {"truncate": "ignore"},
 ]

@@ -21,7 +21,7 @@ from ingest.errors import RebuildError
 from ingest.hudi.clock import check_zone
 from ingest.hudi.fixed import recorded_parts
 from ingest.hudi.metaclient import set_properties
-from ingest.hudi.options import KEYGEN, hudi_options, merger_options
+from ingest.hudi.options import ARCHIVE, KEYGEN, hudi_options, merger_options
 from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remove_copy
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.storage.local_files import LocalFolder
@@ -31,7 +31,7 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.properties import OLDEST
 from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.upkeep.retention import BY_COMMITS, POLICY, RETAINED
-from ingest.hudi.upkeep.services import ARCHIVE, FORCED, open_services
+from ingest.hudi.upkeep.services import FORCED, open_services
 from ingest.tables import TableConfig
 
 _TYPE: Final = "hoodie.table.type"
