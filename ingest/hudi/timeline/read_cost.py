@@ -10,6 +10,7 @@ from ingest.hudi.timeline.damage import live_files
 from ingest.hudi.timeline.row_count import BASE
 from ingest.hudi.timeline.stored_commit import StoredCommit
 
+_MEGABYTE: Final = 1_000_000
 _COMPACTION: Final = "COMPACT"
 
 
@@ -21,6 +22,11 @@ class ReadCost:
     log_bytes: int = 0
     base_bytes: int = 0
     """The base files with changes in log files.  A read takes the others as they are."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.log_files} ({self.log_bytes / _MEGABYTE:,.1f} over {self.base_bytes / _MEGABYTE:,.1f} MB)"
+        )
 
 
 def measure_read_cost(commits: Iterable[StoredCommit], folder: DataFolder) -> ReadCost:
