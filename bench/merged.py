@@ -1,6 +1,7 @@
 """Snapshot reads of a merge-on-read table under updates, and the writer's CPU, by `[target] compact_at`."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -69,7 +70,7 @@ def _measure(spark: SparkSession, folder: Path, target: Target, runs: int = RUNS
     runs_s, reads = 0.0, []
     for run in range(1, runs + 1):
         rows = _rows(spark, CHANGES, run, run, ROWS // CHANGES)
-        runs_s += _cpu_s(spark, lambda rows=rows, run=run: _commit(stored, table, run, rows))
+        runs_s += _cpu_s(spark, partial(_commit, stored, table, run, rows))
         reads.append(_read_s(stored))
     maintain(stored, table)
     return Costs(runs_s, tuple(reads), _read_s(stored))
@@ -88,7 +89,7 @@ def _rows(spark: SparkSession, count: int, run: int, start: int, step: int) -> D
 
 
 def _commit(stored: HudiTable, table: TableConfig, run: int, rows: DataFrame) -> None:
-    entry = LedgerEntry(f"run-{run}", table.topic, {}, {})  # type: ignore[arg-type]
+    entry = LedgerEntry(f"run-{run}", table.topic, {}, {})
     stored.commit(rows, table, ("id",), "upsert" if run else "load", entry)
     keep_up(stored, table)
 

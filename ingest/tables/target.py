@@ -46,6 +46,13 @@ class Target:
             "index `global_simple`. Fixed at creation."
         },
     )
+    hive_style_partitions: bool = attrs.field(
+        default=False,
+        metadata={
+            "help": "Name the folders of partitions by column and value (`day=2026-11-20`), as Hive does, "
+            "and not by value alone. Fixed at creation."
+        },
+    )
     delete: Literal["hard", "soft"] = attrs.field(
         default="hard",
         metadata={"help": "`hard`: remove the row. `soft`: keep it, with `_cdc_deleted = true`."},

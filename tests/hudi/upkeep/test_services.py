@@ -233,10 +233,9 @@ def log_files(lake: "Lake", table: TableConfig) -> list[Path]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("version", [6, 9])
-def test_a_table_is_compacted_when_reads_merge_a_share_of_its_bytes(lake: "Lake", version: int) -> None:
+def test_a_table_is_compacted_when_reads_merge_a_share_of_its_bytes(lake: "Lake") -> None:
     """Its snapshot reads no log file after such a commit, long before the tenth, and holds the same rows."""
-    table = lake.table(f"share{version}", type="mor", table_version=version)
+    table = lake.table("share", type="mor")
     write_large(lake, table, 4_000)
     write_large(lake, table, 100)
     (cost,) = costs(lake, table)
@@ -267,21 +266,20 @@ def test_a_small_table_and_one_without_a_share_are_compacted_by_commits(lake: "L
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("version", [6, 9])
-def test_the_base_files_of_quiet_partitions_are_found_after_archiving(lake: "Lake", version: int) -> None:
+def test_the_base_files_of_quiet_partitions_are_found_after_archiving(lake: "Lake") -> None:
     """A change of a partition whose base file no active commit names is compared with that file."""
     archiving = {"hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
-    target = {"type": "mor", "buckets": 1, "partition_by": ("p",), "table_version": version}
-    table = attrs.evolve(lake.table(f"quiet{version}", **target), hudi=archiving)
+    target = lake.table("quiet", type="mor", buckets=1, partition_by=("p",), hive_style_partitions=True)
+    table = attrs.evolve(target, hudi=archiving)
     ddl, keys = "id int not null, p string not null, v int", ("id", "p")
     rows = [("u", "000", key, part, 0) for key in range(50) for part in "ab"]
     lake.commit(table, lake.changes(ddl, *rows), keys)
     for n in range(1, 9):
         lake.commit(table, lake.changes(ddl, ("u", f"{n:03}", 0, "a", n)), keys)
         maintain(lake.open(table), table)
-    assert "b" not in {file.path.split("/")[0] for c in lake.open(table).commits() for file in c.files}
+    assert "p=b" not in {file.path.split("/")[0] for c in lake.open(table).commits() for file in c.files}
     lake.commit(table, lake.changes(ddl, ("u", "100", 0, "b", 100)), keys)
-    (quiet,) = Path(lake.path(table), "b").glob("*.parquet")
+    (quiet,) = Path(lake.path(table), "p=b").glob("*.parquet")
     assert {cost.base_bytes for cost in costs(lake, table)} == {quiet.stat().st_size}
 
 
