@@ -47,7 +47,6 @@ key.mismatch                      "reject"                                      
 target.type                       "cow"                                            file
 target.table_version              9                                                product
 target.mode                       "upsert"                                         product
-target.hive_style_partitions      false                                            product
 target.delete                     "hard"                                           file
 target.index                      "bucket"                                         product
 target.buckets                    2                                                product
