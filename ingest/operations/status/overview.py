@@ -325,5 +325,6 @@ class Parts:
 
 _SIDE_PARTS: Final = (
     "source types", "columns", "schema history", "versions", "next version", "rejects", "size", "archive",
+    "log files",
 )  # fmt: skip
 """Parts that a run does not need, or reads in another way."""
