@@ -67,7 +67,7 @@ class TableStatus(TableResult):
     changes: tuple[SourceChange, ...] = ()
     """The newest schema changes at the source, if the table file names their topic."""
     cost: ReadCost = ReadCost()
-    """The files that a snapshot read merges, none in a copy-on-write table."""
+    """The files that a snapshot read merges, always 0 for a copy-on-write table."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
     last_run: kept_runs.LastRun | None = None
