@@ -185,9 +185,10 @@ def test_a_run_without_messages_compacts_costly_tables(make_deployment: Callable
             assert session.run(["costly"]).exit_code == 0
         assert answers(session, LOCAL, RunTask, ["costly"])[0]["outcome"] == "idle"
         assert session.status(["costly"])[0].cost.log_bytes > 1_000_000
+    with locked_by_another(deployment.root / "lake", "costly"):
+        busy = ingest_without_java(deployment.root, "run", "costly")
+        assert busy.returncode == 0, busy.stderr
     with deployment.session as session:
-        with locked_by_another(deployment.root / "lake", "costly"):
-            assert answers(session, LOCAL, RunTask, ["costly"])[0]["outcome"] == "idle"
         with pytest.raises(SparkStartedError):
             answers(session, LOCAL, RunTask, ["costly"])
         (idle,) = session.run(["costly"]).tables
