@@ -11,6 +11,7 @@ import airflow_parse
 import attrs
 import chosen
 import decoding
+import merged
 import one_read
 import small
 import whole
@@ -79,6 +80,10 @@ BENCHES = {
     "million": Bench(
         whole.million_events, "= 1", lambda x: x == 1,
         "1,000,000 events in one run with a 2 GiB driver heap",
+    ),
+    "merged": Bench(
+        merged.costliest_read, "<= 2.00", lambda x: x <= 2,
+        "CPU of the costliest read of a merge-on-read table under ten updates, over the compacted table",
     ),
     "wide": Bench(
         wide.widest_seconds, "< 60 s", lambda x: x < 60,

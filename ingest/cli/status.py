@@ -80,7 +80,17 @@ def status(
         print_json([{**status.to_json(), "health": it.state, "reason": it.reason} for status, it in found])
     else:
         numbers = ("rows", "rejects", "lag", "behind")
-        headings = ("table", "health", "last run", "verified", "last commit", *numbers, "schema ids", "note")
+        headings = (
+            "table",
+            "health",
+            "last run",
+            "verified",
+            "last commit",
+            *numbers,
+            "log files",
+            "schema ids",
+            "note",
+        )
         rows = [_row(status, it) for status, it in found]
         print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
         _show_changes(results)
@@ -117,6 +127,7 @@ def _row(status: "TableStatus", it: Health) -> tuple[object, ...]:
         status.rejects or None,
         status.lag,
         None if status.source_lag_s is None else write_duration(status.source_lag_s),
+        str(status.cost) if status.cost.log_files else None,
         ", ".join(map(str, last.schema_ids)) if last else None,
         last and last.note,
     )

@@ -16,6 +16,7 @@ from ingest.hudi.timeline.properties import TableProperties
 from ingest.masking import Mask
 from ingest.tables import SOURCE, TableConfig
 
+_HIVE_STYLE: Final = "target.hive_style_partitions"
 _BEFORE_RECORDED: Final = {
     "types.timestamps": "ntz",
     "rows.where": "",
@@ -29,6 +30,7 @@ _LAYOUT: Final = frozenset(
         "target.type",
         "target.table_version",
         "target.partition_by",
+        _HIVE_STYLE,
         "target.index",
         "target.buckets",
         "key.columns",
@@ -93,6 +95,7 @@ def recorded_parts(table: TableConfig, key_columns: Sequence[str]) -> dict[str, 
         "target.table_version": str(target.table_version),
         "target.mode": target.mode,
         "target.partition_by": ",".join(target.partition_by),
+        _HIVE_STYLE: str(target.hive_style_partitions).lower(),
         "target.index": target.index,
         "key.columns": ",".join(key_columns),
         "types.time": types.time,
@@ -129,9 +132,11 @@ def find_changes(
     `recorded` is the ledger's record.  `columns` is called only for a policy that differs.
     """
     key_columns = _named_key(table) if key_columns is None else key_columns
+    # Older versions did not record it: an option under [hudi] chose it, and the folders are as it says.
+    folders = {_HIVE_STYLE: str(properties.hive_style).lower()}
     return FixedChanges(
         tuple(_against_properties(table, properties, key_columns)),
-        tuple(_against_record(table, recorded, columns, key_columns)),
+        tuple(_against_record(table, {**folders, **recorded}, columns, key_columns)),
         "target.index" in recorded,
     )
 
@@ -205,6 +210,11 @@ def _against_properties(
         ("target.type", properties.type, target.type),
         ("target.table_version", str(properties.version), str(target.table_version)),
         ("target.partition_by", ",".join(properties.partitions), ",".join(target.partition_by)),
+        (
+            _HIVE_STYLE,
+            str(properties.hive_style).lower(),
+            str(target.hive_style_partitions).lower(),
+        ),
     )
     if key_columns is not None:
         yield from _differing(("key.columns", ",".join(properties.keys), ",".join(key_columns)))

@@ -13,6 +13,7 @@ from ingest.errors import TableFileError
 from ingest.hudi.keys import is_row_writer_key
 from ingest.hudi.owned import refusal
 from ingest.hudi.timeline.ledger import PREFIX
+from ingest.hudi.timeline.properties import HIVE_STYLE
 from ingest.tables import TableConfig, Target
 
 OP: Final = "_cdc_op"
@@ -170,6 +171,7 @@ def _identity(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
         "hoodie.datasource.write.recordkey.field": ",".join(key_columns),
         "hoodie.datasource.write.partitionpath.field": ",".join(table.target.partition_by),
         "hoodie.datasource.write.keygenerator.class": _key_generator(table, key_columns),
+        HIVE_STYLE: str(table.target.hive_style_partitions).lower(),
     }
 
 
@@ -248,12 +250,11 @@ SHUFFLES: Final = (
     "hoodie.bulkinsert.shuffle.parallelism",
     "hoodie.global.simple.index.parallelism",
 )
-SERVICES_OFF: Final[Mapping[str, str]] = {
-    # `ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule.
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.compact.inline": "false",
-}
+CLEAN: Final = "hoodie.clean.automatic"
+ARCHIVE: Final = "hoodie.archive.automatic"
+COMPACT: Final = "hoodie.compact.inline"
+SERVICES_OFF: Final = dict.fromkeys((CLEAN, ARCHIVE, COMPACT), "false")
+"""`ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule."""
 
 
 def merger_options(types: Iterable[str]) -> Mapping[str, str]:

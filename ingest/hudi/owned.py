@@ -20,6 +20,7 @@ _CLUSTERING: Final = (
     "a planned clustering refuses all later changes of its rows",
     "Remove it; [target] buckets or partition_by shape the files",
 )
+_HIVE_STYLE: Final = ("it is fixed when the table is created", "Set [target] hive_style_partitions")
 _LOG_FORMAT: Final = ("in log files of another format an older change overwrites a newer one", "Remove it")
 
 PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
@@ -98,6 +99,7 @@ PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
         ),
         _CLUSTERING,
     ),
+    "hoodie.datasource.write.hive_style_partitioning": _HIVE_STYLE,
     # Hudi 1.2.0, measured: with `parquet` a merge-on-read table keeps the change that was written last.
     "hoodie.logfile.data.block.format": _LOG_FORMAT,
 }

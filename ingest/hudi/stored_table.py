@@ -13,6 +13,7 @@ from ingest.hudi.storage.folder import RESTORE, DataFolder
 from ingest.hudi.timeline.damage import damaged_files, live_files
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.properties import TableProperties
+from ingest.hudi.timeline.read_cost import ReadCost, measure_read_cost
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.names import Instant
 from ingest.tables import TableConfig
@@ -94,6 +95,10 @@ class StoredTable(ABC):
     def data_size(self) -> int:
         """Return the bytes of the files that a reader needs."""
         return sum(file.size for file in live_files(self._commits(archived=True), None))
+
+    def read_cost(self) -> ReadCost:
+        """Return the files that a snapshot read of a merge-on-read table merges."""
+        return measure_read_cost(self._commits(), self.timeline.folder) if self.timeline else ReadCost()
 
     def find_runs(self, run_ids: Collection[str]) -> frozenset[str]:
         """Return the runs among the given ones with a commit in the history, archived commits included."""

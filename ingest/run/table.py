@@ -21,10 +21,10 @@ from ingest.report.outcome import TableOutcome
 from ingest.run.batch.commit import account, commit_rows, fetch_known, prepared, rows_to_write
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.rejects import write_rejects
-from ingest.run.batch.start import Start, find_start
+from ingest.run.batch.start import Start, find_start, is_left_costly
 from ingest.run.batch.table_state import table_state
 from ingest.run.work.context import Context
-from ingest.run.work.writer import Writer, writing
+from ingest.run.work.writer import Writer, compact_idle, writing
 from ingest.tables import Feed
 
 
@@ -46,6 +46,8 @@ def _run(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) ->
             start = _find_start(run, feed, watermarks, is_checked=True)  # another run may have committed
             if not start.ranges.is_empty:
                 return _write(writer, feed, start)
+    elif is_left_costly(run, feed.table, run.lake.table(feed.table)):
+        compact_idle(run, feed.table)
     return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges)
 
 

@@ -15,7 +15,7 @@ from ingest.names import Partition, Topic
 from ingest.report import lineage as lineages
 from ingest.report.outcome import RunReport, TableOutcome, combined, continued, failed
 from ingest.run import table as running
-from ingest.run.batch.start import find_start, last_of
+from ingest.run.batch.start import find_start, is_left_costly, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured, with_unread
 from ingest.run.work import fleet
 from ingest.run.work.context import Context
@@ -53,6 +53,8 @@ class RunTask:
             run.note_holder(feed.table)
             if run.settings.run.share_reads:
                 run.reads.expect(feed, start.ranges)
+            return None
+        if is_left_costly(run, feed.table, stored) and not run.note_holder(feed.table):
             return None
         run.steps.add(feed.name, "plan", started)
         seconds = time.monotonic() - started

@@ -17,7 +17,14 @@ from ingest.tables.types import Types
 
 SECTION: Final = "defaults"
 """The section of the settings."""
-PER_TABLE: Final = ("key.columns", "target.mode", "target.partition_by", "target.index", "target.buckets")
+PER_TABLE: Final = (
+    "key.columns",
+    "target.mode",
+    "target.partition_by",
+    "target.hive_style_partitions",
+    "target.index",
+    "target.buckets",
+)
 """Keys that are decided for each table."""
 FIXED: Final = (
     "target.type",

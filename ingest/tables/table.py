@@ -152,8 +152,8 @@ class TableConfig:
     target: Target = attrs.field(
         default=Target(),
         metadata={
-            "help": "The Hudi table. All keys but `delete`, `first_load`, `retain_commits`, `retain_hours` "
-            "and `truncate` are fixed when the table is created."
+            "help": "The Hudi table. All keys but `compact_at`, `delete`, `first_load`, `retain_commits`, "
+            "`retain_hours` and `truncate` are fixed when the table is created."
         },
     )
     types: Types = attrs.field(

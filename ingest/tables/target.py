@@ -10,7 +10,7 @@ from ingest.tables.rules import check_column_names
 
 @attrs.frozen
 class Target:
-    """The Hudi table: fixed when it is created, except for `delete`, `first_load`, `retain_*` and `truncate`.
+    """The Hudi table.  Only `compact_at`, `delete`, `first_load`, `retain_*` and `truncate` may change later.
 
     In mode `append` every change is a separate row, identified by topic partition and offset.  In mode
     `history` such a row also has the source row's key, and the time for which it was valid.
@@ -44,6 +44,13 @@ class Target:
         metadata={
             "help": "Columns that split the table into folders by value. A column outside the key needs the "
             "index `global_simple`. Fixed at creation."
+        },
+    )
+    hive_style_partitions: bool = attrs.field(
+        default=False,
+        metadata={
+            "help": "Name the folders of partitions by column and value (`day=2026-11-20`), as Hive does, "
+            "and not by value alone. Fixed at creation."
         },
     )
     delete: Literal["hard", "soft"] = attrs.field(
@@ -89,6 +96,15 @@ class Target:
         metadata={
             "help": "Keep the versions of the last hours, even if these have more commits than "
             "`retain_commits`: for readers that run longer, or that read changes later."
+        },
+    )
+    compact_at: float = attrs.field(
+        default=0.1,
+        validator=AtLeast(0),
+        metadata={
+            "help": "Merge-on-read: compact after a commit as soon as the log files have this share of the "
+            "bytes of their base files, and 1 MB. 0: only after a number of commits. "
+            "[Maintenance](../maintenance.md) has the price."
         },
     )
     truncate: Literal["apply", "ignore", "fail"] = attrs.field(

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -168,6 +169,34 @@ def test_rows_in_log_files_are_counted_once(make_deployment: Callable[[], Deploy
         with pytest.raises(SparkStartedError):
             answers(session, LOCAL, StatusTask, ["logged"])
         assert session.status(["logged"])[0].rows == 4
+
+
+def test_a_run_without_messages_compacts_costly_tables(make_deployment: Callable[[], Deployment]) -> None:
+    """An upkeep that failed or was killed leaves log files: the next run starts Spark for them, once."""
+    deployment = make_deployment()
+    topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.costly": COLUMNS})
+    deployment.onboard(type="mor")
+    settings, random = deployment.root / "ingest.toml", Random(7)  # noqa: S311  not for secrets
+    left = {"run.upkeep": "maintain"}
+    with Session.open(settings, overrides=left, spark=deployment.spark) as session:
+        for op in "cu":
+            rows = [{"id": n, "v": random.randbytes(2_500).hex()} for n in range(300)]
+            topics["costly"].send(*(Change(op, row, at=n) for n, row in enumerate(rows)))
+            assert session.run(["costly"]).exit_code == 0
+        assert answers(session, LOCAL, RunTask, ["costly"])[0]["outcome"] == "idle"
+        assert session.status(["costly"])[0].cost.log_bytes > 1_000_000
+    with locked_by_another(deployment.root / "lake", "costly"):
+        busy = ingest_without_java(deployment.root, "run", "costly")
+        assert busy.returncode == 0, busy.stderr
+    with deployment.session as session:
+        with pytest.raises(SparkStartedError):
+            answers(session, LOCAL, RunTask, ["costly"])
+        (idle,) = session.run(["costly"]).tables
+        assert (idle.outcome, idle.error) == ("idle", None)
+        assert answers(session, LOCAL, RunTask, ["costly"])[0]["outcome"] == "idle"
+        assert session.status(["costly"])[0].cost.log_files == 0
+    written = deployment.spark.read.format("hudi").load(str(deployment.root / "lake" / "costly"))
+    assert {row["id"]: row["v"] for row in written.collect()} == {row["id"]: row["v"] for row in rows}
 
 
 @pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])

@@ -112,6 +112,11 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
         {"partition_by": "[]", "type": '"cow"'},
         "partition_by region -> unset, type mor -> cow",
     ),
+    "named": (
+        {"partition_by": '["region"]\nhive_style_partitions = false', "index": '"global_simple"'},
+        {"hive_style_partitions": "true"},
+        "hive_style_partitions false -> true",
+    ),
 }
 """By table: the keys of the file at first, those of the rebuild, and the changes that the plan names."""
 

@@ -32,7 +32,9 @@ def test_an_entry_follows_its_table(lake: "Lake", database: str, kind: str, part
     Topics, and so tables, have capitals; Spark looks names up in small letters.
     """
     index = "global_simple" if parts else "bucket"
-    table = lake.table("orders", type=kind, partition_by=parts, index=index)
+    table = lake.table(
+        "orders", type=kind, partition_by=parts, index=index, hive_style_partitions=bool(parts)
+    )
     first = "id int not null, p string, v int, s struct<a: int>, n timestamp_ntz"
     second = "id int not null, p string, v bigint, s struct<a: int, b: string>, n timestamp_ntz, w date"
 

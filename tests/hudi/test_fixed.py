@@ -7,11 +7,13 @@ import attrs
 import pytest
 
 from ingest.errors import TableChangedError
+from ingest.hudi.fixed import find_changes, recorded_parts
 from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.options import hudi_options
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.names import Partition, Topic
-from ingest.tables import Column, Key, TableConfig, Types
+from ingest.hudi.timeline.properties import TableProperties
+from ingest.names import Partition, Subject, Topic
+from ingest.tables import Column, Key, Subjects, TableConfig, Target, Types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +27,12 @@ CHANGES = {
     "target.buckets": ({"buckets": 8}, "8", "2"),
     "target.index": ({"index": "global_simple"}, "global_simple", "bucket"),
     "target.partition_by": ({"partition_by": ("p",)}, "p", "unset"),
+    "target.hive_style_partitions": ({"hive_style_partitions": True}, "true", "false"),
     "target.mode": ({"mode": "append"}, "append", "upsert"),
 }
 FREE: list[dict[str, Any]] = [
     {"delete": "soft"},
-    {"retain_commits": 9, "retain_hours": 1.5},
+    {"retain_commits": 9, "retain_hours": 1.5, "compact_at": 0.0},
     {"first_load": "bulk_insert"},
     {"truncate": "ignore"},
 ]
@@ -111,3 +114,19 @@ def test_the_rows_of_a_table_without_a_record_show_its_buckets(lake: "Lake", kin
             stored.check_key(wider, key_columns)
         with pytest.raises(TableChangedError, match=r"target.index: found global_simple, but .* with bucket"):
             stored.check_key(by_scan, key_columns)
+
+
+def test_an_option_of_older_versions_counts_as_recorded() -> None:
+    """`[hudi]` could name folders by column: such a table has them, though no commit says so."""
+    target = Target(partition_by=("p",))
+    table = TableConfig(
+        name="t", topic=Topic("t"), dialect="sqlserver", subjects=Subjects(value=Subject("t-value")),
+        target=target,
+    )  # fmt: skip
+    recorded = {key: text for key, text in recorded_parts(table, ["id"]).items() if "hive" not in key}
+    properties = TableProperties("cow", ("id",), ("p",), hive_style=True)
+    changes = find_changes(table, properties, recorded, tuple, ["id"])
+    assert [str(change) for change in changes.all] == ["hive_style_partitions true -> false"]
+    assert not changes.is_half_done
+    named = attrs.evolve(table, target=attrs.evolve(target, hive_style_partitions=True))
+    assert not find_changes(named, properties, recorded, tuple, ["id"]).all

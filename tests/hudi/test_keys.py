@@ -1,11 +1,16 @@
 """The values that keys and partition folders can hold, shown on real tables."""
 
-from typing import TYPE_CHECKING
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.hudi.keys import unsafe_key_change, unsafe_key_type, unsafe_partition_type, unsafe_texts
+from ingest.hudi.offline_table import OfflineTable
+from ingest.hudi.upkeep.maintain import maintain
 from ingest.sql.template import ident
 
 if TYPE_CHECKING:
@@ -160,9 +165,12 @@ def test_keys_that_hudi_would_lose_or_mix_up_are_named(spark: SparkSession) -> N
 
 
 @pytest.mark.spark
-def test_texts_of_every_kind_come_back_from_partition_folders(lake: "Lake") -> None:
+@pytest.mark.parametrize("hive_style", [False, True])
+def test_texts_of_every_kind_come_back_from_partition_folders(lake: "Lake", *, hive_style: bool) -> None:
     """Slash, colon, percent, equals, dots inside, blanks and null survive as partition values."""
-    table = lake.table("folders", index="global_simple", partition_by=("p",))
+    table = lake.table(
+        "folders", index="global_simple", partition_by=("p",), hive_style_partitions=hive_style
+    )
     texts = [
         "b/c",
         "a:b",
@@ -183,3 +191,48 @@ def test_texts_of_every_kind_come_back_from_partition_folders(lake: "Lake") -> N
     lake.commit(table, lake.changes("id int not null, p string", *(("u", "2", *row) for row in expected)))
 
     assert [tuple(row) for row in lake.frame(table).select("id", "p").orderBy("id").collect()] == expected
+    folders = {path.name for path in Path(lake.path(table)).iterdir() if path.name != ".hoodie"}
+    assert all(name.startswith("p=") == hive_style for name in folders if not name.startswith("."))
+
+
+PARTITION_VALUES: dict[str, list[Any]] = {
+    "int": [-1, 0, 7, None],
+    "bigint": [-(1 << 40), 1 << 40, None],
+    "string": ["007", "2026-11-20", "p=1", "a/b", None],
+    "boolean": [True, False, None],
+    "date": [date(2026, 11, 20), date(1969, 12, 31), date(1200, 1, 1), None],
+    "decimal(9,2)": [Decimal("-1.50"), Decimal("0.00"), Decimal("12345.67"), None],
+}
+
+
+@pytest.mark.spark
+def test_a_default_session_reads_the_values_of_hive_style_folders(
+    lake: "Lake", outer_spark: SparkSession
+) -> None:
+    """Each type of a partition alone, and two together, through updates, a delete and a compaction."""
+    parts = {f"p{number}": ddl for number, ddl in enumerate(PARTITION_VALUES)}
+    tables = {name: (name,) for name in parts} | {"two": ("p4", "p2")}
+    rows = [
+        tuple(values[number % len(values)] for values in PARTITION_VALUES.values()) for number in range(20)
+    ]
+    ddl = ", ".join(["id int not null", "v int", *(f"{name} {kind}" for name, kind in parts.items())])
+    for name, partition_by in tables.items():
+        table = lake.table(
+            f"hive_{name}", type="mor", index="global_simple", partition_by=partition_by,
+            hive_style_partitions=True,
+        )  # fmt: skip
+        lake.commit(table, lake.changes(ddl, *(("c", "1", at, 1, *row) for at, row in enumerate(rows))))
+        lake.commit(table, lake.changes(ddl, *(("u", "2", at, 2, *row) for at, row in enumerate(rows[:12]))))
+        lake.commit(table, lake.changes(ddl, ("d", "3", 0, None, *rows[0])))
+        expected = [(at, 2 if at < 12 else 1, *row) for at, row in enumerate(rows)][1:]
+        for step in ("logs", "compacted"):
+            plain = outer_spark.read.format("hudi").load(lake.path(table)).select("id", "v", *parts)
+            assert [tuple(row) for row in plain.orderBy("id").collect()] == expected, (name, step)
+            maintain(lake.open(table), table)
+        first = next(Path(lake.path(table)).rglob("*.parquet")).relative_to(lake.path(table))
+        assert [part.split("=")[0] for part in first.parts[:-1]] == list(partition_by)
+        offline = OfflineTable(lake.path(table), lake.hadoop)
+        assert (offline.count_rows(), offline.timeline and offline.timeline.properties.hive_style) == (
+            19,
+            True,
+        )

@@ -31,6 +31,9 @@ class DataFolder(Protocol):
     def data_files(self) -> Iterator[StoredFile]:
         """Yield all files below, but for those in `.hoodie`."""
 
+    def files(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files directly in a folder.  Raises FileNotFoundError for a missing folder."""
+
     def sizes(self, paths: Iterable[str]) -> Mapping[str, int]:
         """Return the bytes of files, without those that are missing."""
 
@@ -40,9 +43,6 @@ class TableFolder(DataFolder, Protocol):
 
     def exists(self) -> bool:
         """Tell whether the folder exists."""
-
-    def files(self, folder: str) -> Iterator[StoredFile]:
-        """Yield the files directly in a folder.  Raises FileNotFoundError for a missing folder."""
 
     def read(self, path: str) -> bytes:
         """Read a file, and compare it with its checksums if the storage keeps some."""

@@ -33,6 +33,13 @@ class HadoopFolder:
             storage, path = self.locate(folder)
             return storage.listStatus(path) if storage.exists(path) else ()
 
+    def files(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files directly in a folder, or nothing if it is missing."""
+        prefix = f"{folder}/" if folder else ""
+        for child in self.children(folder):
+            if child.isFile():
+                yield StoredFile(f"{prefix}{child.getPath().getName()}", child.getLen())
+
     def has_data(self) -> bool:
         """Tell whether the folder has anything but `.hoodie`."""
         return any(map(_is_data, self.children()))

@@ -19,6 +19,8 @@ MEASURED: Final = {
 """The layout of a table that Hudi 1.2.0 makes.  Others are left to Hudi."""
 LAYOUTS: Final = {"6": "1", "8": "2", "9": "2"}
 """The version of the timeline's layout, by the version of the table."""
+HIVE_STYLE: Final = "hoodie.datasource.write.hive_style_partitioning"
+"""A property, and an option of a write."""
 OLDEST: Final = 6
 """The one version whose timeline is in `.hoodie` itself and does not record when an action ended."""
 _LINE: Final = re.compile(r"((?:[^\\=:\s]|\\.)+)[ \t]*[=:][ \t]*(.*)")
@@ -35,6 +37,8 @@ class TableProperties:
     partitions: tuple[str, ...]
     version: int = 9
     """The version of Hudi's table format."""
+    hive_style: bool = False
+    """Whether the folders of partitions have the names of the columns."""
 
     @property
     def timeline(self) -> str:
@@ -63,7 +67,7 @@ def read_properties(folder: TableFolder) -> TableProperties:
     keys = _names(values.get("hoodie.table.recordkey.fields", ""))
     if table_type is None or not keys or any(":" in name for name in partitions):
         raise UnclearFilesError("the properties lack type or key, or have a partition of its own kind")
-    return TableProperties(table_type, keys, partitions, int(version))
+    return TableProperties(table_type, keys, partitions, int(version), values.get(HIVE_STYLE) == "true")
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

@@ -12,7 +12,7 @@ from ingest.hudi.options import hudi_options, merger_options
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.table import HudiTable, write_failure
 from ingest.hudi.torn_commit import remove_corrupt_instants, timeline_files
-from ingest.hudi.upkeep.retention import count_recent, upkeep_options
+from ingest.hudi.upkeep.retention import COMPACT_NOW, count_recent, is_costly_to_read, upkeep_options
 from ingest.hudi.upkeep.services import FORCED, Services, Upkeep, is_due, open_services
 from ingest.tables import TableConfig
 
@@ -21,11 +21,12 @@ def keep_up(stored: HudiTable, table: TableConfig) -> None:
     """Do the upkeep of a table that is due.  Raises as a commit does."""
     if stored.client is None:
         return
+    forced = COMPACT_NOW if is_costly_to_read(stored, table) else {}
     with lake_errors(stored.path):
         recent = count_recent(stored.client, table.target.retain_hours)
-        if not is_due(stored.spark, stored.client, upkeep_options(table, recent)):
+        if not is_due(stored.spark, stored.client, {**upkeep_options(table, recent), **forced}):
             return
-        options = _options(stored, stored.client, table)
+        options = {**_options(stored, stored.client, table), **forced}
     with _writing(stored, table, options) as services:
         services.run(table.hudi)
 

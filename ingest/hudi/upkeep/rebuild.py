@@ -21,17 +21,17 @@ from ingest.errors import RebuildError
 from ingest.hudi.clock import check_zone
 from ingest.hudi.fixed import recorded_parts
 from ingest.hudi.metaclient import set_properties
-from ingest.hudi.options import KEYGEN, hudi_options, merger_options
+from ingest.hudi.options import ARCHIVE, KEYGEN, hudi_options, merger_options
 from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remove_copy
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.storage.local_files import LocalFolder
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.archive_files import HISTORY_OF_6
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.hudi.timeline.properties import OLDEST
+from ingest.hudi.timeline.properties import HIVE_STYLE, OLDEST
 from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.upkeep.retention import BY_COMMITS, POLICY, RETAINED
-from ingest.hudi.upkeep.services import ARCHIVE, FORCED, open_services
+from ingest.hudi.upkeep.services import FORCED, open_services
 from ingest.tables import TableConfig
 
 _TYPE: Final = "hoodie.table.type"
@@ -97,8 +97,9 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     if before and before.version != new.table.target.table_version:
         _convert(copied, new, folders.copy / ".hoodie")
     committed = rewrite(copied, new)
-    partitions = new.table.target.partition_by
-    if partitions and before and before.partitions != partitions:
+    target = new.table.target
+    folders_of = (target.partition_by, target.hive_style_partitions)
+    if target.partition_by and before and (before.partitions, before.hive_style) != folders_of:
         committed = _remove_old_partitions(copied, new, folders.copy)
     check()
     exchange(folders.table, folders.copy)
@@ -190,6 +191,7 @@ def _properties(options: Mapping[str, str]) -> dict[str, str]:
         "hoodie.table.recordkey.fields": options["hoodie.datasource.write.recordkey.field"],
         "hoodie.table.keygenerator.type": _GENERATORS[options["hoodie.datasource.write.keygenerator.class"]],
         "hoodie.table.partition.fields": partitions,
+        HIVE_STYLE: options[HIVE_STYLE],
         "hoodie.table.partition_extractor_class": f"{_EXTRACTORS}.{extractor}",
     }
 

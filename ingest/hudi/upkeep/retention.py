@@ -1,5 +1,8 @@
 """When a table's upkeep is due, and how many old versions of its files stay for running readers.
 
+Hudi counts commits.  A reader pays for bytes: of a base file with a log file Hudi 1.2.0 reads each row by
+itself, and every log file completely.
+
 A reader lists the files of the newest commit and reads them for as long as its query lasts: it fails if a
 file is removed before it gets there.  Each commit to a copy-on-write file is a whole new version of it.
 """
@@ -9,8 +12,11 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
+from ingest.hudi.options import COMPACT
+from ingest.hudi.stored_table import StoredTable
 from ingest.tables import TableConfig
 
+COMPACTION_STRATEGY: Final = "hoodie.compact.inline.trigger.strategy"
 COMPACTION_TRIGGER: Final = "hoodie.compact.inline.max.delta.commits"
 POLICY: Final = "hoodie.clean.policy"
 BY_COMMITS: Final = "KEEP_LATEST_COMMITS"
@@ -28,6 +34,10 @@ FORMER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
 """Names that Hudi also reads, if the present one is not set."""
 DELTA_COMMITS: Final = 10
 """Commits of a merge-on-read table between two compactions."""
+SMALLEST_LOGS: Final = 1_000_000
+"""Bytes of log files up to which a table is compacted by the number of commits only."""
+COMPACT_NOW: Final[Mapping[str, str]] = {COMPACTION_TRIGGER: "1", COMPACTION_STRATEGY: "NUM_COMMITS"}
+"""The options with which Hudi compacts all that there is to compact."""
 ARCHIVE_AT: Final = (20, 30)
 """Commits that archiving leaves in the timeline, and those at which it begins: Hudi's defaults."""
 _MARGIN: Final = 10
@@ -53,6 +63,15 @@ def upkeep_options(table: TableConfig, recent_commits: int) -> dict[str, str]:
     }
     free = {key: value for key, value in options.items() if FORMER_NAMES.get(key) not in table.hudi}
     return {**free, **table.hudi}
+
+
+def is_costly_to_read(stored: StoredTable, table: TableConfig) -> bool:
+    """Tell whether a table's log files have reached the share at which its table file has it compacted."""
+    share, is_off = table.target.compact_at, table.hudi.get(COMPACT, "").lower() == "false"
+    if table.target.type != "mor" or not share or is_off:
+        return False
+    cost = stored.read_cost()
+    return cost.log_bytes >= max(SMALLEST_LOGS, share * cost.base_bytes)
 
 
 def trigger(options: Mapping[str, str], key: str) -> int:

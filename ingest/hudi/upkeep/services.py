@@ -13,11 +13,12 @@ from typing import Any, Final
 import attrs
 from pyspark.sql import SparkSession
 
-from ingest.hudi.options import SERVICES_OFF
+from ingest.hudi.options import ARCHIVE, CLEAN, COMPACT, SERVICES_OFF
 from ingest.hudi.timeline.hudi_timeline import active_instants
 from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS
 from ingest.hudi.upkeep.retention import (
     CLEAN_TRIGGER,
+    COMPACT_NOW,
     COMPACTION_TRIGGER,
     KEEP_MAX,
     trigger,
@@ -28,11 +29,9 @@ from ingest.spark.java import hadoop_of, java_session, jvm_of
 FORCED: Final[Mapping[str, str]] = {
     CLEAN_TRIGGER: "1",
     "hoodie.clean.trigger.strategy": "NUM_COMMITS",
-    COMPACTION_TRIGGER: "1",
-    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+    **COMPACT_NOW,
 }
 """The options with which Hudi does everything that there is to do."""
-CLEAN, ARCHIVE, COMPACT = SERVICES_OFF
 INSTANT: Final = "%Y%m%d%H%M%S%f"
 INSTANT_DIGITS: Final = 17
 _STRATEGY: Final = ".trigger.strategy"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ingest.hudi.table import HudiTable
     from ingest.operations.rebuild.rebuild_rows import AppliedTopic, NewRows
 
-_EXCHANGED: Final = ("target.partition_by", "target.table_version")
+_EXCHANGED: Final = ("target.partition_by", "target.hive_style_partitions", "target.table_version")
 RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 
 

@@ -11,6 +11,7 @@ from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.folder_size import FolderSize
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.read_cost import ReadCost
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
@@ -27,7 +28,14 @@ from ingest.operations.status.schema_history import (
     table_changes,
     version_changes,
 )
-from ingest.operations.status.status import TableStatus, combined, common, find_ends, remembered
+from ingest.operations.status.status import (
+    TableStatus,
+    combined,
+    common,
+    find_ends,
+    read_cost,
+    remembered,
+)
 from ingest.report.kept_runs import LastRun, read_outcomes
 from ingest.run.batch.schemas import fetch_versions
 from ingest.run.batch.start import last_of, pending
@@ -213,16 +221,17 @@ class OverviewTask:
             parts.read("table file", lambda: stored.check_config(feed.table))
             if marks is not None:
                 ranges = parts.read("lag", lambda: pending(feed, last, marks, None))
-        rows = None
+        rows, cost = None, ReadCost()
         if last is not None:
             parts.read("files", stored.check_files)
             rows = parts.read("rows", stored.count_rows)
+            cost = parts.read("log files", lambda: read_cost(feed.table, stored)) or cost
         lag, lag_s = None, None
         if ranges is not None:
             lag, lag_s = ranges.span, parts.read("lag", lambda: unread_s(run.settings.kafka, ranges))
         error = parts.error
         return TableStatus(
-            feed.name, feed.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error
+            feed.name, feed.topic, stored.path, last, lag, rows, source_lag_s=lag_s, error=error, cost=cost
         )
 
     def _with_schemas(
@@ -316,5 +325,6 @@ class Parts:
 
 _SIDE_PARTS: Final = (
     "source types", "columns", "schema history", "versions", "next version", "rejects", "size", "archive",
+    "log files",
 )  # fmt: skip
 """Parts that a run does not need, or reads in another way."""

@@ -18,6 +18,7 @@ from ingest.errors import (
 from ingest.hudi import rejects as rejected
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.read_cost import ReadCost
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
@@ -65,6 +66,8 @@ class TableStatus(TableResult):
     source_lag_s: float | None = None
     changes: tuple[SourceChange, ...] = ()
     """The newest schema changes at the source, if the table file names their topic."""
+    cost: ReadCost = ReadCost()
+    """The files that a snapshot read merges, always 0 for a copy-on-write table."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
     last_run: kept_runs.LastRun | None = None
@@ -94,6 +97,7 @@ class TableStatus(TableResult):
             "lag": self.lag,
             "rows": self.rows,
             "rejects": self.rejects,
+            "read_cost": attrs.asdict(self.cost) if self.cost.log_files else None,
             "source_lag_s": self.source_lag_s,
             "max_behind_s": self.max_behind_s or None,
             "committed_at": iso_or_none(moment_or_none(last.committed_ms)) if last else None,
@@ -304,6 +308,7 @@ def table_status(
         rejects=count_open() if last else 0,
         source_lag_s=lag_s,
         error=error,
+        cost=read_cost(feed.table, stored) if last and error is None else ReadCost(),
         warning=bucket_warning(feed.table, stored.largest_file()) if last and error is None else "",
     )
 
@@ -315,6 +320,11 @@ def _damage(stored: StoredTable) -> IngestError | None:
     except IngestError as error:
         return error
     return None
+
+
+def read_cost(table: TableConfig, stored: StoredTable) -> ReadCost:
+    """Return the files that a snapshot read of a table merges."""
+    return stored.read_cost() if table.target.type == "mor" else ReadCost()
 
 
 def bucket_warning(table: TableConfig, largest_bytes: int) -> str:

@@ -12,12 +12,13 @@ from ingest.errors import OffsetError
 from ingest.hudi.options import check_hudi
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.upkeep.retention import is_costly_to_read
 from ingest.kafka.breaks import Consumed, Watermark
 from ingest.kafka.ranges import TopicRanges, plan_ranges
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition
 from ingest.run.work.context import Context
-from ingest.tables import Feed
+from ingest.tables import Feed, TableConfig
 
 
 @attrs.frozen
@@ -52,6 +53,11 @@ def find_start(
         # Another run may have committed beyond the ends that this run fetched at its start.
         marks = fetch_watermarks(run.settings.kafka, [feed.topic]).of(feed.topic)
         return Start(last, pending(feed, last, marks, run.max_offsets), marks)
+
+
+def is_left_costly(run: Context, table: TableConfig, stored: StoredTable) -> bool:
+    """Tell whether a run without new messages has to compact: an earlier upkeep failed, or was killed."""
+    return run.settings.run.upkeep == "inline" and is_costly_to_read(stored, table)
 
 
 def last_of(stored: StoredTable, feed: Feed) -> LedgerEntry | None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import attrs
 from pyspark.sql import DataFrame
 
-from ingest.errors import IngestError, LakeUnreachableError, TableChangedError
+from ingest.errors import IngestError, LakeUnreachableError, TableChangedError, TableLockedError
 from ingest.hudi.locks.lock import LockHandle, locked
 from ingest.hudi.metaclient import complete_rewrite, is_rewritten
 from ingest.hudi.options import check_hudi
@@ -139,8 +139,21 @@ def _follow_up(run: Context, table: TableConfig, stored: HudiTable) -> None:
     """
     if run.settings.lake.database:
         register(stored, run.settings.lake.database, table.name)
-    if run.settings.run.upkeep == "maintain":
-        return
+    if run.settings.run.upkeep == "inline":
+        _keep_up(run, table, stored)
+
+
+def compact_idle(run: Context, table: TableConfig) -> None:
+    """Compact a table without new messages.  Leaves a locked table to the writer that holds it."""
+    try:
+        with writing(run, table) as writer:
+            writer.begin_commit()
+            _keep_up(run, table, writer.stored)
+    except TableLockedError as held:
+        logger(__name__).info("upkeep left to another writer", table=table.name, problem=str(held))
+
+
+def _keep_up(run: Context, table: TableConfig, stored: HudiTable) -> None:
     run.steps.begin(table.name, "upkeep")
     try:
         keep_up(stored, table)

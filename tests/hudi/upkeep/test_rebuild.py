@@ -27,6 +27,8 @@ PARTED = {"partition_by": ("r", "q"), "index": "global_simple"}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flat": ({"type": "mor", **PARTED}, {}),
     "parted": ({}, PARTED),
+    "named": ({"type": "mor", **PARTED}, {**PARTED, "hive_style_partitions": True}),
+    "unnamed": ({**PARTED, "hive_style_partitions": True}, PARTED),
 }
 
 

@@ -1,5 +1,6 @@
 """Compaction, cleaning, archiving: no row changes, readers find their files, killed work is finished."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,8 +8,9 @@ import attrs
 import pytest
 
 from ingest.hudi.offline_table import OfflineTable
-from ingest.hudi.options import hudi_options
+from ingest.hudi.options import COMPACT, hudi_options
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.hudi.timeline.read_cost import ReadCost
 from ingest.hudi.upkeep.maintain import keep_up, maintain, plan_upkeep
 from ingest.hudi.upkeep.retention import (
     CLEAN_TRIGGER,
@@ -31,6 +33,8 @@ TABLE = TableConfig(
     name="t", topic=Topic("t"), dialect="sqlserver", subjects=Subjects(value=Subject("t-value"))
 )
 COMMITS = 11
+TEXT = "concat_ws('', transform(sequence(1, 32), n -> md5(concat(id, n, v)))) text"
+"""1,000 characters that do not repeat."""
 
 
 def fill(lake: "Lake", table: TableConfig, commits: int = COMMITS, *, keeps_up: bool = False) -> list[str]:
@@ -213,3 +217,74 @@ def begin_compaction(lake: "Lake", table: TableConfig) -> None:
     markers = Path(path, ".hoodie", ".temp", instant)
     markers.mkdir(parents=True)
     (markers / f"{half}.marker.CREATE").touch()
+
+
+# --- the price of a read -----------------------------------------------------------------------
+
+
+def costs(lake: "Lake", table: TableConfig) -> set[ReadCost]:
+    """Return what a read merges, by Hudi's classes and by the files."""
+    return {lake.open(table).read_cost(), OfflineTable(lake.path(table), lake.hadoop).read_cost()}
+
+
+def log_files(lake: "Lake", table: TableConfig) -> list[Path]:
+    """List the log files."""
+    return sorted(file for file in Path(lake.path(table)).rglob(".*.log.*") if file.suffix != ".crc")
+
+
+@pytest.mark.spark
+def test_a_table_is_compacted_when_reads_merge_a_share_of_its_bytes(lake: "Lake") -> None:
+    """Its snapshot reads no log file after such a commit, long before the tenth, and holds the same rows."""
+    table = lake.table("share", type="mor")
+    write_large(lake, table, 4_000)
+    write_large(lake, table, 100)
+    (cost,) = costs(lake, table)
+    assert cost.log_files == len(log_files(lake, table)) == 2
+    assert cost.log_bytes == total_bytes(log_files(lake, table))
+    assert cost.base_bytes == total_bytes(base_files(lake, table))
+    assert cost.log_bytes < 0.1 * cost.base_bytes
+    write_large(lake, table, 1_200)
+    assert costs(lake, table) == {ReadCost()}
+    assert Counter(value for _, value in lake.rows(table, "id", "v")) == {0: 2_800, 2: 1_200}
+
+
+@pytest.mark.spark
+def test_a_small_table_and_one_without_a_share_are_compacted_by_commits(lake: "Lake") -> None:
+    """Log files below 1 MB stay, whatever their share, and with `compact_at = 0` all of them do."""
+    small = lake.table("small", type="mor")
+    fill(lake, small, 5, keeps_up=True)
+    (cost,) = costs(lake, small)
+    assert cost.log_bytes > 0.1 * cost.base_bytes
+    off = lake.table("off", type="mor", compact_at=0.0)
+    write_large(lake, off, 4_000)
+    write_large(lake, off, 4_000)
+    (cost,) = costs(lake, off)
+    assert cost.log_bytes > cost.base_bytes
+    hudi = attrs.evolve(off, target=attrs.evolve(off.target, compact_at=0.1), hudi={COMPACT: "false"})
+    keep_up(lake.open(hudi), hudi)
+    assert costs(lake, hudi) == {cost}
+
+
+@pytest.mark.spark
+def test_the_base_files_of_quiet_partitions_are_found_after_archiving(lake: "Lake") -> None:
+    """A change of a partition whose base file no active commit names is compared with that file."""
+    archiving = {"hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
+    target = lake.table("quiet", type="mor", buckets=1, partition_by=("p",), hive_style_partitions=True)
+    table = attrs.evolve(target, hudi=archiving)
+    ddl, keys = "id int not null, p string not null, v int", ("id", "p")
+    rows = [("u", "000", key, part, 0) for key in range(50) for part in "ab"]
+    lake.commit(table, lake.changes(ddl, *rows), keys)
+    for n in range(1, 9):
+        lake.commit(table, lake.changes(ddl, ("u", f"{n:03}", 0, "a", n)), keys)
+        maintain(lake.open(table), table)
+    assert "p=b" not in {file.path.split("/")[0] for c in lake.open(table).commits() for file in c.files}
+    lake.commit(table, lake.changes(ddl, ("u", "100", 0, "b", 100)), keys)
+    (quiet,) = Path(lake.path(table), "p=b").glob("*.parquet")
+    assert {cost.base_bytes for cost in costs(lake, table)} == {quiet.stat().st_size}
+
+
+def write_large(lake: "Lake", table: TableConfig, count: int) -> None:
+    """Commit rows of 1,000 characters that do not repeat, with the number of the commit."""
+    run = lake.runs
+    rows = lake.changes("id int not null, v int", *(("u", f"{run:03}", key, run) for key in range(count)))
+    lake.commit(table, rows.selectExpr("*", TEXT))
