@@ -194,8 +194,9 @@ DIFFERENCES: Final = (
     RowDifference({"id": "3"}, "different", ("note",)),
 )
 DIFFERS: Final = TableVerification(
-    "orders", "postgres", "checksums", "0/1", 5, 4, {"missing": 1, "extra": 1}, 1, {"note": 1}, ("id", "note"),
-    {"blob": "its type"}, DIFFERENCES, 2, "a note", ("insert into signals",), 1, "srv.orders", seconds=1.23456,
+    "orders", "postgres", "checksums", "0/1", 5, 4, {"missing": 1, "extra": 1}, 1, {"note": 1},
+    ("id", "note"), {"blob": "its type"}, DIFFERENCES, 2, "a note", ("insert into signals",), 1,
+    "srv.orders", seconds=1.23456,
 )  # fmt: skip
 UPKEEP: Final = Upkeep(1, 2, 3, 4, 5)
 PLAN: Final = TablePlan(
