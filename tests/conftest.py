@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
 from ingest.spark.session import class_path, launch_conf, prepare_context, session_of
+from tests.e2e.deployment import Deployments
 
 settings.register_profile("suite", deadline=None)  # a busy machine is slow, not wrong
 settings.load_profile("suite")
@@ -111,6 +112,12 @@ def outer_spark(ingest_spark: SparkSession) -> SparkSession:
 def spark(outer_spark: SparkSession) -> SparkSession:
     """Give the session that the product works in, next to the caller's."""
     return session_of(outer_spark)
+
+
+@pytest.fixture(scope="session")
+def deployments(servers: Addresses, outer_spark: SparkSession) -> Deployments:
+    """Make deployments, at the scope that a test needs."""
+    return Deployments(servers, outer_spark)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from ingest.compile.evolve import Evolution, TargetColumn, evolve
 from ingest.compile.table import CompiledTable
 from ingest.config.rules import suggest
 from ingest.errors import UsageError
+from ingest.json_values import JsonValue
 from ingest.masking import Mask, Masking
 from ingest.sql.names import folded
 from ingest.sql.template import Sql, ident, sql
@@ -39,11 +40,13 @@ _DECODED: Final = {
 
 
 @attrs.frozen
-class FittedColumn:
+class FittedColumn(JsonValue):
     """A column of the table, made from the rows' column `origin`. The origin is empty if the column is null.
 
     `fault` is true for a row with a value that the table cannot take, for the reason `fault_reason`.
     """
+
+    json_keys = "column=name type from=origin|null from_type=origin_type|null fit mask"
 
     name: str
     spark: SparkType
@@ -54,6 +57,11 @@ class FittedColumn:
     fault: Sql | None = None
     fault_reason: str = ""
     mask: Mask | None = None
+
+    @property
+    def type(self) -> str:
+        """The column's type, as Spark writes it."""
+        return str(self.spark)
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from ingest.cli.options import Deployment
 from ingest.cli.output import print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.moments import write_duration
-from ingest.report.contract import Outcome, unstructure
+from ingest.report.contract import Outcome
 
 if TYPE_CHECKING:
     from ingest.report.contract import Report
@@ -67,7 +67,7 @@ def _show_list(reports: "list[Report]") -> None:
 def _show_run(report: "Report", *, json: bool) -> None:
     """Print a report: as JSON all of it, else a line per table, and the errors on standard error."""
     if json:
-        print_json(unstructure(report))
+        print_json(report.to_json())
         return
     print_text(
         f"run {report.run_id}: {report.outcome} in {write_duration(_seconds(report))}, "
@@ -87,7 +87,7 @@ def _show_run(report: "Report", *, json: bool) -> None:
 
 def _summary(report: "Report") -> dict[str, object]:
     """Return a run without its tables, as JSON."""
-    whole = unstructure(report)
+    whole = report.to_json()
     outcomes = Counter(table.outcome for table in report.tables)
     return {
         **{name: whole[name] for name in ("run_id", "started_at", "finished_at", "outcome")},

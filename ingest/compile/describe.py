@@ -1,19 +1,20 @@
 """A schema, column by column, for people and for golden files."""
 
-from typing import Any
-
 import attrs
 
 from ingest import avro
 from ingest.compile.envelope import classify, find_envelope
 from ingest.errors import SchemaError, UnmappedTypeError
+from ingest.json_values import JsonValue
 from ingest.typemap.column import Mapper
 from ingest.typemap.lookup import rows_of
 
 
 @attrs.frozen
-class ColumnLine:
+class ColumnLine(JsonValue):
     """One column: its physical type, meaning and Spark type, or the `problem` if it has no Spark type."""
+
+    json_keys = "name avro nullable semantic? spark? unit? loses? problem?"
 
     name: str
     avro: str
@@ -26,23 +27,14 @@ class ColumnLine:
 
 
 @attrs.frozen
-class Description:
+class Description(JsonValue):
     """The kind of a schema, and its columns, from the row image or from a key."""
+
+    json_keys = "kind dialect|null columns"
 
     kind: str
     dialect: str
     columns: tuple[ColumnLine, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the description as JSON."""
-        return {
-            "kind": self.kind,
-            "dialect": self.dialect or None,
-            "columns": [
-                {key: value for key, value in attrs.asdict(column).items() if value != ""}
-                for column in self.columns
-            ],
-        }
 
 
 def describe(schema: avro.Schema, label: str) -> Description:

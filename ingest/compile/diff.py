@@ -11,23 +11,22 @@ import attrs
 from ingest import avro
 from ingest.compile.column_versions import ColumnVersion
 from ingest.compile.payload import Payload
+from ingest.json_values import JsonValue
 from ingest.names import SchemaId
 from ingest.sql.types import ArrayOf, Decimal, MapOf, SparkType, Struct, widest
 from ingest.tables import Kind
 
 
 @attrs.frozen
-class SchemaChange:
+class SchemaChange(JsonValue):
     """One difference: `column` is dotted for nested fields (`address.city`, `tags[].name`, `prices{}`)."""
+
+    json_keys = "kind column type? was?"
 
     kind: Kind
     column: str
     type: str = ""
     was: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return the change as JSON, without empty values."""
-        return attrs.asdict(self, filter=lambda _, value: value != "")
 
 
 def differences(payload: Payload, old: SchemaId, new: SchemaId) -> tuple[SchemaChange, ...]:

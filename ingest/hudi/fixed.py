@@ -13,6 +13,7 @@ import attrs
 from ingest.compile.event import COORDINATES
 from ingest.errors import TableChangedError
 from ingest.hudi.timeline.properties import TableProperties
+from ingest.json_values import JsonValue
 from ingest.masking import Mask
 from ingest.tables import SOURCE, TableConfig
 
@@ -40,8 +41,10 @@ _LAYOUT: Final = frozenset(
 
 
 @attrs.frozen
-class FixedChange:
+class FixedChange(JsonValue):
     """A fixed part with another value in the table file than in the table.  `key` is its dotted path."""
+
+    json_keys = "key from=fixed|null to=value|null"
 
     key: str
     fixed: str

@@ -14,7 +14,6 @@ from ingest.log import logger
 from ingest.report.contract import (
     MaintenanceReport,
     TableMaintenance,
-    unstructure,
 )
 from ingest.report.result import TableResult, worst, worst_outcome
 from ingest.run.work import writer as writers
@@ -34,13 +33,10 @@ class Maintained(TableResult):
 
     def report(self) -> TableMaintenance:
         """Return it as the report has it."""
-        seconds = round(self.seconds, 3)
-        if self.failure is not None:
-            return TableMaintenance(self.table, self.failure, seconds=seconds, error=str(self.error))
         work = attrs.asdict(self.upkeep) if self.upkeep else {}
-        return TableMaintenance(
-            self.table, "maintained" if any(work.values()) else "idle", seconds=seconds, **work
-        )
+        outcome = self.failure or ("maintained" if any(work.values()) else "idle")
+        error = str(self.error) if self.error else None
+        return TableMaintenance(self.table, outcome, seconds=self.seconds, error=error, **work)
 
 
 @attrs.frozen
@@ -66,8 +62,7 @@ class Maintenance:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        content: dict[str, Any] = unstructure(self.report())
-        return content
+        return self.report().to_json()
 
 
 @attrs.frozen

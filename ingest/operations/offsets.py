@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from ingest.errors import UsageError
 from ingest.hudi.rejects import count_open
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.json_values import JsonValue
 from ingest.kafka.breaks import Watermark, check_topic, is_created_again, offsets_text, topic_id_of
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
 from ingest.moments import parse_moment, to_iso
 from ingest.names import Partition, Topic
 from ingest.operations.status.status import TableStatus, table_status
+from ingest.report.contract import Offsets
 from ingest.report.outcome import by_text
 from ingest.run.batch.start import consumed, last_of
 from ingest.run.work.context import Context
@@ -31,8 +33,10 @@ _FORMS: Final = (
 
 
 @attrs.frozen
-class OffsetMove:
+class OffsetMove(JsonValue):
     """The effect of a move on a table's next offsets, by partition."""
+
+    json_keys = "table topic to offsets"
 
     table: str
     topic: Topic
@@ -40,10 +44,10 @@ class OffsetMove:
     before: Mapping[Partition, int]
     after: Mapping[Partition, int]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the move as JSON."""
-        offsets = {"from": by_text(self.before), "to": by_text(self.after)}
-        return {"table": self.table, "topic": self.topic, "to": self.to, "offsets": offsets}
+    @property
+    def offsets(self) -> Offsets:
+        """Both, as the run report has them."""
+        return Offsets(by_text(self.before), by_text(self.after))
 
 
 def preview_move(

@@ -6,13 +6,16 @@ from typing import Any
 
 import attrs
 
+from ingest.json_values import JsonValue, unstructure
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig, Value, values_of
 
 
 @attrs.frozen
-class TableView:
+class TableView(JsonValue):
     """The values that hold for a table, and rows as texts by column, or None if none were asked for."""
+
+    json_keys = "table file path values"
 
     table: str
     file: Path | None
@@ -23,9 +26,8 @@ class TableView:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON."""
-        values = [{"key": v.key, "value": v.value, "from": v.origin} for v in self.values]
-        content = {"table": self.table, "file": str(self.file), "path": self.path, "values": values}
-        return content if self.rows is None else {**content, "rows": [dict(row) for row in self.rows]}
+        rows = {} if self.rows is None else {"rows": unstructure(self.rows)}
+        return super().to_json() | rows
 
 
 def view_table(lake: LakeSettings, table: TableConfig) -> TableView:

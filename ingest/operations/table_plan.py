@@ -3,29 +3,36 @@
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
 from ingest.compile.diff import SchemaChange
+from ingest.json_values import JsonValue
 from ingest.kafka.ranges import TopicRanges
 from ingest.names import SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import RebuildPlan
 from ingest.operations.versions import PlannedChange
 from ingest.order.batch_counts import BatchCounts, total
-from ingest.report.outcome import by_text
+from ingest.report.contract import Offsets
+from ingest.report.outcome import offsets_of
 from ingest.report.result import TableResult
 
 PlanOutcome = Literal["commit", "idle", "fail", "temporary"]
 
 
 @attrs.frozen
-class VersionPlan:
+class VersionPlan(JsonValue):
     """A version of the value subject that is new to the table, compared with the version before it.
 
     `waiting`: whether pending records have it.  `problem` is the reason why it cannot be compiled.  `level`
     is the subject's compatibility, `refusal` the registry's answer if that level refuses this version.
     """
+
+    json_keys = (
+        "version id=schema_id waiting deleted changes problem|null compatibility=level|null "
+        "incompatible=refusal|null"
+    )
 
     version: int
     schema_id: SchemaId
@@ -36,31 +43,16 @@ class VersionPlan:
     level: str = ""
     refusal: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the version as JSON."""
-        return {
-            "version": self.version,
-            "id": self.schema_id,
-            "waiting": self.waiting,
-            "deleted": self.deleted,
-            "changes": [change.to_json() for change in self.changes],
-            "problem": self.problem or None,
-            "compatibility": self.level or None,
-            "incompatible": self.refusal or None,
-        }
-
 
 @attrs.frozen
-class ColumnChange:
+class ColumnChange(JsonValue):
     """A column that the run adds to the table, or gives another type.  Types are Spark's."""
+
+    json_keys = "column type? was?"
 
     column: str
     type: str
     was: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return the change as JSON."""
-        return attrs.asdict(self, filter=lambda _, value: value != "")
 
 
 @attrs.frozen
@@ -72,6 +64,13 @@ class TablePlan(TableResult):
     rewritten, `refused` the schemas that a policy rejects.  `error` would stop the run, `warning` the next
     run with messages.
     """
+
+    json_keys = (
+        "table topic verdict new=is_new offsets topics? new_topic=is_new_topic? counts.other_tables? "
+        "tables_without_file=without_file? counts.read apply=counts.applied counts.rejected "
+        "schema_ids=counts.registered_ids versions schema_changes=changes refused rewrites columns error "
+        "warning|null rebuild"
+    )
 
     topic: Topic
     verdict: PlanOutcome
@@ -93,42 +92,10 @@ class TablePlan(TableResult):
     without_file: tuple[str, ...] = ()
     """Other tables of the topic with pending messages, which no table file takes."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        ranges, counts = self.ranges, self.counts
-        return {
-            "table": self.table,
-            "topic": self.topic,
-            "verdict": self.verdict,
-            "new": self.is_new,
-            "offsets": {
-                "from": by_text(ranges.start_offsets()) if ranges else {},
-                "to": by_text(ranges.end_offsets()) if ranges else {},
-            },
-            **_present(
-                topics=[topic.to_json() for topic in self.topics],
-                new_topic=self.is_new_topic,
-                other_tables=dict(counts.other_tables),
-                tables_without_file=list(self.without_file),
-            ),
-            "read": counts.read,
-            "apply": {"upserted": counts.upserted, "deleted": counts.deleted},
-            "rejected": counts.rejected,
-            "schema_ids": [schema_id for schema_id in counts.schema_ids if schema_id > 0],
-            "versions": [version.to_json() for version in self.versions],
-            "schema_changes": [change.to_json() for change in self.changes],
-            "refused": {str(schema_id): reason for schema_id, reason in self.refused.items()},
-            "rewrites": list(self.rewrites),
-            "columns": [column.to_json() for column in self.columns],
-            "error": str(self.error) if self.error else None,
-            "warning": self.warning or None,
-            "rebuild": self.rebuild.to_json() if self.rebuild else None,
-        }
-
-
-def _present(**parts: Any) -> dict[str, Any]:
-    """Return the parts of a plan that are not empty."""
-    return {name: part for name, part in parts.items() if part}
+    @property
+    def offsets(self) -> Offsets:
+        """The ranges that the run would read."""
+        return offsets_of(self.ranges)
 
 
 _WORST: Final[tuple[PlanOutcome, ...]] = ("fail", "temporary", "commit", "idle")

@@ -5,7 +5,6 @@ counts if a second look, at the timeline of that moment, shows it again.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
@@ -31,6 +30,11 @@ class FilesCheck(TableResult):
     storage.
     """
 
+    json_keys = (
+        "table path outcome last.instant commits inventory.files bytes=inventory.size rows old_footers "
+        "findings error"
+    )
+
     path: str
     last: LedgerEntry | None = None
     commits: int = 0
@@ -50,22 +54,6 @@ class FilesCheck(TableResult):
     def exit_code(self) -> int:
         """0 for a sound table, 1 for a damaged one, the error's code without a result."""
         return super().exit_code or int(bool(self.findings))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
-        return {
-            "table": self.table,
-            "path": self.path,
-            "outcome": self.outcome,
-            "instant": self.last.instant if self.last else None,
-            "commits": self.commits,
-            "files": self.inventory.files,
-            "bytes": self.inventory.size,
-            "rows": self.rows,
-            "old_footers": self.old_footers,
-            "findings": [attrs.asdict(finding) for finding in self.findings],
-            "error": str(self.error) if self.error else None,
-        }
 
 
 @attrs.frozen

@@ -17,6 +17,7 @@ from ingest.compile.row_model import Coordinates
 from ingest.compile.table import compile_table
 from ingest.dialects import DIALECTS
 from ingest.errors import EvolutionError, IngestError, SchemaError, SchemaNotFoundError, UsageError
+from ingest.json_values import JsonValue
 from ingest.masking import Masking
 from ingest.names import Instant, SchemaId, Subject, Topic
 from ingest.registry import CompatibilityResult, Registered, Registry, deleted_versions, suggesting
@@ -31,16 +32,14 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class PlannedChange:
+class PlannedChange(JsonValue):
     """One difference that a version makes, the table file's policy for it, and its effect."""
+
+    json_keys = "change.kind change.column change.type? change.was? policy effect"
 
     change: SchemaChange
     policy: Policy
     effect: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the difference as JSON."""
-        return {**self.change.to_json(), "policy": self.policy, "effect": self.effect}
 
 
 def planned(table: TableConfig, changes: Sequence[SchemaChange]) -> tuple[PlannedChange, ...]:
@@ -53,23 +52,14 @@ def planned(table: TableConfig, changes: Sequence[SchemaChange]) -> tuple[Planne
 
 
 @attrs.frozen
-class Comparison:
+class Comparison(JsonValue):
     """The differences of a subject's newer version from an older one."""
+
+    json_keys = "new.subject from=old to=new changes"
 
     old: Registered
     new: Registered
     changes: tuple[PlannedChange, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
-        return {
-            "subject": self.new.subject,
-            **{
-                side: {"version": version.version, "id": version.id}
-                for side, version in (("from", self.old), ("to", self.new))
-            },
-            "changes": [change.to_json() for change in self.changes],
-        }
 
 
 def describe_version(
@@ -140,8 +130,10 @@ def value_subject(table: TableConfig) -> Subject:
 
 
 @attrs.frozen
-class SubjectVersion:
+class SubjectVersion(JsonValue):
     """A version of a table's value subject, and the commits with its records, if there are any."""
+
+    json_keys = "version id=schema_id deleted first last commits"
 
     version: int
     schema_id: SchemaId
@@ -149,11 +141,6 @@ class SubjectVersion:
     first: Instant | None = None
     last: Instant | None = None
     commits: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the version as JSON."""
-        values = attrs.asdict(self)
-        return {"version": values.pop("version"), "id": values.pop("schema_id"), **values}
 
 
 def history(
@@ -189,25 +176,16 @@ def _version(
 
 
 @attrs.frozen
-class SubjectCheck:
+class SubjectCheck(JsonValue):
     """The registry's answer to a new version of a subject, and the differences from its latest one."""
+
+    json_keys = "subject against compatibility=level verdict.compatible verdict.messages changes"
 
     subject: Subject
     against: Registered
     level: str
     verdict: CompatibilityResult
     changes: tuple[PlannedChange, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the answer as JSON."""
-        return {
-            "subject": self.subject,
-            "against": {"version": self.against.version, "id": self.against.id},
-            "compatibility": self.level,
-            "compatible": self.verdict.compatible,
-            "messages": list(self.verdict.messages),
-            "changes": [change.to_json() for change in self.changes],
-        }
 
 
 @attrs.frozen

@@ -12,6 +12,10 @@ from ingest.moments import to_millis
 from ingest.names import SchemaId, Truncate
 
 
+def _by_name(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
+
+
 @attrs.frozen
 class BatchCounts:
     """The counts of a batch.  `read` is the sum of all counts of messages."""
@@ -19,7 +23,7 @@ class BatchCounts:
     upserted: int = 0
     deleted: int = 0
     superseded: int = 0
-    ignored: dict[str, int] = attrs.Factory(dict)
+    ignored: dict[str, int] = attrs.field(factory=dict, converter=_by_name)
     rejected: int = 0
     schema_ids: tuple[SchemaId, ...] = ()
     """The schemas of the messages that are not rejected."""
@@ -45,6 +49,16 @@ class BatchCounts:
     """The truncates to apply to a history."""
     other_tables: Mapping[str, int] = attrs.Factory(dict)
     """The messages of other tables in the same topic, by the names of these in the source."""
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """The numbers of rows that change."""
+        return {"upserted": self.upserted, "deleted": self.deleted}
+
+    @property
+    def registered_ids(self) -> tuple[SchemaId, ...]:
+        """The schemas that a registry numbers."""
+        return tuple(schema_id for schema_id in self.schema_ids if schema_id > 0)
 
     @property
     def looks_back(self) -> bool:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import attrs
 
+from ingest.json_values import JsonValue
 from ingest.names import SchemaId, Subject, Topic
 from ingest.tables import IdKind
 
@@ -51,8 +52,10 @@ class Schema:
 
 
 @attrs.frozen
-class Registered:
+class Registered(JsonValue):
     """One version of a subject.  The registry answers `frame_ids` with the version itself."""
+
+    json_keys = "version id"
 
     subject: Subject
     version: int

@@ -4,27 +4,26 @@ Reaches no pyspark: Airflow imports it.
 """
 
 from datetime import datetime
-from typing import Any, Final, Literal, TypeVar
+from typing import Literal
 
 import attrs
-import cattrs
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from ingest.moments import to_iso
+from ingest.json_values import JsonValue
 
 Outcome = Literal["committed", "idle", "failed", "temporary"]
 RunOutcome = Literal["done", "failed", "temporary"]
 MaintenanceOutcome = Literal["maintained", "idle", "failed", "temporary"]
 Step = Literal["start", "plan", "read", "write", "upkeep"]
-T = TypeVar("T")
 
 
 @attrs.frozen
-class Offsets:
+class Offsets(JsonValue):
     """The ranges of a run, by partition: first offsets, and ends (exclusive)."""
 
-    start: dict[str, int] = attrs.field(factory=dict, metadata={"key": "from"})
-    end: dict[str, int] = attrs.field(factory=dict, metadata={"key": "to"})
+    json_keys = "from=start to=end"
+
+    start: dict[str, int] = attrs.Factory(dict)
+    end: dict[str, int] = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -36,13 +35,15 @@ class Applied:
 
 
 @attrs.frozen
-class SchemaChangeReport:
+class SchemaChangeReport(JsonValue):
     """A change of the table's schema. A type that does not apply is left out."""
+
+    json_keys = "kind column type? was?"
 
     kind: str
     column: str
-    type: str = attrs.field(default="", metadata={"optional": True})
-    was: str = attrs.field(default="", metadata={"optional": True})
+    type: str = ""
+    was: str = ""
 
 
 @attrs.frozen
@@ -97,12 +98,18 @@ class TopicReport:
 
 
 @attrs.frozen
-class TableReport:
+class TableReport(JsonValue):
     """The result of a run for one table.
 
     `read` is the sum of all applied, superseded, ignored and rejected messages.  Of a table of several
     topics, `topic` names all of them, and the keys of `offsets` are `topic-partition`.
     """
+
+    json_keys = (
+        "table outcome instant topic offsets read applied superseded ignored rejected schema_ids "
+        "schema_changes max_source_ts seconds step_seconds metrics error "
+        "rows_with_lost_values? topics? tables_without_file?"
+    )
 
     table: str
     outcome: Outcome
@@ -118,18 +125,18 @@ class TableReport:
     schema_changes: tuple[SchemaChangeReport, ...]
     max_source_ts: datetime | None
     seconds: float
-    rows_with_lost_values: int = attrs.field(default=0, metadata={"optional": True})
+    rows_with_lost_values: int = 0
     step_seconds: StepSeconds = StepSeconds()
     metrics: TableMetrics = TableMetrics()
-    topics: tuple[TopicReport, ...] = attrs.field(default=(), metadata={"optional": True})
+    topics: tuple[TopicReport, ...] = ()
     """The results of the topics, of a table of several."""
-    tables_without_file: tuple[str, ...] = attrs.field(default=(), metadata={"optional": True})
+    tables_without_file: tuple[str, ...] = ()
     """Other tables of the topic in the range, by their names in the source, that no table file takes."""
     error: str | None = None
 
 
 @attrs.frozen
-class Report:
+class Report(JsonValue):
     """The result of a run."""
 
     run_id: str
@@ -156,7 +163,7 @@ class TableMaintenance:
 
 
 @attrs.frozen
-class MaintenanceReport:
+class MaintenanceReport(JsonValue):
     """The result of `ingest maintain`."""
 
     run_id: str
@@ -165,35 +172,3 @@ class MaintenanceReport:
     outcome: RunOutcome
     tables: tuple[TableMaintenance, ...]
     dry_run: bool = False
-
-
-def unstructure(value: Any) -> Any:
-    """Return a report, or a part of one, as JSON."""
-    return _CONVERTER.unstructure(value)
-
-
-def structure(content: Any, kind: type[T]) -> T:
-    """Read a report from JSON, and ignore keys that this version does not know.
-
-    Raises `cattrs.BaseValidationError`, `TypeError` or `ValueError`.
-    """
-    return _CONVERTER.structure(content, kind)
-
-
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
-    converter.register_unstructure_hook(datetime, to_iso)
-    converter.register_structure_hook(datetime, lambda text, _: datetime.fromisoformat(text))
-    for kind in (Offsets, SchemaChangeReport, TopicReport, TableReport):
-        names: Any = {
-            field.name: override(
-                rename=field.metadata.get("key"), omit_if_default=field.metadata.get("optional", False)
-            )
-            for field in attrs.fields(kind)
-        }
-        converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **names))
-        converter.register_structure_hook(kind, make_dict_structure_fn(kind, converter, **names))
-    return converter
-
-
-_CONVERTER: Final = _converter()

@@ -8,15 +8,15 @@ import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import attrs
 import cattrs
 
 from ingest.errors import StoppedError, UsageError
+from ingest.json_values import JsonValue, structure
 from ingest.log import logger
-from ingest.moments import to_iso
-from ingest.report.contract import Outcome, Report, structure
+from ingest.report.contract import Outcome, Report
 from ingest.report.outcome import RunReport, TableOutcome, write_whole
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ _SERIES: Final = timedelta(minutes=1)
 
 
 @attrs.frozen
-class LastRun:
+class LastRun(JsonValue):
     """The outcome of the last run of a table."""
 
     run_id: str
@@ -39,11 +39,6 @@ class LastRun:
     def is_failure(self) -> bool:
         """Whether the run failed for the table."""
         return self.outcome in {"failed", "temporary"}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome as JSON."""
-        times = {"started_at": to_iso(self.started_at), "finished_at": to_iso(self.finished_at)}
-        return attrs.asdict(self) | times
 
 
 @attrs.frozen

@@ -23,7 +23,6 @@ from ingest.report.contract import (
     StepSeconds,
     TableReport,
     TopicReport,
-    unstructure,
 )
 from ingest.report.lag import Measures, of_topics
 from ingest.report.result import TableResult, failure_of, worst, worst_outcome
@@ -59,17 +58,17 @@ class TableOutcome(TableResult):
             topic=self.topic,
             offsets=_offsets_of_topics(self.topics) if self.topics else offsets_of(self.ranges),
             read=counts.read,
-            applied=Applied(counts.upserted, counts.deleted),
+            applied=Applied(**counts.applied),
             superseded=counts.superseded,
-            ignored=dict(sorted(counts.ignored.items())),
+            ignored=counts.ignored,
             rejected=counts.rejected,
-            schema_ids=tuple(schema_id for schema_id in counts.schema_ids if schema_id > 0),
+            schema_ids=counts.registered_ids,
             schema_changes=tuple(
                 SchemaChangeReport(change.kind, change.column, change.type, change.was)
                 for change in self.schema_changes
             ),
             max_source_ts=counts.max_source_ts,
-            seconds=round(self.seconds, 3),
+            seconds=self.seconds,
             rows_with_lost_values=self.lost,
             step_seconds=self.steps,
             metrics=self.measures.report(counts.read_bytes),
@@ -80,8 +79,7 @@ class TableOutcome(TableResult):
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
-        content: dict[str, Any] = unstructure(self.report())
-        return content
+        return self.report().to_json()
 
 
 @attrs.frozen
@@ -111,8 +109,7 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the contract's JSON."""
-        content: dict[str, Any] = unstructure(self.report())
-        return content
+        return self.report().to_json()
 
 
 def all_failed(

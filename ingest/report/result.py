@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 import attrs
 
 from ingest.errors import IngestError, RetryableError
+from ingest.json_values import JsonValue
 
 Failure = Literal["failed", "temporary"]
 """The outcome of a table with an error. It is `temporary` if another try may succeed."""
@@ -19,15 +20,19 @@ class HasExitCode(Protocol):
         """0 for success. Among other codes, the smaller is the worse."""
 
 
+def _to_milliseconds(seconds: float) -> float:
+    return round(seconds, 3)
+
+
 @attrs.frozen
-class TableResult:
+class TableResult(JsonValue):
     """A command's result for one table. `error` is the reason if the command failed.
 
     A table of several topics has the sum of their results, and their worst error.
     """
 
     table: str
-    seconds: float = attrs.field(default=0.0, kw_only=True)
+    seconds: float = attrs.field(default=0.0, converter=_to_milliseconds, kw_only=True)
     error: IngestError | None = attrs.field(default=None, kw_only=True)
     topics: "Sequence[TableResult]" = attrs.field(default=(), kw_only=True)
 

@@ -11,7 +11,6 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.log import logger
-from ingest.moments import moment_or_none
 from ingest.names import Partition
 from ingest.report.outcome import RunReport, TableOutcome
 from ingest.run.batch.start import last_of, pending
@@ -62,7 +61,7 @@ def measured(
 ) -> TableOutcome:
     """Add to an outcome how far its table is.  `marks` is None if the topic has no ends."""
     last = aftermath.last if aftermath else None
-    newest = moment_or_none(last.max_source_ms) if last else None
+    newest = last.max_source_at if last else None
     lag = None
     if aftermath is not None and marks is not None:
         try:
@@ -73,7 +72,7 @@ def measured(
         found.measures,
         lag_offsets=lag,
         lag_s=0.0 if lag == 0 else aftermath.unread_s if aftermath and lag else None,
-        committed_at=moment_or_none(last.committed_ms) if last else None,
+        committed_at=last.committed_at if last else None,
         newest_source_at=newest,
         open_rejects=aftermath.open_rejects if aftermath else None,
     )

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import attrs
 import cattrs
 
+from ingest.json_values import structure
 from ingest.report import contract
 
 Json = dict[str, Any]
@@ -37,7 +38,7 @@ R = TypeVar("R", bound=AnyReport)
 def read_content(content: Any, kind: type[R]) -> R:
     """Read a report of a kind from JSON.  Raises `ReportError`."""
     try:
-        return attrs.evolve(contract.structure(content, kind), content=content)
+        return attrs.evolve(structure(content, kind), content=content)
     except (ValueError, TypeError, cattrs.BaseValidationError):
         raise ReportError("is not a run report") from None
 

@@ -6,14 +6,17 @@ from typing import Any
 import attrs
 
 from ingest.config.rules import file_fields
+from ingest.json_values import JsonValue
 from ingest.tables.defaults import Origin
 from ingest.tables.evolution import RULES
 from ingest.tables.table import TableConfig
 
 
 @attrs.frozen
-class Value:
+class Value(JsonValue):
     """The value of a dotted key of table files, as TOML has it, and its origin."""
+
+    json_keys = "key value from=origin"
 
     key: str
     value: Any

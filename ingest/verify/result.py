@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import attrs
 
 from ingest.errors import RetryableError
-from ingest.moments import to_iso
+from ingest.json_values import JsonValue
 from ingest.report.result import TableResult, worst
 
 Outcome = Literal["equal", "different", "in-flight", "failed", "temporary"]
@@ -16,8 +16,10 @@ _WORST: Final[Sequence[Outcome]] = ("failed", "different", "temporary", "in-flig
 
 
 @attrs.frozen
-class RowDifference:
+class RowDifference(JsonValue):
     """One key that differs: the columns that differ, and on request their texts on both sides."""
+
+    json_keys = "key difference columns"
 
     key: Mapping[str, str]
     difference: Difference
@@ -27,13 +29,8 @@ class RowDifference:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
-        values = {"source": dict(self.source), "table": dict(self.table or {})} if self.source else {}
-        return {
-            "key": dict(self.key),
-            "difference": self.difference,
-            "columns": list(self.columns),
-            **values,
-        }
+        sides = {"source": dict(self.source), "table": dict(self.table or {})} if self.source else {}
+        return super().to_json() | sides
 
 
 @attrs.frozen
@@ -44,6 +41,11 @@ class TableVerification(TableResult):
     table.  Rows `in_flight` still changed when they were looked at for the last time, or the connector had
     not delivered their changes.
     """
+
+    json_keys = (
+        "table outcome source|null mode position rows=tally columns compared uncompared keys=rows looks "
+        "note|null repair deleted seconds error topic? topics?"
+    )
 
     source: str = ""
     mode: str = "checksums"
@@ -81,6 +83,13 @@ class TableVerification(TableResult):
         return max(0, self.source_rows - unequal - self.in_flight)
 
     @property
+    def tally(self) -> dict[str, int | None]:
+        """The numbers of rows: on both sides, equal ones, and by difference."""
+        counts = {name: self.counts.get(name, 0) for name in get_args(Difference)}
+        sides = {"source": self.source_rows, "table": self.table_rows, "equal": self.equal_rows}
+        return {**sides, **counts, "in_flight": self.in_flight}
+
+    @property
     def outcome(self) -> Outcome:
         """The verdict, or the worst verdict of several topics."""
         if self.topics:
@@ -103,39 +112,9 @@ class TableVerification(TableResult):
             return super().exit_code
         return {"equal": 0, "different": 1}.get(self.outcome, RetryableError.exit_code)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        counts = {name: self.counts.get(name, 0) for name in ("missing", "extra", "doubled", "different")}
-        return {
-            "table": self.table,
-            "outcome": self.outcome,
-            "source": self.source or None,
-            "mode": self.mode,
-            "position": self.position,
-            "rows": {
-                "source": self.source_rows,
-                "table": self.table_rows,
-                "equal": self.equal_rows,
-                **counts,
-                "in_flight": self.in_flight,
-            },
-            "columns": dict(self.columns),
-            "compared": list(self.compared),
-            "uncompared": dict(self.uncompared),
-            "keys": [row.to_json() for row in self.rows],
-            "looks": self.looks,
-            "note": self.note or None,
-            "repair": list(self.repair),
-            "deleted": self.deleted,
-            "seconds": round(self.seconds, 3),
-            "error": str(self.error) if self.error else None,
-            **({"topic": self.topic} if self.topic else {}),
-            **({"topics": [topic.to_json() for topic in self.topics]} if self.topics else {}),
-        }
-
 
 @attrs.frozen
-class Verification:
+class Verification(JsonValue):
     """The answers for all tables."""
 
     started_at: datetime
@@ -146,11 +125,3 @@ class Verification:
     def exit_code(self) -> int:
         """The worst exit code of the tables."""
         return worst(self.tables)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON."""
-        return {
-            "started_at": to_iso(self.started_at),
-            "finished_at": to_iso(self.finished_at),
-            "tables": [table.to_json() for table in self.tables],
-        }

@@ -1,15 +1,20 @@
 """A deployment over recorded topics, run by the Python API on the suite's servers and Spark session."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
 
 import attrs
+from pyspark.sql import SparkSession
 
 from ingest.local.load import LoadOptions, load
+from ingest.local.servers import Addresses
 from ingest.testing.deployment import Deployment as BuiltDeployment
 from tests.e2e.recordings import SQLSERVER, Recording
 from tests.long_files import write_out
 
+_NUMBERS: Final = count(1)
 LIGHT_JVM = '[spark.conf]\n"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
 """Settings for a process that lives shortly: a JVM that compiles lightly is there sooner."""
 
@@ -46,3 +51,19 @@ class Deployment(BuiltDeployment):
                 before = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
                 text = text.replace(before, f'{key} = "{value}"')
             path.write_text(text)
+
+
+@attrs.frozen
+class Deployments:
+    """Makes deployments on the suite's servers and in the caller's Spark session."""
+
+    servers: Addresses
+    spark: SparkSession
+
+    def plain(self, root: Path) -> BuiltDeployment:
+        """Make the one that users of `ingest.testing` get: the test makes its topics."""
+        return BuiltDeployment(root, self.servers, self.spark)
+
+    def recorded(self, root: Path, prefix: str = "", recording: Recording = SQLSERVER) -> Deployment:
+        """Make one over a recording, by default with a prefix that no other deployment has."""
+        return Deployment(root, self.servers, self.spark, prefix or f"e{next(_NUMBERS)}", recording)

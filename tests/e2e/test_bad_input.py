@@ -10,13 +10,12 @@ from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from ingest.local.servers import Addresses
 from ingest.report.outcome import RunReport, TableOutcome
 from ingest.testing import Message, framed, nullable, semantic
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployment, Deployments
 from tests.e2e.events import Change, Topic, envelope_schema, make_topics
 from tests.e2e.referee import Rows, read_table
 from tests.e2e.tablefiles import allow_rejects
@@ -119,11 +118,11 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession) -> Seen:
+def seen(tmp_path_factory: pytest.TempPathFactory, deployments: Deployments) -> Seen:
     """Run three tables over good messages, then all: each case's topic holds good, bad, good."""
-    deployment = Deployment(tmp_path_factory.mktemp("bad"), servers, outer_spark, "bad")
+    deployment = deployments.recorded(tmp_path_factory.mktemp("bad"), "bad")
     names = (*CASES, *STRICT, "fine", "elsewhere")
-    topics = make_topics(servers, {f"bad.testDB.dbo.{name}": COLUMNS for name in names})
+    topics = make_topics(deployments.servers, {f"bad.testDB.dbo.{name}": COLUMNS for name in names})
     deployment.onboard()
     allow_rejects(deployment)
     for topic in topics.values():

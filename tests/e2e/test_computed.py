@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.errors import EvolutionError, TableChangedError, TableFileError
-from ingest.local.servers import Addresses
 from ingest.testing import nullable
 from ingest.testing.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -33,9 +32,9 @@ sql = "cast(n as decimal(9,2)) / 4"
 """
 
 
-def make(root: Path, servers: Addresses, spark: SparkSession, name: str, kind: str = "cow") -> Deployment:
+def make(root: Path, deployments: Deployments, name: str, kind: str = "cow") -> Deployment:
     """Onboard a topic of PostgreSQL, and compute columns as a user does."""
-    deployment = Deployment(root, servers, spark)
+    deployment = deployments.plain(root)
     deployment.topic(f"{name}.inv.rows", COLUMNS, connector="postgres")
     deployment.onboard(name="t")
     write_out(deployment.tables)
@@ -55,10 +54,10 @@ def row(number: int, **values: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_columns_are_computed_from_the_complete_row(
-    kind: str, tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    kind: str, tmp_path: Path, deployments: Deployments
 ) -> None:
     """After completion from the batch and from the table; deleted rows keep what they had."""
-    deployment = make(tmp_path, servers, outer_spark, f"comp{kind}", kind)
+    deployment = make(tmp_path, deployments, f"comp{kind}", kind)
     topic = deployment.topics[f"comp{kind}.inv.rows"]
     topic.send(*(topic.create(row(number)) for number in range(1, 5)))
     (plan,) = deployment.plan()
@@ -105,12 +104,10 @@ def test_a_computed_column_does_not_replace_one_of_the_source(refused: Callable[
 
 
 @pytest.fixture(scope="module")
-def refused(
-    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
-) -> Callable[[str, str], str]:
+def refused(tmp_path_factory: pytest.TempPathFactory, deployments: Deployments) -> Callable[[str, str], str]:
     """Return a function that plans and runs a table with an edited file, and returns the error of both."""
     root = tmp_path_factory.mktemp("refused")
-    deployment = make(root, servers, outer_spark, "compbad")
+    deployment = make(root, deployments, "compbad")
     topic = deployment.topics["compbad.inv.rows"]
     topic.send(topic.create(row(1)))
     file = deployment.tables / "t.toml"
@@ -129,10 +126,10 @@ def refused(
 
 
 def test_a_changed_expression_and_a_dropped_column_are_refused(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    tmp_path: Path, deployments: Deployments
 ) -> None:
     """Another expression, none, a new one, and a version without a column that one reads."""
-    deployment = make(tmp_path, servers, outer_spark, "compchg")
+    deployment = make(tmp_path, deployments, "compchg")
     topic = deployment.topics["compchg.inv.rows"]
     topic.send(topic.create(row(1)))
     deployment.run()

@@ -5,11 +5,9 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from pyspark.sql import SparkSession
 
-from ingest.local.servers import Addresses
 from ingest.testing import Message, nullable
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.referee import read_table
 from tests.e2e.tablefiles import allow_rejects
@@ -41,12 +39,10 @@ def bare(message: Message) -> Message:
     return key and key[5:], value and value[5:]
 
 
-def test_a_topic_of_mixed_framings_becomes_its_rows(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_a_topic_of_mixed_framings_becomes_its_rows(tmp_path: Path, deployments: Deployments) -> None:
     """A schema of another subject is found; a replay reads the headers again."""
-    deployment = Deployment(tmp_path, servers, outer_spark, prefix="frm")
-    (topic,) = make_topics(servers, {"frm.db.dbo.mixed": FIRST}).values()
+    deployment = deployments.recorded(tmp_path, prefix="frm")
+    (topic,) = make_topics(deployments.servers, {"frm.db.dbo.mixed": FIRST}).values()
     first_id, second_id = topic.last_id, topic.add_version(SECOND)
     deployment.onboard([topic.name])
     allow_rejects(deployment, "mixed")
@@ -87,12 +83,10 @@ def test_a_topic_of_mixed_framings_becomes_its_rows(
     }
 
 
-def test_the_source_of_a_table_is_found_in_any_framing(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_the_source_of_a_table_is_found_in_any_framing(tmp_path: Path, deployments: Deployments) -> None:
     """Verify reads the source block of messages whose schema is named by a header."""
-    deployment = Deployment(tmp_path, servers, outer_spark, prefix="frs")
-    (topic,) = make_topics(servers, {"frs.db.dbo.headed": FIRST}).values()
+    deployment = deployments.recorded(tmp_path, prefix="frs")
+    (topic,) = make_topics(deployments.servers, {"frs.db.dbo.headed": FIRST}).values()
     deployment.onboard([topic.name])
     path = deployment.tables / "headed.toml"
     path.write_text('framings = ["apicurio-headers"]\n' + path.read_text())

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import pytest
 from pyarrow import parquet
-from pyspark.sql import SparkSession
 
 from ingest.errors import TableChangedError, TableFileError
-from ingest.local.servers import Addresses
 from ingest.testing import Message, date, decimal, nullable
 from ingest.testing.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -67,9 +66,9 @@ def person(number: int, **values: Any) -> dict[str, Any]:
     }
 
 
-def deployment_with_masks(root: Path, servers: Addresses, spark: SparkSession, kind: str) -> Deployment:
+def deployment_with_masks(root: Path, deployments: Deployments, kind: str) -> Deployment:
     """Onboard a topic of PostgreSQL, and mask columns as a user does."""
-    deployment = Deployment(root, servers, spark)
+    deployment = deployments.plain(root)
     deployment.topic(f"mask{kind}.inv.people", COLUMNS, connector="postgres")
     deployment.onboard(name="{table}")
     write_out(deployment.tables)
@@ -95,11 +94,11 @@ def texts_in(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 @pytest.mark.parametrize("kind", [pytest.param("cow", marks=pytest.mark.pairs), "mor"])
 def test_masked_values_are_nowhere(
-    kind: str, tmp_path: Path, servers: Addresses, outer_spark: SparkSession, caplog: pytest.LogCaptureFixture
+    kind: str, tmp_path: Path, deployments: Deployments, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Rows that are new, changed, completed, deleted, rejected and replayed; hashes are Python's."""
     caplog.set_level(logging.DEBUG, "ingest")
-    deployment = deployment_with_masks(tmp_path, servers, outer_spark, kind)
+    deployment = deployment_with_masks(tmp_path, deployments, kind)
     topic = deployment.topics[f"mask{kind}.inv.people"]
     shown: list[str] = []
     topic.send(*(topic.create(person(number)) for number in range(5)), topic.delete(person(3)))
@@ -141,9 +140,9 @@ def test_masked_values_are_nowhere(
         assert secret not in "".join(shown) + caplog.text
 
 
-def test_a_changed_mask_is_refused(tmp_path: Path, servers: Addresses, outer_spark: SparkSession) -> None:
+def test_a_changed_mask_is_refused(tmp_path: Path, deployments: Deployments) -> None:
     """Another mask, none, or another salt; a misspelled column; a missing salt: nothing is written."""
-    deployment = deployment_with_masks(tmp_path, servers, outer_spark, "cow")
+    deployment = deployment_with_masks(tmp_path, deployments, "cow")
     topic = deployment.topics["maskcow.inv.people"]
     topic.send(topic.create(person(1)))
     deployment.run()
@@ -169,11 +168,9 @@ def test_a_changed_mask_is_refused(tmp_path: Path, servers: Addresses, outer_spa
     assert deployment.run().tables[0].outcome == "committed"
 
 
-def test_a_new_column_with_a_tag_is_never_in_clear(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_a_new_column_with_a_tag_is_never_in_clear(tmp_path: Path, deployments: Deployments) -> None:
     """The tag comes with the version that adds the column; on a column that is stored it stops the table."""
-    deployment = Deployment(tmp_path, servers, outer_spark)
+    deployment = deployments.plain(tmp_path)
     columns = {"id": "int", "email": nullable("string")}
     topic = deployment.topic("tagged.inv.people", columns)
     deployment.onboard(name="t")

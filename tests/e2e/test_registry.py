@@ -8,12 +8,11 @@ from typing import Any, Final
 import attrs
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
-from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from ingest.testing import Columns, Message, Topic, assert_table, nullable
-from ingest.testing.deployment import Deployment
 from ingest.testing.servers import LocalServers
+from tests.e2e.deployment import Deployments
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -68,13 +67,13 @@ def _add_in_pieces(topic: Topic, columns: Columns, client: SchemaRegistryClient,
 
 
 def test_any_naming_strategy_reads_deleted_shared_and_referenced_versions(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    tmp_path: Path, deployments: Deployments
 ) -> None:
     """By topic and record, with its newest version deleted; by record, with an id of another subject."""
-    deployment = Deployment(tmp_path, servers, outer_spark)
-    both = _make(servers, "names-1.dbo.both", lambda record: f"names-1.dbo.both-{record}")
-    alone = _make(servers, "names-1.dbo.alone", lambda record: record)
-    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+    deployment = deployments.plain(tmp_path)
+    both = _make(deployments.servers, "names-1.dbo.both", lambda record: f"names-1.dbo.both-{record}")
+    alone = _make(deployments.servers, "names-1.dbo.alone", lambda record: record)
+    with SchemaRegistryClient({"url": deployments.servers.registry_url}) as client:
         subject = "names-1.dbo.both-names_1.dbo.both.Envelope"
         old = both.create({"id": 1, "name": "old"})
         _add_in_pieces(both, NEW, client, subject)

@@ -5,12 +5,10 @@ from typing import Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.errors import LakeUnreachableError, UsageError
-from ingest.local.servers import Addresses
 from ingest.testing import nullable, semantic
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployment, Deployments
 from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.referee import read_table
 from tests.e2e.tablefiles import allow_rejects
@@ -69,23 +67,21 @@ class Place:
         return [reject.offset for reject in self.deployment.session.rejects("t").records]
 
 
-def make_place(root: Path, servers: Addresses, spark: SparkSession, prefix: str) -> Place:
+def make_place(root: Path, deployments: Deployments, prefix: str) -> Place:
     """Create a deployment of one table."""
-    deployment = Deployment(root, servers, spark, prefix)
-    topics = make_topics(servers, {f"{prefix}.testDB.dbo.t": COLUMNS})
+    deployment = deployments.recorded(root, prefix)
+    topics = make_topics(deployments.servers, {f"{prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
     allow_rejects(deployment)
     return Place(deployment, topics["t"])
 
 
-def test_rejects_of_a_run_that_died_are_void(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_rejects_of_a_run_that_died_are_void(tmp_path: Path, deployments: Deployments) -> None:
     """The next write fails, so they have no effect.  The next run writes its own; the others disappear.
 
     A move back reads them again: readable records become resolved, the others stay one reject each.
     """
-    table = make_place(tmp_path, servers, outer_spark, "void")
+    table = make_place(tmp_path, deployments, "void")
     table.topic.send(change("c", 1, 1), change("c", 2, 2, on=NO_DATE), change("c", 3, 3))
     table.topic.produce([(None, b"\7")])
     obstacle = tmp_path / "lake" / "t" / ".hoodie" / "timeline"
@@ -117,10 +113,10 @@ def test_rejects_of_a_run_that_died_are_void(
 
 
 def test_a_run_completes_a_rewrite_of_properties_that_was_killed(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    tmp_path: Path, deployments: Deployments
 ) -> None:
     """Hudi had created the new file, of the table or of its rejects; `status` asks to try again."""
-    table = make_place(tmp_path, servers, outer_spark, "properties")
+    table = make_place(tmp_path, deployments, "properties")
     for at, path in enumerate(("t", "_rejects/t"), start=1):
         table.topic.send(change("c", at, at))
         table.topic.produce([(None, b"\7")])
@@ -139,11 +135,9 @@ def test_a_run_completes_a_rewrite_of_properties_that_was_killed(
     assert table.kept() == {1: None, 3: None, 5: None}
 
 
-def test_a_replayed_change_keeps_its_position(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_a_replayed_change_keeps_its_position(tmp_path: Path, deployments: Deployments) -> None:
     """A newer row wins, and a bad record stays a reject; a purge removes all."""
-    table = make_place(tmp_path, servers, outer_spark, "replay")
+    table = make_place(tmp_path, deployments, "replay")
     table.topic.send(change("c", 1, 1), change("c", 2, 2), change("c", 3, 3))
     table.topic.send(change("u", 1, 4, on=NO_DATE), change("u", 2, 5, on=NO_DATE), change("u", 1, 6))
     table.topic.produce([(b"\7", table.topic.value_bytes(change("c", 4, 7)))])
@@ -170,18 +164,18 @@ def test_a_replayed_change_keeps_its_position(
 
 
 def test_a_restore_to_a_savepoint_reopens_the_rejects_replayed_since(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    tmp_path: Path, deployments: Deployments
 ) -> None:
     """Hudi's `rollback_to_savepoint` takes the replayed rows back; another replay applies them again."""
-    table = make_place(tmp_path, servers, outer_spark, "restore")
+    table = make_place(tmp_path, deployments, "restore")
     table.topic.send(change("c", 1, 1), change("c", 2, 2), change("u", 1, 3, on=NO_DATE))
     assert table.run() == "committed"
     session = table.deployment.session
     (status,) = session.status(["t"])
     assert status.last is not None
-    outer_spark.sql(f"create table savepointed using hudi location '{tmp_path}/lake/t'")
+    deployments.spark.sql(f"create table savepointed using hudi location '{tmp_path}/lake/t'")
     try:
-        outer_spark.sql(
+        deployments.spark.sql(
             f"call create_savepoint(table => 'savepointed', commit_time => '{status.last.instant}')"
         )
         table.edit('out_of_range = "fail"', 'out_of_range = "null"')
@@ -191,9 +185,9 @@ def test_a_restore_to_a_savepoint_reopens_the_rejects_replayed_since(
         assert (table.names(), table.open()) == ({1: "at 3", 2: "at 2", 3: "at 4"}, [])
 
         instant = f"instant_time => '{status.last.instant}'"
-        outer_spark.sql(f"call rollback_to_savepoint(table => 'savepointed', {instant})")
+        deployments.spark.sql(f"call rollback_to_savepoint(table => 'savepointed', {instant})")
     finally:
-        outer_spark.sql("drop table savepointed")
+        deployments.spark.sql("drop table savepointed")
 
     assert (table.names(), table.open()) == ({1: "at 1", 2: "at 2"}, [2])
     assert [status.rejects for status in session.status(["t"])] == [1]

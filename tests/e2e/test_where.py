@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest import Session
 from ingest.errors import DecodeError, EvolutionError, TableChangedError, TableFileError
-from ingest.local.servers import Addresses
 from ingest.testing import Messages, Topic, nullable
 from ingest.testing.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -54,11 +53,9 @@ def random_changes(topic: Topic, seed: int, count: int) -> tuple[list[Messages],
     return changes, {key: row for key, (_, row) in rows.items() if row is not None and is_inside(row)}
 
 
-def make(
-    root: Path, servers: Addresses, spark: SparkSession, name: str, connector: str, **target: str
-) -> Deployment:
+def make(root: Path, deployments: Deployments, name: str, connector: str, **target: str) -> Deployment:
     """Onboard a topic, and set a condition as a user does."""
-    deployment = Deployment(root, servers, spark)
+    deployment = deployments.plain(root)
     columns = {**COLUMNS, "big": nullable("string")} if connector == "postgres" else COLUMNS
     deployment.topic(f"{name}.inv.rows", columns, connector=connector)
     deployment.onboard(name="t")
@@ -99,11 +96,9 @@ def run_in(
 @pytest.mark.parametrize(
     ("kind", "delete"), [pytest.param("cow", "hard", marks=pytest.mark.pairs), ("mor", "soft")]
 )
-def test_rows_enter_and_leave(
-    kind: str, delete: str, tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_rows_enter_and_leave(kind: str, delete: str, tmp_path: Path, deployments: Deployments) -> None:
     """Once, in slices, repeated: the rows are the source's for which the condition is true."""
-    deployment = make(tmp_path, servers, outer_spark, f"w{kind}", "mysql", type=kind, delete=delete)
+    deployment = make(tmp_path, deployments, f"w{kind}", "mysql", type=kind, delete=delete)
     topic = deployment.topics[f"w{kind}.inv.rows"]
     changes, expected = random_changes(topic, 7, 120)
     topic.send(*changes)
@@ -126,15 +121,13 @@ def test_rows_enter_and_leave(
             )
         )
     if delete == "hard":
-        raw = outer_spark.read.format("hudi").load(str(tmp_path / "once" / "t"))
+        raw = deployments.spark.read.format("hudi").load(str(tmp_path / "once" / "t"))
         assert raw.count() == len(expected)
 
 
-def test_a_row_that_enters_has_all_its_values(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
-) -> None:
+def test_a_row_that_enters_has_all_its_values(tmp_path: Path, deployments: Deployments) -> None:
     """A soft-delete table completes it from the row that was outside; others refuse what they cannot."""
-    deployment = make(tmp_path, servers, outer_spark, "wpart", "postgres", delete="soft")
+    deployment = make(tmp_path, deployments, "wpart", "postgres", delete="soft")
     topic = deployment.topics["wpart.inv.rows"]
     row = {"id": 1, "region": "US", "n": 1, "select": 0, "big": "large"}
     back = {**row, "region": "EU", "big": MISSING}
@@ -193,12 +186,10 @@ def test_a_condition_that_is_not_one_of_the_row_is_refused(
 
 
 @pytest.fixture(scope="module")
-def refused(
-    tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession
-) -> Callable[[str], str]:
+def refused(tmp_path_factory: pytest.TempPathFactory, deployments: Deployments) -> Callable[[str], str]:
     """Return a function that plans and runs a table with a condition, and returns the error of both."""
     root = tmp_path_factory.mktemp("refused")
-    deployment = make(root, servers, outer_spark, "wbad", "mysql")
+    deployment = make(root, deployments, "wbad", "mysql")
     topic = deployment.topics["wbad.inv.rows"]
     topic.send(topic.create({"id": 1, "region": "EU", "n": 1, "select": 0}))
     file = deployment.tables / "t.toml"
@@ -216,10 +207,10 @@ def refused(
 
 
 def test_a_changed_condition_and_a_dropped_column_are_refused(
-    tmp_path: Path, servers: Addresses, outer_spark: SparkSession
+    tmp_path: Path, deployments: Deployments
 ) -> None:
     """Stored rows were chosen by the old condition; a version without its column would remove them all."""
-    deployment = make(tmp_path, servers, outer_spark, "wchg", "mysql")
+    deployment = make(tmp_path, deployments, "wchg", "mysql")
     topic = deployment.topics["wchg.inv.rows"]
     topic.send(topic.create({"id": 1, "region": "EU", "n": 1, "select": 0}))
     assert deployment.run().tables[0].error is None

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from ingest.local.servers import Addresses
+from tests.e2e.deployment import Deployments
 from tests.live import database, engine, engine_mariadb, mariadb, mongodb
 from tests.live.verified import Live, serve_live
 
@@ -25,10 +24,10 @@ def binaries() -> Path:
 
 @pytest.fixture(scope="session")
 def live(
-    binaries: Path, servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    binaries: Path, deployments: Deployments, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Live]:
     """Give a database, its connector, and a table of each of its tables."""
-    with serve_live(binaries, servers, outer_spark, tmp_path_factory.mktemp("verify")) as result:
+    with serve_live(binaries, deployments, tmp_path_factory.mktemp("verify")) as result:
         yield result
 
 

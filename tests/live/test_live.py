@@ -9,12 +9,10 @@ from pathlib import Path
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
-from ingest.local.servers import Addresses
 from ingest.report.outcome import RunReport
 from ingest.verify.result import TableVerification
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployment, Deployments
 from tests.live.database import serve
 from tests.live.engine import PREFIX, SIGNALS, read_values, stream, wait_until_delivered
 from tests.live.source import START, TABLES, read_source
@@ -73,20 +71,22 @@ class Pipeline:
 @pytest.fixture(scope="module")
 def pipeline(
     binaries: Path,
-    servers: Addresses,
-    outer_spark: SparkSession,
+    deployments: Deployments,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pipeline]:
     """Go through all phases, writing in each, from before the first snapshot on."""
     folder = tmp_path_factory.mktemp("live")
-    deployment = Deployment(folder, servers, outer_spark, PREFIX)
+    deployment = deployments.recorded(folder, PREFIX)
     reports: list[RunReport] = []
     last: list[RunReport] = []
     written: dict[str, Mapping[str, TableVerification]] = {}
     endings: dict[str, Ending] = {}
     with serve(binaries) as database:
         database.run(START.read_text())
-        with CompiledWriter(database, SEED) as writer, stream(database, servers, folder) as engine:
+        with (
+            CompiledWriter(database, SEED) as writer,
+            stream(database, deployments.servers, folder) as engine,
+        ):
             live = Live(deployment, database, engine)
             live.write_settings()
             reports.append(_snapshot(live))
@@ -99,16 +99,16 @@ def pipeline(
                 engine.kill()
                 with live.source(wait_s=2.0):
                     written["kill"] = live.verify_all(*WRITTEN)
-        with stream(database, servers, folder) as engine:
+        with stream(database, deployments.servers, folder) as engine:
             live = Live(deployment, database, engine)
             endings["new columns"] = _end(live, last)
             with CompiledWriter(database, SEED + 2):
                 reports += _snapshot_again(live)
-                wait_for_snapshot(servers, NOTIFICATIONS)
+                wait_for_snapshot(deployments.servers, NOTIFICATIONS)
                 written["snapshot again"] = live.verify_all(*WRITTEN)
             endings["snapshot again"] = _end(live, last)
         onboarded = frozenset(table.name for table in deployment.session.tables())
-        notifications = read_values(servers, NOTIFICATIONS)
+        notifications = read_values(deployments.servers, NOTIFICATIONS)
         yield Pipeline(onboarded, tuple(reports), tuple(last), notifications, written, endings)
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import attrs
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import SourceRefusedError
 from ingest.local.servers import Addresses
 from ingest.report.outcome import RunReport
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.live.engine_mariadb import (
     NOTIFICATIONS,
     PREFIX,
@@ -122,8 +122,7 @@ class Live(LiveTables):
 
 @pytest.fixture(scope="module")
 def live(
-    servers: Addresses,
-    outer_spark: SparkSession,
+    deployments: Deployments,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Live]:
     """Go through all phases, writing in each, with a kill of the connector and one of a run."""
@@ -131,24 +130,24 @@ def live(
     with serve() as database:
         database.run(START.read_text())
         database.run(FAULTY.read_text())
-        result = Live(Deployment(folder, servers, outer_spark, PREFIX), database, servers)
+        result = Live(deployments.recorded(folder, PREFIX), database, deployments.servers)
         result.write_settings()
-        with stream(database, servers, folder) as engine:
+        with stream(database, deployments.servers, folder) as engine:
             with CompiledWriter(database, 1, STATEMENTS):
-                wait_until_delivered(database, servers)
+                wait_until_delivered(database, deployments.servers)
                 result.run()
             result.end("snapshot")
             with CompiledWriter(database, 2, STATEMENTS):
                 database.run(COPY_ALL_TYPES)
                 engine.kill()
-        with stream(database, servers, folder):
+        with stream(database, deployments.servers, folder):
             result.end("streaming")
             with CompiledWriter(database, 3, STATEMENTS):
                 database.run(NEW_COLUMNS)
                 result.run()
                 database.run(WIDER)
                 database.run(TRUNCATE)
-                wait_until_delivered(database, servers)
+                wait_until_delivered(database, deployments.servers)
                 kill_run(result)
             result.end("ddl")
             with CompiledWriter(database, 4, STATEMENTS):

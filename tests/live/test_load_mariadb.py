@@ -6,12 +6,11 @@ from typing import Any
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.adopt.plan import Takeover
 from ingest.adopt.request import LoadRequest
 from ingest.local.servers import Addresses
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.e2e.tablefiles import add_text, copy_table
 from tests.live.engine_mariadb import driver, stream, wait_until_delivered
 from tests.live.mariadb import PASSWORD, USER, MariaDb, serve
@@ -96,17 +95,15 @@ class Loading(LiveTables):
 
 
 @pytest.fixture(scope="module")
-def loading(
-    servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Loading]:
+def loading(deployments: Deployments, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loading]:
     """Onboard the tables, and run none."""
     folder = tmp_path_factory.mktemp("mariaload")
     with serve() as database:
         for text in (START.read_text(), FAULTY.read_text(), ZERO):
             database.run(text)
-        result = Loading(Deployment(folder, servers, outer_spark, PREFIX), database, servers)
+        result = Loading(deployments.recorded(folder, PREFIX), database, deployments.servers)
         result.write_settings()
-        with stream(database, servers, folder, PREFIX):
+        with stream(database, deployments.servers, folder, PREFIX):
             result.change("select 1")
             with result.deployment.session as session:
                 session.onboard([f"{PREFIX}.inv.*"], name="{table}")

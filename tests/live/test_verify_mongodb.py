@@ -9,13 +9,12 @@ import attrs
 import pytest
 from bson import Int64, json_util
 from pymongo import MongoClient
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import SettingsError, SourceRefusedError, SourceUnreachableError, UsageError
 from ingest.local.ports import choose_port
-from ingest.local.servers import Addresses
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.e2e.recordings import MONGODB
 from tests.live.mongodb import serve
 from tests.live.tables import LiveTables
@@ -55,13 +54,12 @@ class Mongo(LiveTables):
 @pytest.fixture(scope="module")
 def mongo(
     mongodb_jars: None,
-    servers: Addresses,
-    outer_spark: SparkSession,
+    deployments: Deployments,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mongo]:
     """Load the recorded topics once, and insert the documents that the referee expects."""
     del mongodb_jars
-    deployment = Deployment(tmp_path_factory.mktemp("mongo"), servers, outer_spark, "mgv", MONGODB)
+    deployment = deployments.recorded(tmp_path_factory.mktemp("mongo"), "mgv", MONGODB)
     with serve() as port, MongoClient[dict[str, Any]]("127.0.0.1", port) as client:
         result = Mongo(deployment, client, port)
         result.write_settings()

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import attrs
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.errors import SourceUnreachableError
 from ingest.local.ports import choose_port
-from ingest.local.servers import Addresses
 from ingest.verify.result import TableVerification
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.live.database import Database, serve
 from tests.live.engine import JARS, stream, wait_until_delivered
 from tests.live.tables import LiveTables
@@ -66,7 +65,7 @@ class Sharded(LiveTables):
 
 @pytest.fixture(scope="module")
 def sharded(
-    binaries: Path, servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    binaries: Path, deployments: Deployments, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sharded]:
     """Load tables of two servers once; their connectors keep streaming."""
     starts = {
@@ -77,10 +76,10 @@ def sharded(
         databases = {name: stack.enter_context(serve(binaries)) for name in starts}
         for name, database in databases.items():
             database.run(starts[name])
-            stack.enter_context(stream(database, servers, tmp_path_factory.mktemp(name), name))
+            stack.enter_context(stream(database, deployments.servers, tmp_path_factory.mktemp(name), name))
             wait_until_delivered(database)
         folder = tmp_path_factory.mktemp("sharded")
-        result = Sharded(Deployment(folder, servers, outer_spark, FIRST), databases)
+        result = Sharded(deployments.recorded(folder, FIRST), databases)
         result.write_settings()
         with result.deployment.session as session:
             patterns = [f"{name}.inv.{table}" for name in databases for table in ("orders", "parts")]

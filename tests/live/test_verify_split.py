@@ -7,11 +7,9 @@ from typing import Any
 import attrs
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.local.servers import Addresses
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.live.database import Database, serve
 from tests.live.engine import JARS, SIGNALS, stream, wait_until_delivered
 from tests.live.tables import LiveTables
@@ -68,17 +66,19 @@ class Split(LiveTables):
 
 @pytest.fixture(scope="module")
 def split(
-    binaries: Path, servers: Addresses, outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    binaries: Path, deployments: Deployments, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Split]:
     """Load the tables of a topic once; the connector keeps streaming."""
     for part in ("key", "value"):  # the tables of the topic have schemas that do not fit each other
-        SchemaRegistryClient({"url": servers.registry_url}).set_compatibility(f"{SHOP}-{part}", level="NONE")
+        SchemaRegistryClient({"url": deployments.servers.registry_url}).set_compatibility(
+            f"{SHOP}-{part}", level="NONE"
+        )
     with serve(binaries) as database:
         database.run(START)
-        with stream(database, servers, tmp_path_factory.mktemp("engine"), PREFIX, more=ROUTER):
+        with stream(database, deployments.servers, tmp_path_factory.mktemp("engine"), PREFIX, more=ROUTER):
             wait_until_delivered(database)
             folder = tmp_path_factory.mktemp("split")
-            result = Split(Deployment(folder, servers, outer_spark, PREFIX), database)
+            result = Split(deployments.recorded(folder, PREFIX), database)
             result.write_settings()
             with result.deployment.session as session:
                 session.onboard([SHOP], name="{table}", split=True)

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
-from pyspark.sql import SparkSession
 
-from ingest.local.servers import Addresses
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Deployments
 from tests.live.database import Database, serve
 from tests.live.engine import BEATS, JARS, SIGNALS, stream, wait_until_delivered
 from tests.live.source import START
@@ -91,14 +89,14 @@ class Live(LiveTables):
 
 
 @contextmanager
-def serve_live(binaries: Path, servers: Addresses, spark: SparkSession, folder: Path) -> Iterator[Live]:
+def serve_live(binaries: Path, deployments: Deployments, folder: Path) -> Iterator[Live]:
     """Load every table once; the connector keeps streaming."""
-    deployment = Deployment(folder, servers, spark, PREFIX)
+    deployment = deployments.recorded(folder, PREFIX)
     with serve(binaries) as database:
         database.run(START.read_text())
         database.run(FAULTY.read_text())
         database.run(STEADY.create() + STEADY.fill())
-        with stream(database, servers, folder, PREFIX) as engine:
+        with stream(database, deployments.servers, folder, PREFIX) as engine:
             live = Live(deployment, database, engine)
             live.write_settings()
             wait_until_delivered(database)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.json_values import structure, unstructure
 from ingest.moments import to_iso, to_millis, to_moment
 from ingest.report.contract import (
     Applied,
@@ -15,8 +16,6 @@ from ingest.report.contract import (
     StepSeconds,
     TableMetrics,
     TableReport,
-    structure,
-    unstructure,
 )
 
 START = datetime(2026, 11, 22, 1, 2, 3, tzinfo=UTC)

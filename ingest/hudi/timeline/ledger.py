@@ -6,12 +6,14 @@ together or not at all, and a restore to a savepoint takes both back.
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
 import attrs
 import cattrs
 
 from ingest.errors import LakeError
+from ingest.moments import moment_or_none
 from ingest.names import Instant, Partition, SchemaId, Topic, Truncate
 
 PREFIX: Final = "ingest."
@@ -78,6 +80,16 @@ class LedgerEntry:
     """The time of the commit, in ms since 1970 (UTC).  Older instants are in the zone of the JVM."""
     started_ms: int | None = attrs.field(default=None, eq=False)
     """The time at which the run began to read, None in commits of older versions."""
+
+    @property
+    def committed_at(self) -> datetime | None:
+        """The time of the commit."""
+        return moment_or_none(self.committed_ms)
+
+    @property
+    def max_source_at(self) -> datetime | None:
+        """The newest source time of any change applied so far."""
+        return moment_or_none(self.max_source_ms)
 
     @property
     def topics(self) -> tuple[Topic, ...]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from ingest.errors import SettingsError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.locks import lock
+from ingest.json_values import JsonValue
 from ingest.operations.doctor import machine, services, sources
 from ingest.operations.doctor.finding import LEVELS, Check, Finding, findings_of, problems_of
 from ingest.operations.doctor.lake import check_clock, check_lake
@@ -25,8 +26,10 @@ LOCK_NAME = "_doctor"
 
 
 @attrs.frozen
-class Checkup:
+class Checkup(JsonValue):
     """The findings, in the order of the checks."""
+
+    json_keys = "outcome checks=findings"
 
     findings: tuple[Finding, ...]
 
@@ -35,14 +38,14 @@ class Checkup:
         """Whether no finding is a problem.  A warning is not a problem."""
         return not any(finding.level == "problem" for finding in self.findings)
 
+    @property
+    def outcome(self) -> str:
+        """`healthy` or `problems`."""
+        return "healthy" if self.is_healthy else "problems"
+
     def counts(self) -> dict[str, int]:
         """Return the number of findings by level."""
         return {level: sum(finding.level == level for finding in self.findings) for level in LEVELS}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the checkup as JSON."""
-        outcome = "healthy" if self.is_healthy else "problems"
-        return {"outcome": outcome, "checks": [finding.to_json() for finding in self.findings]}
 
 
 class Patient(Protocol):

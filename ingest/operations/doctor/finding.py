@@ -6,23 +6,22 @@ from typing import Final, Literal
 import attrs
 
 from ingest.errors import DOCTOR, BrokerUnreachableError, IngestError, RegistryUnreachableError
+from ingest.json_values import JsonValue
 
 Level = Literal["ok", "warning", "problem", "skipped"]
 LEVELS: Final[tuple[Level, ...]] = ("ok", "warning", "problem", "skipped")
 
 
 @attrs.frozen
-class Finding:
+class Finding(JsonValue):
     """The state of one part: `todo` is the remedy of a warning or a problem."""
+
+    json_keys = "check state=level text todo"
 
     check: str
     level: Level
     text: str
     todo: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return the finding as JSON."""
-        return {"check": self.check, "state": self.level, "text": self.text, "todo": self.todo}
 
 
 REMEDIES: Final[Mapping[type[IngestError], str]] = {

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import attrs
 
-from ingest.moments import moment_or_none, write_duration
+from ingest.moments import write_duration
 from ingest.names import Topic
 from ingest.operations.pages.text import duration, rough
 from ingest.operations.status.health import STATES, Bound, State, health
@@ -71,7 +71,7 @@ def lead(tables: Sequence[TableOverview], now: datetime, bound: Bound | None) ->
     """Write the state of all tables as a sentence or two for someone who does not know any of them."""
     totals = sum_up(tables, now)
     changes = f"{'more than ' if totals.is_more else ''}{rough(totals.changes)} changes in 24 hours"
-    times = [moment_or_none(table.status.last.max_source_ms) for table in tables if table.status.last]
+    times = [table.status.last.max_source_at for table in tables if table.status.last]
     newest = max((time for time in times if time is not None), default=None)
     data = (
         f"The newest data is {duration((now - newest).total_seconds())} old, with {changes}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
 
@@ -47,25 +47,14 @@ RebuildOutcome = Literal["rebuilt", "planned", "idle", "failed", "temporary"]
 class Rebuilt(TableResult):
     """The rebuild of a table, or its plan.  `plan` is None if nothing was to do or it failed before."""
 
+    json_keys = "table outcome source plan instant rows seconds error"
+
     outcome: RebuildOutcome
     source: Source
     plan: RebuildPlan | None = None
     instant: Instant | None = None
     rows: int | None = None
     """The rows of the table after it."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
-        return {
-            "table": self.table,
-            "outcome": self.outcome,
-            "source": self.source,
-            "plan": self.plan.to_json() if self.plan else None,
-            "instant": self.instant,
-            "rows": self.rows,
-            "seconds": round(self.seconds, 3),
-            "error": str(self.error) if self.error else None,
-        }
 
 
 @attrs.frozen

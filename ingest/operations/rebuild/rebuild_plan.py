@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
@@ -11,6 +11,7 @@ from ingest.hudi.fixed import FixedChange
 from ingest.hudi.storage.local_files import local_folder
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
+from ingest.json_values import JsonValue
 from ingest.kafka.breaks import Watermark, is_created_again, topic_id_of
 from ingest.kafka.ranges import OffsetRange, TopicRanges
 from ingest.moments import write_duration
@@ -30,8 +31,12 @@ _MILLION: Final = 1_000_000
 
 
 @attrs.frozen
-class RebuildPlan:
+class RebuildPlan(JsonValue):
     """A rebuild that would be done.  `free_bytes` is None if the storage does not say."""
+
+    json_keys = (
+        "changes source=needed_source rows bytes free_bytes about_seconds=seconds problem|null command"
+    )
 
     table: str
     changes: tuple[FixedChange, ...]
@@ -71,22 +76,6 @@ class RebuildPlan:
     def __str__(self) -> str:
         changes = ", ".join(map(str, self.changes))
         return f"{changes}, {rows_text(self.rows)}, about {write_duration(max(60, self.seconds))}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON."""
-        return {
-            "changes": [
-                {"key": change.key, "from": change.fixed or None, "to": change.value or None}
-                for change in self.changes
-            ],
-            "source": self.needed_source,
-            "rows": self.rows,
-            "bytes": self.bytes,
-            "free_bytes": self.free_bytes,
-            "about_seconds": self.seconds,
-            "problem": self.problem or None,
-            "command": self.command,
-        }
 
 
 def plan_rebuild(

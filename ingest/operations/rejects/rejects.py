@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from ingest.errors import UsageError
 from ingest.hudi.lake import Lake
 from ingest.hudi.rejects import COLUMNS, GONE, KEY, at, counting_rows, next_entry
-from ingest.moments import iso_or_none, moment_or_none
+from ingest.json_values import JsonValue, unstructure
+from ingest.moments import moment_or_none
 from ingest.names import Topic
 from ingest.run.work.context import Context
 from ingest.run.work.feeds import one_feed
@@ -25,8 +26,13 @@ _BYTES: Final = ("key", "value", "headers")
 
 
 @attrs.frozen
-class Reject:
+class Reject(JsonValue):
     """A rejected record.  Key, value and headers are read for a single record only."""
+
+    json_keys = (
+        "topic partition offset timestamp schema_id reason error run_id "
+        "rejected_at resolved resolved_at resolved_by"
+    )
 
     topic: str
     partition: int
@@ -47,16 +53,15 @@ class Reject:
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
         """Return the record as JSON, a `whole` one with its bytes as hexadecimal digits."""
-        values = attrs.asdict(self, filter=lambda field, _: field.name not in _BYTES)
-        values |= {name: iso_or_none(getattr(self, name)) for name in _TIMES}
         if not whole:
-            return values
-        headers = [{"key": key, "value": _hex(value)} for key, value in self.headers]
-        return {**values, "key": _hex(self.key), "value": _hex(self.value), "headers": headers}
+            return super().to_json()
+        headers = [{"key": key, "value": unstructure(value)} for key, value in self.headers]
+        values = {"key": unstructure(self.key), "value": unstructure(self.value), "headers": headers}
+        return super().to_json() | values
 
 
 @attrs.frozen
-class Rejects:
+class Rejects(JsonValue):
     """The rejects of a table: the number of open records, by reason, and the first of them."""
 
     table: str
@@ -66,17 +71,6 @@ class Rejects:
     reasons: Mapping[str, int] = attrs.Factory(dict)
     """Open records by reason, the most frequent first."""
     records: tuple[Reject, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON."""
-        return {
-            "table": self.table,
-            "path": self.path,
-            "open": self.open,
-            "resolved": self.resolved,
-            "reasons": dict(self.reasons),
-            "records": [record.to_json() for record in self.records],
-        }
 
 
 def list_rejects(
@@ -171,7 +165,3 @@ def _reject(row: Row) -> Reject:
         (header.key, None if header.value is None else bytes(header.value)) for header in headers
     )
     return Reject(**values)
-
-
-def _hex(value: bytes | None) -> str | None:
-    return None if value is None else value.hex()

@@ -1,7 +1,6 @@
 """Rejects are put through again, each in its place in the order of changes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 from pyspark import StorageLevel
@@ -36,6 +35,11 @@ from ingest.tables import Feed, TableConfig
 class Replayed(TableResult):
     """What a replay did.  `instant` is None if no record could be read."""
 
+    json_keys = (
+        "table instant counts.read resolved counts.applied counts.superseded counts.ignored "
+        "counts.rejected schema_changes"
+    )
+
     counts: BatchCounts = BatchCounts()
     instant: Instant | None = None
     schema_changes: tuple[SchemaChange, ...] = ()
@@ -49,20 +53,6 @@ class Replayed(TableResult):
     def resolved(self) -> int:
         """Rejects that are applied now, or need not be."""
         return self.counts.read - self.counts.rejected
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "table": self.table,
-            "instant": self.instant,
-            "read": self.counts.read,
-            "resolved": self.resolved,
-            "applied": {"upserted": self.counts.upserted, "deleted": self.counts.deleted},
-            "superseded": self.counts.superseded,
-            "ignored": dict(sorted(self.counts.ignored.items())),
-            "rejected": self.counts.rejected,
-            "schema_changes": [schema_change.to_json() for schema_change in self.schema_changes],
-        }
 
 
 def replay(

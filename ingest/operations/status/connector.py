@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import attrs
 
 from ingest.errors import IngestError
+from ingest.json_values import JsonValue
 from ingest.kafka.topics import list_topics
 from ingest.kafka.watermarks import fetch_newest
-from ingest.moments import iso_or_none, write_duration
+from ingest.moments import write_duration
 from ingest.names import Topic
 from ingest.run.work.topics import FeedsByTable
 from ingest.settings import Settings
@@ -18,8 +18,10 @@ from ingest.tables.naming import server_of
 
 
 @attrs.frozen
-class Connector:
+class Connector(JsonValue):
     """A connector, its newest message in any topic, and the longest time that it may be silent."""
+
+    json_keys = "prefix newest_message_at=newest_at silent_s max_silence_s=limit_s heartbeats=has_heartbeats"
 
     prefix: str
     newest_at: datetime | None
@@ -29,7 +31,7 @@ class Connector:
     @property
     def silent_s(self) -> float | None:
         """The age of the newest message, None without messages."""
-        return (datetime.now(UTC) - self.newest_at).total_seconds() if self.newest_at else None
+        return round((datetime.now(UTC) - self.newest_at).total_seconds(), 1) if self.newest_at else None
 
     def problem(self) -> str:
         """Describe a connector that is silent beyond its limit, empty for any other."""
@@ -39,17 +41,6 @@ class Connector:
         if age_s <= self.limit_s:
             return ""
         return f"connector {self.prefix} has been silent for {write_duration(age_s)}, {limit}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the connector as JSON."""
-        silent_s = self.silent_s
-        return {
-            "prefix": self.prefix,
-            "newest_message_at": iso_or_none(self.newest_at),
-            "silent_s": None if silent_s is None else round(silent_s, 1),
-            "max_silence_s": self.limit_s,
-            "heartbeats": self.has_heartbeats,
-        }
 
 
 @attrs.frozen

@@ -10,8 +10,9 @@ from ingest.errors import IngestError, UsageError
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import TABLE_SERVICES, CommitKind, LedgerEntry
 from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.json_values import JsonValue
 from ingest.log import logger
-from ingest.moments import iso_or_none, moment_or_none, parse_moment, to_iso
+from ingest.moments import iso_or_none, parse_moment, to_iso
 from ingest.names import Partition, SchemaId, Topic
 from ingest.report.outcome import by_text
 from ingest.run.work.context import Context
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class Commit:
+class Commit(JsonValue):
     """A commit, and the offsets that the table's account had before it, empty if they are unknown."""
 
     stored: StoredCommit
@@ -74,7 +75,7 @@ class Commit:
             },
             "rejected": counters.get("rejected", 0),
             "schema_ids": list(self.schema_ids),
-            "max_source_ts": iso_or_none(moment_or_none(entry.max_source_ms)) if entry else None,
+            "max_source_ts": iso_or_none(entry.max_source_at) if entry else None,
             "read_seconds": stored.read_seconds,
             "commit_seconds": stored.seconds,
             "files": len(stored.files),
@@ -86,11 +87,13 @@ _IGNORED: Final = "ignored."
 
 
 @attrs.frozen
-class TableHistory:
+class TableHistory(JsonValue):
     """The commits of a table, newest first.
 
     `is_cut`: Hudi has archived older commits, which are missing here and may be younger than `since`.
     """
+
+    json_keys = "table topic path since older_commits_archived=is_cut commits"
 
     table: str
     topic: Topic
@@ -99,21 +102,12 @@ class TableHistory:
     since: datetime | None = None
     is_cut: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the history as JSON."""
-        return {
-            "table": self.table,
-            "topic": self.topic,
-            "path": self.path,
-            "since": iso_or_none(self.since),
-            "older_commits_archived": self.is_cut,
-            "commits": [commit.to_json() for commit in self.commits],
-        }
-
 
 @attrs.frozen
-class TableState:
+class TableState(JsonValue):
     """A table at a time: the commit that readers saw then, and the number of rows."""
+
+    json_keys = "table path at rows commit sql=statements python"
 
     table: str
     path: str
@@ -138,6 +132,11 @@ class TableState:
         return str(sql("CREATE TABLE {name} USING hudi LOCATION {path}", name=self._name, path=path))
 
     @property
+    def statements(self) -> tuple[str, ...]:
+        """The query, after the statement that it needs."""
+        return tuple(filter(None, (self.create_sql, self.sql)))
+
+    @property
     def _name(self) -> Sql:
         name = ident(self.table)
         return sql("{database}.{name}", database=ident(self.database), name=name) if self.database else name
@@ -147,18 +146,6 @@ class TableState:
         """The same query for pyspark."""
         instant = self.commit.stored.instant
         return f'spark.read.format("hudi").option("as.of.instant", "{instant}").load({self.path!r})'
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON."""
-        return {
-            "table": self.table,
-            "path": self.path,
-            "at": to_iso(self.at),
-            "rows": self.rows,
-            "commit": self.commit.to_json(),
-            "sql": list(filter(None, (self.create_sql, self.sql))),
-            "python": self.python,
-        }
 
 
 def read_history(run: Context, table: TableConfig, since: datetime | None, *, archived: bool) -> TableHistory:

@@ -9,14 +9,15 @@ from typing import Any, Final
 import attrs
 
 from ingest.errors import UsageError
-from ingest.moments import iso_or_none, to_iso, write_duration
+from ingest.json_values import JsonValue
+from ingest.moments import write_duration
 from ingest.report.outcome import write_whole
 
 _TIMES: Final = ("finished_at", "failed_at")
 
 
 @attrs.frozen(kw_only=True)
-class LastVerification:
+class LastVerification(JsonValue):
     """The numbers of a comparison: without any, its outcome is that of an error."""
 
     finished_at: datetime
@@ -71,11 +72,6 @@ class LastVerification:
             return True
         covers = newer.scope in ((), self.scope) and (newer.mode != "counts" or self.mode == "counts")
         return newer.outcome == "equal" and covers
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers as JSON."""
-        times = {"finished_at": to_iso(self.finished_at), "failed_at": iso_or_none(self.failed_at)}
-        return attrs.asdict(self) | times
 
 
 def write_last(folder: Path, table: str, verification: LastVerification) -> None:

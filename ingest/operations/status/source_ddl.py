@@ -14,9 +14,10 @@ import attrs
 import fastavro
 
 from ingest.errors import SchemaError
+from ingest.json_values import JsonValue
 from ingest.kafka.sample import RawRecord, sample
 from ingest.kafka.watermarks import fetch_watermarks
-from ingest.moments import to_iso, to_moment
+from ingest.moments import to_moment
 from ingest.names import SchemaId, Topic
 from ingest.registry import Registry
 from ingest.settings import Settings
@@ -27,22 +28,15 @@ _LOOKED_AT = 50
 
 
 @attrs.frozen
-class SourceChange:
+class SourceChange(JsonValue):
     """A schema change at the source: time, CREATE, ALTER or DROP, its statement, and the columns after it."""
+
+    json_keys = "at kind ddl|null columns"
 
     at: datetime
     kind: str
     ddl: str
     columns: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as JSON."""
-        return {
-            "at": to_iso(self.at),
-            "kind": self.kind,
-            "ddl": self.ddl or None,
-            "columns": list(self.columns),
-        }
 
 
 def read_changes(settings: Settings, registry: Registry, feed: Feed) -> tuple[SourceChange, ...]:

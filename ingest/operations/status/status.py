@@ -19,10 +19,10 @@ from ingest.hudi import rejects as rejected
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.read_cost import ReadCost
+from ingest.json_values import unstructure
 from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
-from ingest.moments import iso_or_none, moment_or_none
 from ingest.names import Partition, Topic
 from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
@@ -66,8 +66,6 @@ class TableStatus(TableResult):
     source_lag_s: float | None = None
     changes: tuple[SourceChange, ...] = ()
     """The newest schema changes at the source, if the table file names their topic."""
-    cost: ReadCost = ReadCost()
-    """The files that a snapshot read merges, always 0 for a copy-on-write table."""
     warning: str = ""
     """Advice that can wait: buckets that have outgrown themselves."""
     last_run: kept_runs.LastRun | None = None
@@ -82,13 +80,15 @@ class TableStatus(TableResult):
     """The error at which a run stops once a message has the newest registered version."""
     connector: Connector | None = None
     """The connector of the topic, if the settings limit its silence."""
+    cost: ReadCost = ReadCost()
+    """The files that a snapshot read merges, always 0 for a copy-on-write table."""
     topics: "tuple[TableStatus, ...]" = attrs.field(default=(), kw_only=True)
     """The status of each topic, of a table of several.  `rows` counts the whole table's."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON."""
         last = self.last
-        return {
+        content = {
             "table": self.table,
             "topic": self.topic,
             "path": self.path,
@@ -97,22 +97,23 @@ class TableStatus(TableResult):
             "lag": self.lag,
             "rows": self.rows,
             "rejects": self.rejects,
-            "read_cost": attrs.asdict(self.cost) if self.cost.log_files else None,
+            "read_cost": self.cost if self.cost.log_files else None,
             "source_lag_s": self.source_lag_s,
             "max_behind_s": self.max_behind_s or None,
-            "committed_at": iso_or_none(moment_or_none(last.committed_ms)) if last else None,
-            "max_source_ts": iso_or_none(moment_or_none(last.max_source_ms)) if last else None,
-            "schema_ids": list(last.schema_ids) if last else [],
-            "last_run": dict(last.counters) if last else {},
-            "last_outcome": _json_or_none(self.last_run),
-            "verification": _json_or_none(self.verification),
-            "error": _text_or_none(self.error),
+            "committed_at": last and last.committed_at,
+            "max_source_ts": last and last.max_source_at,
+            "schema_ids": last.schema_ids if last else (),
+            "last_run": last.counters if last else {},
+            "last_outcome": self.last_run,
+            "verification": self.verification,
+            "error": self.error,
             "warning": self.warning or None,
-            "next_version": _text_or_none(self.ahead),
-            "connector": _json_or_none(self.connector),
-            "source_changes": [change.to_json() for change in self.changes],
+            "next_version": self.ahead,
+            "connector": self.connector,
+            "source_changes": self.changes,
             **({"topics": [_topic_json(topic) for topic in self.topics]} if self.topics else {}),
         }
+        return {name: unstructure(value) for name, value in content.items()}
 
     def offsets(self) -> dict[str, int]:
         """Return the next offsets by partition, for several topics by topic and partition."""
@@ -123,14 +124,6 @@ class TableStatus(TableResult):
             for topic in self.topics
             for partition, offset in topic.offsets().items()
         }
-
-
-def _json_or_none(value: kept_runs.LastRun | LastVerification | Connector | None) -> dict[str, Any] | None:
-    return None if value is None else value.to_json()
-
-
-def _text_or_none(error: IngestError | None) -> str | None:
-    return None if error is None else str(error)
 
 
 def _topic_json(status: TableStatus) -> dict[str, Any]:

@@ -146,9 +146,8 @@ def test_a_table_has_its_commits_columns_schemas_and_rejects(site: Path) -> None
     assert "column-added" in text
 
 
-def test_a_table_shows_its_last_verification(tmp_path: Path) -> None:
+def test_a_table_shows_its_last_verification(tmp_path: Path, deployment: MadeDeployment) -> None:
     """When, how, and what differs by column; a table that was never compared has no such section."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     for name in ("t", "never"):
         deployment.table(name).commit(1)
     verification = LastVerification(
@@ -204,9 +203,10 @@ def test_hostile_texts_stay_text(site: Path) -> None:
     assert "10,000 characters" in parsed.all("main")[0].text
 
 
-def test_pages_of_tables_that_are_gone_are_removed_and_other_files_stay(tmp_path: Path) -> None:
+def test_pages_of_tables_that_are_gone_are_removed_and_other_files_stay(
+    tmp_path: Path, deployment: MadeDeployment
+) -> None:
     """The folder may be one of a web server."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     for name in ("first", "second"):
         deployment.table(name).commit(1)
     folder = tmp_path / "www"
@@ -218,18 +218,16 @@ def test_pages_of_tables_that_are_gone_are_removed_and_other_files_stay(tmp_path
     assert {file.name for file in (folder / "table").iterdir()} == {"first.html", "mine.html"}
 
 
-def test_an_unusable_folder_is_an_error(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_an_error(tmp_path: Path, deployment: MadeDeployment) -> None:
     """A file of that name, say."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     deployment.table("t").commit(1)
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         write(deployment, tmp_path / "file")
 
 
-def test_the_command_line_writes_pages_and_counts_states(tmp_path: Path) -> None:
+def test_the_command_line_writes_pages_and_counts_states(deployment: MadeDeployment) -> None:
     """Without Java and registry; without a setting for the broker a run would fail."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     deployment.table("t").commit(1)
     command = [sys.executable, "-m", "ingest"]
     options = {"cwd": deployment.root, "capture_output": True, "text": True, "env": {"PATH": "", "HOME": "/"}}
@@ -348,9 +346,8 @@ def test_any_name_gives_one_plain_file_name(name: str) -> None:
 # --- many tables -----------------------------------------------------------------------------------
 
 
-def test_a_thousand_tables_take_seconds(tmp_path: Path) -> None:
+def test_a_thousand_tables_take_seconds(tmp_path: Path, deployment: MadeDeployment) -> None:
     """Copies of one table with four commits; the registry is a folder."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     table = deployment.table("table_0000")
     for number in range(4):
         table.commit(116 + number)

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -35,9 +34,8 @@ class Orders:
 
 
 @pytest.fixture
-def orders(tmp_path: Path) -> Orders:
+def orders(deployment: MadeDeployment) -> Orders:
     """Make the table."""
-    deployment = MadeDeployment(tmp_path / "deployment")
     table = deployment.table("orders")
     began = FIRST + timedelta(minutes=10) - timedelta(milliseconds=1_540)
     table.commit(8, schema_ids=[1], run_id="11111111-first", started_ms=to_millis(began))

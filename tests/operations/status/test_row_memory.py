@@ -3,7 +3,6 @@
 import json
 import random
 import shutil
-from pathlib import Path
 
 import attrs
 import pytest
@@ -40,12 +39,6 @@ class CommittedTable(OfflineTable):
         rows = OfflineTable.count_rows(self, as_of)
         self.made.commit(9)
         return rows
-
-
-@pytest.fixture
-def deployment(tmp_path: Path) -> MadeDeployment:
-    """Make a deployment without tables."""
-    return MadeDeployment(tmp_path / "deployment")
 
 
 def run_of(deployment: MadeDeployment) -> Context:
