@@ -29,8 +29,8 @@ class RowDifference(JsonValue):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
-        sides = {"source": dict(self.source), "table": dict(self.table or {})} if self.source else {}
-        return super().to_json() | sides
+        shown = {"source": self.source, "table": self.table}
+        return super().to_json() | {name: dict(side) for name, side in shown.items() if side is not None}
 
 
 @attrs.frozen
