@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO, TextIOWrapper
 from itertools import product
-from shutil import get_terminal_size
 from typing import Any, Final
 
 from ingest.cli import drawing
@@ -66,7 +65,9 @@ def is_reader_gone() -> bool:
 
 def width() -> int:
     """Return the columns of plain text: the terminal's, if stdout is one."""
-    return get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+    if not sys.stdout.isatty():
+        return WIDTH
+    return os.get_terminal_size(sys.stdout.fileno()).columns or WIDTH  # not of descriptor 1: `claim_stdout`
 
 
 def speaks_unicode(stream: Any) -> bool:

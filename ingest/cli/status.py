@@ -21,6 +21,7 @@ from ingest.cli.output import (
 )
 from ingest.cli.page import CommandPage, Json
 from ingest.moments import write_duration
+from ingest.names import first_few
 from ingest.operations.status.health import Health, health, parse_bound
 from ingest.report.result import worst
 
@@ -92,7 +93,7 @@ def status(
             "note",
         )
         rows = [_row(status, it) for status, it in found]
-        print_table(headings, rows, right=numbers, elastic=("schema ids", "note"))
+        print_table(headings, rows, right=numbers, elastic=("verified", "schema ids", "note"))
         _show_changes(results)
         _show_warnings(results)
         if offsets:
@@ -104,14 +105,16 @@ def status(
 
 def _show_reasons(found: "Sequence[tuple[TableStatus, Health]]") -> None:
     """Print why tables are not well, each problem of a file on a line, and a common one once."""
-    lines = dict[str, None]()
+    problems, tables = dict[str, None](), dict[str, list[str]]()
     for status, it in found:
         if status.error:
-            lines |= dict.fromkeys(map(str, status.error.problems()))
+            problems |= dict.fromkeys(map(str, status.error.problems()))
         if it.reason and not (status.error and it.reason == str(status.error)):
-            lines[f"table {status.table}: {it.reason}"] = None
-    for line in lines:
-        print_error(line)
+            tables.setdefault(it.reason, []).append(status.table)
+    for problem in problems:
+        print_error(problem)
+    for reason, names in tables.items():
+        print_error(f"{'table' if len(names) == 1 else 'tables'} {first_few(names)}: {reason}")
 
 
 def _row(status: "TableStatus", it: Health) -> tuple[object, ...]:

@@ -31,7 +31,7 @@ class Page:
         """Send a command to the tab; return its result."""
         return self.browser.send(method, params, self)
 
-    def show(self, file: Path, *, width: int, dark: bool = False) -> None:
+    def show(self, file: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
         """Load a file at a width, in a colour scheme, and wait until it is there."""
         self.console.clear()
         self.requests.clear()
@@ -39,7 +39,7 @@ class Page:
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.send(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
+            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
         )  # fmt: skip
         self.send("Page.navigate", url=file.as_uri())
         while self.run("document.readyState + location.href") != f"complete{file.as_uri()}":

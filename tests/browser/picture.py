@@ -1,12 +1,21 @@
-"""Draw the picture of the page of all tables: `python -m tests.browser.picture docs/_static/pages.png`.
+"""Draw the pictures of the pages and of the commands: `python -m tests.browser.picture docs/_static`.
 
 The pages are those of a deployment whose lake, topics and runs are made, on a real broker.
 """
 
+import fcntl
+import html
+import os
+import pty
 import random
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -109,8 +118,43 @@ class Scene:
         write_last(self.deployment.root / ".ingest" / "state", name, verification)
 
 
-def main(picture: Path) -> None:
-    """Write the picture."""
+TERMINAL = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; background: #1e1e24; width: max-content }}
+pre {{ margin: 0; padding: 18px 22px; font: 14px/1.45 "DejaVu Sans Mono", monospace; color: #e6e6ea }}
+b {{ color: #8ad6a2; font-weight: normal }}
+</style><pre>{text}</pre>"""
+WIDTH, LINES = 125, 28
+COMMANDS = {"status": ["status"], "runs": ["runs"], "show": ["show", "payments"]}
+"""The commands whose output is drawn, by the name of the picture."""
+
+
+def terminal(deployment: Path, command: list[str]) -> str:
+    """Run a command in a deployment, and return the page of a terminal with the beginning of its output."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, WIDTH, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ingest", *command],
+        cwd=deployment, stdout=its, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    os.close(its)
+    with os.fdopen(ours, errors="replace") as stream:
+        shown = _until_closed(stream)
+    _, errors = process.communicate()
+    lines = map(html.escape, (*shown[:LINES], *errors.splitlines()))
+    return TERMINAL.format(text="\n".join((f"<b>$ ingest {' '.join(command)}</b>", *lines)))
+
+
+def _until_closed(stream: Iterable[str]) -> list[str]:
+    """Read the lines of a terminal.  Linux reports its end as an error."""
+    lines: list[str] = []
+    with suppress(OSError):
+        lines.extend(line.rstrip() for line in stream)
+    return lines
+
+
+def main(folder_of_pictures: Path) -> None:
+    """Write the pictures."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         addresses, now = servers.up(root / "servers"), datetime.now(UTC)
@@ -121,14 +165,22 @@ def main(picture: Path) -> None:
             Scene(deployment, kafka, now).make()
             with Session.open(deployment.root / "ingest.toml") as session:
                 lake = session.report_html(root / "www")
+            shown = {name: terminal(deployment.root, command) for name, command in COMMANDS.items()}
         finally:
             servers.down(root / "servers")
         site = Site("production", "s3a://lake/production", "/etc/ingest/ingest.toml", datetime.now(UTC), ())
         index = write_pages(root / "www", lake, site)
         with chromium(root / "profile") as browser:
             tab = browser.open()
-            tab.show(index, width=1280)
-            tab.screenshot(picture)
+            pages = {"pages": index, "table": index.parent / "table" / "payments.html"}
+            for name, text in shown.items():
+                pages[name] = root / f"{name}.html"
+                pages[name].write_text(text, encoding="utf-8")
+            for name, page in pages.items():
+                text = page.read_text(encoding="utf-8")
+                page.write_text(text.replace(str(root), "/srv/ingest"), encoding="utf-8")
+                tab.show(page, width=1280, height=100)
+                tab.screenshot(folder_of_pictures / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OTHER_PROGRAMS = re.compile(r"^(import (daft|duckdb|polars)|from hudi import)\b", re.MULTILINE)
+"""Programs of `tests/places`, which runs these blocks."""
 AIRFLOW = re.compile(r"^from (airflow|ingest\.schedule)\b", re.MULTILINE)
 
 
@@ -25,6 +27,7 @@ def examples(environment: str) -> dict[str, str]:
         f"{page.stem.replace('-', '_')}_{number}": code
         for page in PAGES
         for number, code in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
+        if not OTHER_PROGRAMS.search(code)
     }
     with_airflow = "airflow" in environment
     return {name: code for name, code in blocks.items() if bool(AIRFLOW.search(code)) is with_airflow}
