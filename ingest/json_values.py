@@ -7,14 +7,19 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar, cast, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_origin
 
 import attrs
-import cattrs
-from cattrs.gen import make_dict_structure_fn, override
 
 from ingest.errors import IngestError
+from ingest.lazy import LazyModule
 from ingest.moments import to_iso
+
+if TYPE_CHECKING:
+    import cattrs
+    from cattrs import gen
+else:
+    cattrs, gen = LazyModule("cattrs"), LazyModule("cattrs.gen")
 
 T = TypeVar("T")
 
@@ -73,7 +78,7 @@ def _attribute(value: Any, name: str) -> Any:
 
 def unstructure(value: Any) -> Any:
     """Return a value, or a container of values, as JSON."""
-    return _CONVERTER.unstructure(value)
+    return _converter().unstructure(value)
 
 
 def structure(content: Any, kind: type[T]) -> T:
@@ -81,7 +86,7 @@ def structure(content: Any, kind: type[T]) -> T:
 
     Raises `cattrs.BaseValidationError`, `TypeError` or `ValueError`.
     """
-    return _CONVERTER.structure(content, kind)
+    return _converter().structure(content, kind)
 
 
 def _mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
@@ -91,9 +96,9 @@ def _mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(key): unstructure(value) for key, value in pairs}
 
 
-def _reader_of(kind: type[JsonValue], converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
-    fields = {key.path[0]: override(rename=key.name) for key in _keys_of(kind) if len(key.path) == 1}
-    return make_dict_structure_fn(kind, converter, **fields)  # type: ignore[arg-type]
+def _reader_of(kind: type[JsonValue], converter: "cattrs.Converter") -> Callable[[Any, Any], Any]:
+    fields = {key.path[0]: gen.override(rename=key.name) for key in _keys_of(kind) if len(key.path) == 1}
+    return gen.make_dict_structure_fn(kind, converter, **fields)  # type: ignore[arg-type]
 
 
 def _is_a(base: type) -> Callable[[Any], bool]:
@@ -104,7 +109,8 @@ def _is_a(base: type) -> Callable[[Any], bool]:
     return check
 
 
-def _converter() -> cattrs.Converter:
+@cache
+def _converter() -> "cattrs.Converter":
     converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook(datetime, to_iso)
     converter.register_unstructure_hook(bytes, bytes.hex)
@@ -119,6 +125,3 @@ def _converter() -> cattrs.Converter:
         converter.register_unstructure_hook_func(_is_a(base), write)
     converter.register_structure_hook_factory(_is_a(JsonValue), _reader_of)
     return converter
-
-
-_CONVERTER: Final = _converter()
