@@ -67,7 +67,7 @@ def parse_bound(text: str) -> Bound:
     seconds = parse_duration(text)
     if seconds is None:
         raise UsageError(f"--max-lag {text}: not a valid lag", f"Give offsets (1000), or {DURATIONS}")
-    return Bound(text, seconds=seconds)
+    return Bound(write_duration(seconds), seconds=seconds)
 
 
 def health(status: "TableStatus", bound: Bound | None = None) -> Health:

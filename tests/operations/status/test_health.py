@@ -82,3 +82,9 @@ def test_a_later_commit_clears_a_failed_run() -> None:
     earlier = attrs.evolve(FAILED, finished_at=NOW - 2 * HOUR)
     assert health(attrs.evolve(OK, last_run=earlier)).state == "ok"
     assert health(attrs.evolve(OK, last_run=earlier, last=None)).state == "failing"
+
+
+@pytest.mark.parametrize(("given", "limit"), [("15m", "15.0 min"), ("900s", "15.0 min"), ("1000", "1000")])
+def test_a_limit_is_written_as_every_duration_is(given: str, limit: str) -> None:
+    """The limit of `--max-lag` reads like the limit of a table file and of a connector."""
+    assert parse_bound(given).text == limit
