@@ -56,7 +56,7 @@ class Bound:
         else:
             lag_s, limit = status.source_lag_s, self.seconds or 0
             over = status.lag != 0 and (lag_s is None or lag_s > limit)
-            lag = "lag unknown" if lag_s is None else f"{lag_s:,.0f} s behind"
+            lag = "lag unknown" if lag_s is None else f"{write_duration(lag_s)} behind"
         return f"{lag}, limit is {self.text}" if over else ""
 
 
