@@ -83,7 +83,7 @@ BENCHES = {
     ),
     "merged": Bench(
         merged.costliest_read, "<= 2.00", lambda x: x <= 2,
-        "CPU of the costliest read of a merge-on-read table under ten updates, over the compacted table",
+        "CPU of the costliest read with compact_at = 0.1 under ten updates, over the compacted table",
     ),
     "wide": Bench(
         wide.widest_seconds, "< 60 s", lambda x: x < 60,

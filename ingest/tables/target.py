@@ -99,11 +99,11 @@ class Target:
         },
     )
     compact_at: float = attrs.field(
-        default=0.1,
+        default=0.0,
         validator=AtLeast(0),
         metadata={
             "help": "Merge-on-read: compact after a commit as soon as the log files have this share of the "
-            "bytes of their base files, and 1 MB. 0: only after a number of commits. "
+            "bytes of their base files, such as 0.1, and 1 MB. 0: only after a number of commits. "
             "[Maintenance](../maintenance.md) has the price."
         },
     )

@@ -53,7 +53,7 @@ target.buckets                    2                                             
 target.first_load                 "bulk_insert"                                    product
 target.retain_commits             20                                               [defaults]
 target.retain_hours               0.0                                              product
-target.compact_at                 0.1                                              product
+target.compact_at                 0.0                                              product
 target.truncate                   "apply"                                          product
 types.time                        "string"                                         product
 types.nanos                       "timestamp"                                      product

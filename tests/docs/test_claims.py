@@ -15,7 +15,7 @@ from ingest.hudi.upkeep import retention
 from ingest.settings.keys import FIELDS, MAPS, NAMED
 from ingest.sources.databases import DATABASES
 from ingest.spark import jdk
-from ingest.tables import TableConfig, Target
+from ingest.tables import TableConfig
 from ingest.tables.evolution import RULES
 
 ROOT = Path(__file__).parents[2]
@@ -213,7 +213,6 @@ def test_the_page_of_maintenance_names_when_upkeep_is_due() -> None:
     """Options of Hudi have one name on the pages, the present one."""
     least, most = retention.ARCHIVE_AT
     assert f"(`compact_at`), or after {retention.DELTA_COMMITS} commits |" in text_of("maintenance.md")
-    assert f"\ncompact_at = {Target().compact_at} " in text_of("maintenance.md")
     assert f"| after {most} commits, leaving {least} |" in text_of("maintenance.md")
     former = retention.FORMER_NAMES.values()
     assert [(page, name) for page, text in TEXTS.items() for name in former if name in text] == []

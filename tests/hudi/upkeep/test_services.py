@@ -235,7 +235,7 @@ def log_files(lake: "Lake", table: TableConfig) -> list[Path]:
 @pytest.mark.spark
 def test_a_table_is_compacted_when_reads_merge_a_share_of_its_bytes(lake: "Lake") -> None:
     """Its snapshot reads no log file after such a commit, long before the tenth, and holds the same rows."""
-    table = lake.table("share", type="mor")
+    table = lake.table("share", type="mor", compact_at=0.1)
     write_large(lake, table, 4_000)
     write_large(lake, table, 100)
     (cost,) = costs(lake, table)
@@ -250,12 +250,12 @@ def test_a_table_is_compacted_when_reads_merge_a_share_of_its_bytes(lake: "Lake"
 
 @pytest.mark.spark
 def test_a_small_table_and_one_without_a_share_are_compacted_by_commits(lake: "Lake") -> None:
-    """Log files below 1 MB stay, whatever their share, and with `compact_at = 0` all of them do."""
-    small = lake.table("small", type="mor")
+    """Log files below 1 MB stay, whatever their share, and without `compact_at` all of them do."""
+    small = lake.table("small", type="mor", compact_at=0.1)
     fill(lake, small, 5, keeps_up=True)
     (cost,) = costs(lake, small)
     assert cost.log_bytes > 0.1 * cost.base_bytes
-    off = lake.table("off", type="mor", compact_at=0.0)
+    off = lake.table("off", type="mor")
     write_large(lake, off, 4_000)
     write_large(lake, off, 4_000)
     (cost,) = costs(lake, off)
