@@ -58,8 +58,9 @@ def status(
 ) -> int:
     """Show each table's health, last run, verification, commit, rows, open rejects, lag and schemas.
 
-    Exit code 1 if the last run failed or the next one would, if a verification found differences, or if a
-    table is further behind than its limit. 75 if something did not answer, or the last run can be repeated.
+    Exit code 1 if the last run failed or the next one would, if a verification found differences, if a
+    connector is silent, or if a table is further behind than its limit. 75 if something did not answer, or
+    the last run can be repeated.
 
     Example: `ingest status --max-lag 15m`
     """

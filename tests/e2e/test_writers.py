@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
 
 from ingest import Session
@@ -20,7 +19,6 @@ from ingest.adopt.request import AdoptRequest, LoadRequest
 from ingest.api.session import silent
 from ingest.errors import IngestError, LakeError, TableLockedError
 from ingest.hudi.lake_files import LakeFiles
-from ingest.local.servers import Addresses
 from ingest.operations.maintain import maintain_tables
 from ingest.operations.offsets import move_offsets
 from ingest.operations.rebuild.rebuild import rebuild_table
@@ -35,6 +33,7 @@ from ingest.spark.driver import Driver
 from ingest.spark.hadoop_settings import LOCAL
 from ingest.tables import TableConfig
 from ingest.verify.repair import delete_extra
+from tests.e2e.deployment import Deployments
 from tests.e2e.other_writers import V2, write_as_streamer
 from tests.e2e.test_rebuild import edit
 from tests.e2e.test_rejects import NO_DATE, Place, change, make_place
@@ -182,11 +181,11 @@ def commits(*homes: Path) -> set[Path]:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory, servers: Addresses, outer_spark: SparkSession) -> Place:
+def filled(tmp_path_factory: pytest.TempPathFactory, deployments: Deployments) -> Place:
     """Make a table with two rows and a reject that is allowed by now."""
     root = tmp_path_factory.mktemp("writers") / "root"
     root.mkdir()
-    place = make_place(root, servers, outer_spark, "writers")
+    place = make_place(root, deployments, "writers")
     place.topic.send(change("c", 1, 1), change("c", 2, 2), change("u", 1, 3, on=NO_DATE))
     assert place.run() == "committed"
     assert place.open() == [2]
