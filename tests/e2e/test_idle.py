@@ -178,7 +178,7 @@ def test_a_run_without_messages_compacts_costly_tables(make_deployment: Callable
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.costly": COLUMNS})
     deployment.onboard(type="mor")
     file = deployment.root / "tables" / "costly.toml"
-    file.write_text(file.read_text().replace('\ntype = "mor"\n', '\ntype = "mor"\ncompact_at = 0.1\n'))
+    file.write_text(file.read_text().replace("\ncompact_at = 0.0\n", "\ncompact_at = 0.1\n"))
     settings, random = deployment.root / "ingest.toml", Random(7)  # noqa: S311  not for secrets
     left = {"run.upkeep": "maintain"}
     with Session.open(settings, overrides=left, spark=deployment.spark) as session:
