@@ -38,7 +38,6 @@ def check(
         bool,
         Parameter(
             negative=(),
-            show_default=False,
             help="Do not read the rows. Starts no JVM where the files answer.",
         ),
     ] = False,

@@ -36,9 +36,7 @@ def commits(
     at: Annotated[
         str | None, Parameter(help="Show the state at that time: rows, and how to query it.")
     ] = None,
-    archived: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Also read Hudi's archive, with Spark.")
-    ] = False,
+    archived: Annotated[bool, Parameter(negative=(), help="Also read Hudi's archive, with Spark.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

@@ -26,7 +26,6 @@ def doctor(
         bool,
         Parameter(
             negative="",
-            show_default=False,
             help="Start Spark, lock the lake with it, and ask the databases of [sources].",
         ),
     ] = False,

@@ -35,14 +35,11 @@ def init(
     *,
     sample: Annotated[
         bool,
-        Parameter(
-            negative=(), show_default=False, help="Start local servers with recorded events, to play with."
-        ),
+        Parameter(negative=(), help="Start local servers with recorded events, to play with."),
     ] = False,
     readers: Annotated[
         str | None,
         Parameter(
-            show_default=False,
             help="Readers of the tables, comma separated, such as spark,daft, or any. By default spark.",
         ),
     ] = None,

@@ -36,7 +36,6 @@ def onboard(
         Path | None,
         Parameter(
             help="Schema of JSON messages without one: a file of Avro, or of Kafka Connect's JSON.",
-            show_default=False,
         ),
     ] = None,
     key: Annotated[
@@ -44,7 +43,6 @@ def onboard(
         Parameter(
             group=EXPERT,
             help="Columns that identify a row, such as id,region: for topics without keys.",
-            show_default=False,
         ),
     ] = None,
     append: Annotated[
@@ -52,7 +50,6 @@ def onboard(
         Parameter(
             group=EXPERT,
             negative=(),
-            show_default=False,
             help="Keep every change as a row: for topics without keys, and for plain records.",
         ),
     ] = False,
@@ -61,7 +58,6 @@ def onboard(
         Parameter(
             group=EXPERT,
             negative=(),
-            show_default=False,
             help="Make one table of all topics with the same table name: shards, with --name '{table}'.",
         ),
     ] = False,
@@ -70,26 +66,22 @@ def onboard(
         Parameter(
             group=EXPERT,
             negative=(),
-            show_default=False,
             help="Make a table of each source table in a topic of several, as a router writes it. Reads all "
             "messages, with Spark.",
         ),
     ] = False,
     exclude: Annotated[
         tuple[str, ...],
-        Parameter(negative=(), show_default=False, help="Glob over topics to leave out (repeatable)."),
+        Parameter(negative=(), help="Glob over topics to leave out (repeatable)."),
     ] = (),
     check: Annotated[
         bool,
         Parameter(
             negative=(),
-            show_default=False,
             help="Write nothing, and fail unless each topic has its file and each file its topic: for CI.",
         ),
     ] = False,
-    dry_run: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Show the result, write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Parameter(negative=(), help="Show the result, write nothing.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

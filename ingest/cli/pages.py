@@ -31,7 +31,7 @@ def pages(
     ] = None,
     spark: Annotated[
         bool,
-        Parameter(negative=(), show_default=False, help="Start Spark for the parts that need it."),
+        Parameter(negative=(), help="Start Spark for the parts that need it."),
     ] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),

@@ -40,9 +40,7 @@ def plan(
         int | None,
         Parameter(help="Offsets to look at per table at most, by default all.", validator=Number(gte=1)),
     ] = None,
-    exit_code: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Exit with 3 if a run would commit.")
-    ] = False,
+    exit_code: Annotated[bool, Parameter(negative=(), help="Exit with 3 if a run would commit.")] = False,
     json: Json = False,
     deployment: Deployment = Deployment(),
 ) -> int:

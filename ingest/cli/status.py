@@ -44,9 +44,7 @@ def status(
     ] = None,
     offsets: Annotated[
         bool,
-        Parameter(
-            negative=(), show_default=False, help="Also show the offsets that the next run starts from."
-        ),
+        Parameter(negative=(), help="Also show the offsets that the next run starts from."),
     ] = False,
     metrics: Annotated[
         str,

@@ -40,7 +40,7 @@ _REPAIR = Group("Repair", sort_key=80)
 
 
 def _flag(group: Group, text: str) -> Parameter:
-    return Parameter(help=text, group=group, show_default=False, negative=())
+    return Parameter(help=text, group=group, negative=())
 
 
 @Parameter(name="*")

@@ -360,11 +360,6 @@ class FreshnessSettings:
             "`heartbeat.interval.ms`. Needs a broker of Kafka 3.0 or later. 0: no limit."
         },
     )
-    heartbeats: str = attrs.field(
-        default=HEARTBEATS,
-        validator=not_empty,
-        metadata={"expert": True, "help": "The connectors' `topic.heartbeat.prefix`."},
-    )
     max_quiet: Seconds = attrs.field(
         default=0.0,
         validator=AtLeast(0),
@@ -372,6 +367,11 @@ class FreshnessSettings:
             "help": "The same for connectors without a heartbeat topic, by the newest message of all topics "
             "with their prefix. A source without changes is as quiet as a dead connector. 0: no limit."
         },
+    )
+    heartbeats: str = attrs.field(
+        default=HEARTBEATS,
+        validator=not_empty,
+        metadata={"expert": True, "help": "The connectors' `topic.heartbeat.prefix`."},
     )
 
 

@@ -32,7 +32,7 @@ class DataFolder(Protocol):
         """Yield all files below, but for those in `.hoodie`."""
 
     def files(self, folder: str) -> Iterator[StoredFile]:
-        """Yield the files directly in a folder.  Raises FileNotFoundError for a missing folder."""
+        """Yield the files directly in a folder.  A missing one has none, or raises FileNotFoundError."""
 
     def sizes(self, paths: Iterable[str]) -> Mapping[str, int]:
         """Return the bytes of files, without those that are missing."""

@@ -1,4 +1,4 @@
-"""The files that a snapshot read of a merge-on-read table merges, by its commits: no listing of the table."""
+"""The files that a snapshot read of a merge-on-read table merges, by its commits."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
