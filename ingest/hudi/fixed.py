@@ -34,6 +34,7 @@ _LAYOUT: Final = frozenset(
         _HIVE_STYLE,
         "target.index",
         "target.buckets",
+        "target.also",
         "key.columns",
     }
 )

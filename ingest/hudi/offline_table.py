@@ -79,14 +79,28 @@ class OfflineTable(StoredTable):
             raise UnclearFilesError(f"{self.path}: does not exist")
         return measure(self._folder)
 
+    def newest_instant(self) -> Instant | None:
+        """Return the instant of the newest commit, or None before the first one."""
+        commits = self.timeline.active.commits if self.timeline else ()
+        return Instant(commits[0].requested) if commits else None
+
+    def oldest_readable(self) -> str:
+        """Return the instant of the oldest commit with all its files, or empty if none was cleaned."""
+        return self._opened.active.oldest_readable()
+
+    def row_files(self) -> dict[str, Instant]:
+        """Return the commit of each file that holds rows, by URI.  Raises UnclearFilesError."""
+        timeline = self._opened
+        return {f"{timeline.folder.uri}/{file.path}": Instant(file.instant) for file in row_files(timeline)}
+
     def open_row_files(self) -> Iterator[BinaryIO]:
         """Open each file that holds rows.  Raises UnclearFilesError if only a merge shows them."""
         timeline = self._opened
         for file in row_files(timeline):
-            with timeline.folder.open(file) as content:
+            with timeline.folder.open(file.path) as content:
                 yield content
 
     def count_old_footers(self) -> int:
         """Count the base files that do not name Spark's version.  Raises UnclearFilesError."""
         timeline = self._opened
-        return sum(not names_spark(timeline.folder, file) for file in base_files(timeline))
+        return sum(not names_spark(timeline.folder, file.path) for file in base_files(timeline))

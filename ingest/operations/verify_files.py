@@ -5,6 +5,7 @@ counts if a second look, at the timeline of that moment, shows it again.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 import attrs
 
@@ -19,6 +20,8 @@ from ingest.report.result import TableResult
 from ingest.run.work.context import Context
 from ingest.settings import LakeSettings
 from ingest.tables import TableConfig
+
+UPDATE: Final = "Let `ingest run` update it"
 
 
 @attrs.frozen
@@ -106,6 +109,8 @@ def _with_rejects(run: Context, table: TableConfig, open_table: Callable[[str], 
     """Check a table, and the files of its rejects table."""
     lake = run.settings.lake
     result = check_twice(table, lake.table_path(table.name), open_table)
+    if result.outcome == "sound" and "iceberg" in table.target.also:
+        result = attrs.evolve(result, findings=_check_iceberg(run, table))
     rejects = check_twice(table, lake.rejects_path(table.name), open_table)
     in_rejects = (
         attrs.evolve(finding, problem=f"rejects table: {finding.problem}")
@@ -113,6 +118,13 @@ def _with_rejects(run: Context, table: TableConfig, open_table: Callable[[str], 
         if finding.check != "offsets"
     )
     return attrs.evolve(result, findings=(*result.findings, *in_rejects))
+
+
+def _check_iceberg(run: Context, table: TableConfig) -> tuple[Finding, ...]:
+    """Compare the Iceberg table with the newest commit.  A difference counts if it shows twice."""
+    first = run.iceberg.differences(table)
+    second = run.iceberg.differences(table) if first else ()
+    return tuple(Finding("iceberg", f"Iceberg table: {found}", UPDATE) for found in second if found in first)
 
 
 def check_twice(table: TableConfig, path: str, open_table: Callable[[str], StoredTable]) -> FilesCheck:

@@ -48,6 +48,8 @@ def _run(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) ->
                 return _write(writer, feed, start)
     elif is_left_costly(run, feed.table, run.lake.table(feed.table)):
         compact_idle(run, feed.table)
+    else:
+        run.update_iceberg(feed.table)
     return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges)
 
 

@@ -56,6 +56,7 @@ class RunTask:
             return None
         if is_left_costly(run, feed.table, stored) and not run.note_holder(feed.table):
             return None
+        run.update_iceberg(feed.table)
         run.steps.add(feed.name, "plan", started)
         seconds = time.monotonic() - started
         return TableOutcome(feed.name, feed.topic, "idle", ranges=start.ranges, seconds=seconds)

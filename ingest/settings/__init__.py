@@ -16,6 +16,7 @@ from ingest.settings.deployment import (
     Settings,
     SparkSettings,
 )
+from ingest.settings.iceberg import IcebergSettings
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
 from ingest.settings.new_file import write_settings
@@ -25,6 +26,7 @@ from ingest.settings.sources import exposed_files, read, tables_folder
 
 __all__ = [
     "MASK",
+    "IcebergSettings",
     "KafkaSettings",
     "LakeSettings",
     "LineageSettings",

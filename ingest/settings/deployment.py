@@ -12,6 +12,7 @@ import attrs
 from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, WrongValueError, not_empty, quoted, suggest, wrong_value
 from ingest.names import HEARTBEATS
+from ingest.settings.iceberg import IcebergSettings
 from ingest.settings.lake import LakeSettings
 from ingest.settings.lineage import LineageSettings
 from ingest.settings.masking import MaskingSettings
@@ -388,6 +389,7 @@ class Settings:
     types: TypesSettings = TypesSettings()
     onboard: OnboardSettings = OnboardSettings()
     lineage: LineageSettings = LineageSettings()
+    iceberg: IcebergSettings = attrs.Factory(IcebergSettings)
     masking: MaskingSettings = attrs.Factory(MaskingSettings)
     sources: dict[str, SourceSettings] = attrs.field(factory=dict)
     defaults: Defaults = attrs.Factory(Defaults)
@@ -407,7 +409,7 @@ class Settings:
     def secrets(self) -> tuple[str, ...]:
         """Return every secret text that the log masks, in all its spellings, longest first."""
         sections: tuple[_Section, ...] = (
-            *(self.registry, self.kafka, self.spark, self.run, self.lineage, self.masking),
+            *(self.registry, self.kafka, self.spark, self.run, self.lineage, self.iceberg, self.masking),
             *self.sources.values(),
         )
         plain = {text for section in sections for text in _secrets(section)} - {"", "true", "false"}
@@ -421,6 +423,7 @@ _Section = (
     | SparkSettings
     | RunSettings
     | LineageSettings
+    | IcebergSettings
     | MaskingSettings
     | SourceSettings
 )

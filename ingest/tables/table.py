@@ -152,8 +152,8 @@ class TableConfig:
     target: Target = attrs.field(
         default=Target(),
         metadata={
-            "help": "The Hudi table. All keys but `compact_at`, `delete`, `first_load`, `retain_commits`, "
-            "`retain_hours` and `truncate` are fixed when the table is created."
+            "help": "The Hudi table. All keys but `also`, `compact_at`, `delete`, `first_load`, "
+            "`retain_commits`, `retain_hours` and `truncate` are fixed when the table is created."
         },
     )
     types: Types = attrs.field(
@@ -216,6 +216,9 @@ class TableConfig:
         if self.target.mode == "history" and self.target.delete == "soft":
             problem = "a history keeps deleted rows as versions with an end"
             raise WrongValueError("target.delete", problem, 'Set it to "hard"')
+        if "iceberg" in self.target.also and self.target.type != "cow":
+            problem = "an Iceberg table has base files alone, and type 'mor' keeps changes in log files"
+            raise WrongValueError("target.also", problem, 'Set target.type to "cow", or remove "iceberg"')
         if self.rows.source_where is not None and self.rows.where is None:
             raise WrongValueError("rows.source_where", "repeats rows.where, which is missing", "Set both")
         _check_excluded("key.columns", self.key.columns, self.columns)

@@ -10,8 +10,9 @@ from ingest.tables.rules import check_column_names
 
 @attrs.frozen
 class Target:
-    """The Hudi table.  Only `compact_at`, `delete`, `first_load`, `retain_*` and `truncate` may change later.
+    """The Hudi table.
 
+    Only `also`, `compact_at`, `delete`, `first_load`, `retain_*` and `truncate` may change later.
     In mode `append` every change is a separate row, identified by topic partition and offset.  In mode
     `history` such a row also has the source row's key, and the time for which it was valid.
     """
@@ -51,6 +52,13 @@ class Target:
         metadata={
             "help": "Name the folders of partitions by column and value (`day=2026-11-20`), as Hive does, "
             "and not by value alone. Fixed at creation."
+        },
+    )
+    also: tuple[Literal["iceberg"], ...] = attrs.field(
+        default=(),
+        metadata={
+            "help": '`["iceberg"]`: each commit also updates an Iceberg table of the same Parquet files, for '
+            "engines that read no Hudi ([Iceberg](../iceberg.md)). Copy-on-write tables only."
         },
     )
     delete: Literal["hard", "soft"] = attrs.field(

@@ -246,18 +246,11 @@ def open_documents(
 
 @contextmanager
 def _client(name: str, settings: SourceSettings) -> Iterator["pymongo.MongoClient[dict[str, Any]]"]:
-    try:
-        client_class = pymongo.MongoClient
-    except ImportError as error:
-        raise SettingsError(
-            "settings", f"sources.{name}.url", "MongoDB's driver for Python is not installed",
-            "Install it: pip install 'hudi-cdc-ingest[mongodb]'",
-        ) from error  # fmt: skip
     login: dict[str, Any] = {"username": settings.user} if settings.user else {}
     if settings.password is not None:
         login["password"] = settings.password.reveal()
     try:
-        client: pymongo.MongoClient[dict[str, Any]] = client_class(
+        client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(
             settings.url, appname="ingest verify", socketTimeoutMS=1000 * settings.statement_timeout_s,
             serverSelectionTimeoutMS=1000 * min(_SELECT_S, settings.statement_timeout_s), **login,
         )  # fmt: skip

@@ -45,6 +45,7 @@ SETTINGS = {
     "run",
     "spark",
     "lineage",
+    "iceberg",
     "masking",
     "sources",
     "defaults",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
+LIMIT_S = 4.0
+"""A time in which a busy machine begins to read a table."""
 
 
 def opened(deployment: Deployment, **run: float) -> Session:
@@ -117,7 +119,7 @@ def test_a_run_without_lock_or_time_commits_nothing(
 
     def dawdle(_: str, step: str) -> None:
         if step.startswith("reading"):
-            time.sleep(0.5)
+            time.sleep(LIMIT_S)
 
     def interrupt(_: str, step: str) -> None:
         if step.startswith("reading"):
@@ -125,7 +127,7 @@ def test_a_run_without_lock_or_time_commits_nothing(
             time.sleep(0.5)
 
     (lost,) = opened(deployment).run(progress=lose).tables
-    late = opened(deployment, table_timeout_s=0.2).run(progress=dawdle)
+    late = opened(deployment, table_timeout_s=LIMIT_S).run(progress=dawdle)
     with pytest.raises(KeyboardInterrupt):
         opened(deployment).run(progress=interrupt)
 

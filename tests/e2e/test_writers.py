@@ -17,7 +17,7 @@ from ingest.adopt.adopt import adopt_table
 from ingest.adopt.load import load_table
 from ingest.adopt.request import AdoptRequest, LoadRequest
 from ingest.api.session import silent
-from ingest.errors import IngestError, LakeError, TableLockedError
+from ingest.errors import IcebergUnreachableError, IngestError, LakeError, TableLockedError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.operations.maintain import maintain_tables
 from ingest.operations.offsets import move_offsets
@@ -322,3 +322,45 @@ def test_a_writer_commits_while_the_catalog_refuses(lake: Lake, writer: str) -> 
 
     assert commits(lake.data) != before
     assert [item["entry"] for item in logged if "catalog" in item["event"]] == [f"{CATALOG}.t"]
+
+
+def add_iceberg(lake: Lake) -> None:
+    """Ask for an Iceberg table, in a catalog next to the lake."""
+    (lake.root / "iceberg").mkdir()
+    with (lake.root / "ingest.toml").open("a") as settings:
+        settings.write(f"""
+[iceberg]
+catalog = "lake"
+[iceberg.properties]
+type = "sql"
+uri = "sqlite:///{lake.root}/iceberg/catalog.db"
+warehouse = "{lake.root}/iceberg"
+""")
+    lake.place.edit("also = []", 'also = ["iceberg"]')
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_writer_updates_the_iceberg_table(lake: Lake, writer: str) -> None:
+    """Its rows are those of the newest commit, whoever made it."""
+    add_iceberg(lake)
+
+    assert error_of(lake, writer) is None
+
+    iceberg = lake.run().iceberg
+    present = iceberg.load(lake.table())
+    assert present is not None
+    rows = lake.place.deployment.spark.read.format("hudi").load(str(lake.data))
+    assert present.scan().to_arrow().num_rows == rows.count() > 0
+    assert iceberg.differences(lake.table()) == ()
+
+
+@pytest.mark.parametrize("writer", PRESENT)
+def test_a_writer_without_the_iceberg_catalog_lets_hudi_clean_no_file_of_it(lake: Lake, writer: str) -> None:
+    """Nothing is committed, but for what replaces the table: its Iceberg table may be why."""
+    add_iceberg(lake)
+    before = commits(lake.data)
+    shutil.rmtree(lake.root / "iceberg")
+
+    assert isinstance(error_of(lake, writer), IcebergUnreachableError)
+
+    assert (commits(lake.data) != before) is (writer in ("rebuild", "adopt"))

@@ -41,6 +41,10 @@ class DataFolder(Protocol):
 class TableFolder(DataFolder, Protocol):
     """The whole folder of one table, in a storage that is read without a JVM."""
 
+    @property
+    def uri(self) -> str:
+        """The folder, as programs without Hadoop name it."""
+
     def exists(self) -> bool:
         """Tell whether the folder exists."""
 

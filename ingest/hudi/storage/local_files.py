@@ -26,6 +26,11 @@ class LocalFolder:
 
     root: Path
 
+    @property
+    def uri(self) -> str:
+        """The folder, as programs without Hadoop name it."""
+        return f"file://{self.root}"
+
     def exists(self) -> bool:
         """Tell whether the folder exists."""
         return self.root.exists()

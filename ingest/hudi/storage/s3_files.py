@@ -29,6 +29,11 @@ class S3Folder:
     settings: S3Settings
     key: str
 
+    @property
+    def uri(self) -> str:
+        """The folder, as programs without Hadoop name it."""
+        return f"s3://{self._full('')}"
+
     def exists(self) -> bool:
         """Tell whether there are objects below the key.  Raises UnclearFilesError without a bucket."""
         if self._type_of(f"{self.settings.bucket}/{self.key}") == fs.FileType.Directory:

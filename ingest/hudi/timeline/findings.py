@@ -18,8 +18,9 @@ from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.names import Partition
 
-Check = Literal["timeline", "files", "offsets", "keys"]
-"""The timeline is readable, files of commits exist in full size, offsets have no holes, each key is once."""
+Check = Literal["timeline", "files", "offsets", "keys", "iceberg"]
+"""The timeline is readable, files of commits exist in full size, offsets have no holes, each key is once, and
+the Iceberg table has the same files."""
 
 REPEATED: Final = (
     "Messages were read again, which changes no row in mode upsert; find out which commits are missing in "

@@ -71,16 +71,16 @@ class FileGroups:
 
 def count_rows(timeline: FileTimeline) -> int:
     """Count the rows of a table.  Raises UnclearFilesError if only a merge shows them."""
-    return sum(read_row_count(timeline.folder, file) for file in row_files(timeline))
+    return sum(read_row_count(timeline.folder, file.path) for file in row_files(timeline))
 
 
-def base_files(timeline: FileTimeline) -> list[str]:
+def base_files(timeline: FileTimeline) -> list[BaseFile]:
     """Return the newest base file of each file group.  Raises UnclearFilesError."""
     groups, replaced = _groups(timeline)
-    return [base.path for group, base in groups.bases.items() if group not in replaced]
+    return [base for group, base in groups.bases.items() if group not in replaced]
 
 
-def row_files(timeline: FileTimeline) -> list[str]:
+def row_files(timeline: FileTimeline) -> list[BaseFile]:
     """Return the files that hold the rows.  Raises UnclearFilesError if only a merge shows them."""
     groups, replaced = _groups(timeline)
     is_parallel = any(older.completed > newer.requested for newer, older in pairwise(timeline.active.commits))
@@ -88,7 +88,7 @@ def row_files(timeline: FileTimeline) -> list[str]:
         raise UnclearFilesError("the log files may belong to either of two base files")
     if any(groups.has_newer_log(group) for group in groups.logs.keys() - replaced):
         raise UnclearFilesError("log files hold changes of rows")
-    return [base.path for group, base in groups.bases.items() if group not in replaced]
+    return [base for group, base in groups.bases.items() if group not in replaced]
 
 
 def _groups(timeline: FileTimeline) -> tuple[FileGroups, set[str]]:

@@ -96,7 +96,9 @@ class RebuildTask:
             subject = _open(run, self.feeds[table.name], self.watermarks)
             plan = self._plan(run, subject) if subject else None
             return Rebuilt(table.name, "planned" if plan else "idle", self.source, plan)
-        with writers.writing(run, table, writers.Requirements(table, fixed_parts=False)) as writer:
+        with writers.writing(
+            run, table, writers.Requirements(table, fixed_parts=False, iceberg=False)
+        ) as writer:
             subject = _open(run, self.feeds[table.name], self.watermarks)
             if subject is None:
                 return Rebuilt(table.name, "idle", self.source)
@@ -235,7 +237,15 @@ def _open(run: Context, feeds: tuple[Feed, ...], watermarks: Watermarks) -> _Tab
     changes = attrs.evolve(changes, recorded=(*changes.recorded, *masks))
     if not changes.is_whole:
         changes = _with_sample(stored, table, keys, changes)
+    if "iceberg" in table.target.also and not changes.all:
+        changes = attrs.evolve(changes, recorded=_for_iceberg(run, table))
     return _Table(feeds, stored, last, keys, changes)
+
+
+def _for_iceberg(run: Context, table: TableConfig) -> tuple[FixedChange, ...]:
+    """Return the change that writes all files again, if the Iceberg table cannot have the present ones."""
+    files = run.iceberg.misfits(table)
+    return (FixedChange("target.also", f"{len(files)} files with older types", "iceberg"),) if files else ()
 
 
 def _with_sample(

@@ -8,6 +8,7 @@ import attrs
 from ingest.errors import IngestError
 from ingest.hudi import lake as lakes
 from ingest.hudi.lake_files import LakeFiles
+from ingest.iceberg import tables as iceberg_tables
 from ingest.registry import Registry
 from ingest.run.work.memory import ReadLimits
 from ingest.run.work.shared_reads import SharedReads
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ingest.hudi.lake import Lake
+    from ingest.iceberg.tables import IcebergTables
     from ingest.report.contract import Step
     from ingest.report.lineage import Lineage
     from ingest.spark.driver import Driver
@@ -81,6 +83,16 @@ class Context:
     def lake(self) -> "Lake":
         """The tables, each opened once."""
         return lakes.Lake(self.spark, self.settings.lake)
+
+    @cached_property
+    def iceberg(self) -> "IcebergTables":
+        """The Iceberg tables."""
+        return iceberg_tables.IcebergTables(self.settings.iceberg, self.files)
+
+    def update_iceberg(self, table: TableConfig) -> None:
+        """Bring the Iceberg table of a table up to its newest commit, if its file asks for one."""
+        if "iceberg" in table.target.also:
+            self.iceberg.update(table)
 
     def feeds(self, table: TableConfig) -> tuple[Feed, ...]:
         """Return the feed of each topic of a table, under the masks of the deployment."""

@@ -21,6 +21,7 @@ from ingest.errors import (
     UnexpectedError,
 )
 from ingest.kafka.topics import broker_gone
+from ingest.lazy import missing_extra
 from ingest.log import logger
 from ingest.run.work.context import Context, TableTask
 from ingest.run.work.supervisor import Shift, Supervisor
@@ -126,6 +127,8 @@ def explain(run: Context, table: TableConfig, error: Exception) -> IngestError:
         return error
     if isinstance(error, (Py4JError, PySparkException)):
         return _explain_spark(run, table, error)
+    if missing := missing_extra(error):
+        return missing
     logger(__name__).error("table.failed", table=table.name, exc_info=error)
     return UnexpectedError(f"table {table.name}", f"{type(error).__name__}: {error}")
 

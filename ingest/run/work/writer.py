@@ -33,6 +33,8 @@ class Requirements:
     """Whether the table must have the fixed parts of the file: a rebuild changes them."""
     commits: bool = True
     """Whether commits must be ingest's, whole and in the past: adoption in place replaces others."""
+    iceberg: bool = True
+    """Whether the Iceberg table must have the newest commit: a rebuild makes one that Iceberg can have."""
 
     def check(self, stored: HudiTable) -> None:
         """Check options, owner, fixed parts, clock and files of a table.  Its key is known at the commit.
@@ -95,15 +97,19 @@ class Writer:
 def writing(run: Context, table: TableConfig, requirements: Requirements | None = None) -> Iterator[Writer]:
     """Hold the table's lock, and read the table again: it meets the requirements, by default all.
 
-    Completes rewrites and rebuilds that were killed.  At the end, a table with a new commit is entered into
-    the catalog and gets its upkeep.
+    Completes rewrites and rebuilds that were killed, and brings an Iceberg table up to the newest commit, for
+    the next one may clean its files.  At the end, a table with a new commit is entered into the catalogs and
+    gets its upkeep.
     """
     stored, rejects, settings = run.lake.table(table), run.lake.rejects(table), run.settings
     lock_wait_s = settings.run.lock_wait_s
     with locked(run.spark, settings.lake, table.name, run.run_id, lock_wait_s) as lock, ExitStack() as stack:
         _read_again(stored)
         _read_again(rejects)
-        _check(stored, requirements or Requirements(table))
+        required = requirements or Requirements(table)
+        _check(stored, required)
+        if required.commits and required.iceberg:
+            run.update_iceberg(table)
         last = stored.checkpoint()
         yield Writer(run, table, stored, rejects, lock, stack)
         if stored.checkpoint() != last:
@@ -133,12 +139,13 @@ def _check(stored: HudiTable, requirements: Requirements) -> None:
 
 
 def _follow_up(run: Context, table: TableConfig, stored: HudiTable) -> None:
-    """Update the catalog, then compact, clean and archive unless the settings leave that to `maintain`.
+    """Update the catalogs, then compact, clean and archive unless the settings leave that to `maintain`.
 
-    A failure is a warning in the log: the next commit tries again.
+    A failure is a warning in the log: the next commit tries again.  Only the Iceberg table's is an error.
     """
     if run.settings.lake.database:
         register(stored, run.settings.lake.database, table.name)
+    run.update_iceberg(table)
     if run.settings.run.upkeep == "inline":
         _keep_up(run, table, stored)
 

@@ -1,0 +1,1 @@
+"""Iceberg tables of the Parquet files that Hudi's tables have."""
