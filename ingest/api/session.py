@@ -41,7 +41,7 @@ from ingest.run import follow as following
 from ingest.run import task
 from ingest.run.batch import source_tables
 from ingest.run.work import context, work
-from ingest.settings import Settings
+from ingest.settings import Reader, Settings
 from ingest.settings import load as load_settings
 from ingest.spark.driver import Driver
 from ingest.stop import Stop
@@ -181,6 +181,7 @@ class Session:
         name: str | None = None,
         format: Format = "avro",  # noqa: A002  the table file's word
         schema: "Path | str | None" = None,
+        readers: Sequence[Reader] = (),
         append: bool = False,
         key: Sequence[str] = (),
         merge: bool = False,
@@ -193,17 +194,21 @@ class Session:
         """Write table files for the topics that match a glob (see `ingest.onboard.onboard`).
 
         `format` is the messages' format.  `schema` is a file for JSON messages without an embedded schema.
+        `readers` replace `[onboard] readers` of the settings.
         With `append` every change becomes a separate row, and any topic of records a table.  `key` names the
         unique columns of topics without keys.  With `merge` topics of one table name become one table.  With
         `split` a topic becomes one table for each table that its messages name, read by Spark.  Topics that
         match a glob of `exclude` are skipped.  With `check` nothing is written, and files without a topic are
         reported as `orphaned`.
         """
-        file = None if schema is None else Path(schema)
+        file, settings = None if schema is None else Path(schema), self.settings
+        if readers:
+            chosen = attrs.evolve(settings.onboard, readers=tuple(readers))
+            settings = attrs.evolve(settings, onboard=chosen)
         options = OnboardOptions(name, format, file, append, tuple(key), merge, split, tuple(exclude), check)
         if not split:
             return onboarding.onboard(
-                self.settings, self.registry, patterns, options, dry_run=dry_run, note=partial(progress, "")
+                settings, self.registry, patterns, options, dry_run=dry_run, note=partial(progress, "")
             )
         run = self._run(progress)
 
@@ -211,7 +216,7 @@ class Session:
             return source_tables.read_tables(run, topic, values, messages)
 
         return splitting.onboard_split(
-            self.settings, self.registry, patterns, options, read_tables, dry_run=dry_run
+            settings, self.registry, patterns, options, read_tables, dry_run=dry_run
         )
 
     def adopt(

@@ -2,22 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import attrs
 from cyclopts import Parameter
 
 from ingest.cli.doctor import examine, show_checkup
-from ingest.cli.options import Deployment
+from ingest.cli.options import Deployment, parse_readers
 from ingest.cli.output import print_json, print_text, spin
 from ingest.cli.page import CommandPage, Json
-from ingest.config.rules import WrongValueError
 from ingest.errors import IngestError, UsageError
 from ingest.kafka import connection
 from ingest.local import servers
 from ingest.local.fixture import sample_folder
 from ingest.local.load import load
-from ingest.settings import OnboardSettings, Reader, write_settings
+from ingest.settings import Reader, write_settings
 
 if TYPE_CHECKING:
     from ingest.local.servers import Addresses
@@ -69,7 +68,7 @@ def init(
     connection.check_addresses(bootstrap_servers)
     question = f"Readers of the tables, comma separated, of {', '.join(get_args(Reader))}"
     write_settings(
-        path, registry, bootstrap_servers, lake, _parse_readers(_answer(readers, question, READERS))
+        path, registry, bootstrap_servers, lake, parse_readers(_answer(readers, question, READERS))
     )
     in_file = attrs.evolve(deployment, settings=path, registry=None, bootstrap_servers=None, lake=None)
     checkup = examine(in_file)
@@ -119,15 +118,6 @@ def _answer(given: str | None, question: str, default: str) -> str:
     sys.stderr.write(f"{question} [{default or 'empty'}]: ")
     sys.stderr.flush()
     return sys.stdin.readline().strip() or default
-
-
-def _parse_readers(text: str) -> tuple[Reader, ...]:
-    """Return the readers of a list by commas.  Raises UsageError for an unknown one."""
-    names: tuple[Any, ...] = tuple(name.strip() for name in text.split(","))
-    try:
-        return OnboardSettings(readers=names).readers
-    except WrongValueError as error:
-        raise UsageError(f"--readers: {error.problem}", error.todo) from None
 
 
 def _local_servers() -> "Addresses | None":

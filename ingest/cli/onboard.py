@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from cyclopts import Parameter
 
 from ingest.cli.display import show_progress
-from ingest.cli.options import EXPERT, Deployment
+from ingest.cli.options import EXPERT, Deployment, parse_readers
 from ingest.cli.output import claim_stdout, print_error, print_json, print_table, print_text
 from ingest.cli.page import CommandPage, Json
 from ingest.errors import UsageError
@@ -43,6 +43,13 @@ def onboard(
         Parameter(
             group=EXPERT,
             help="Columns that identify a row, such as id,region: for topics without keys.",
+        ),
+    ] = None,
+    readers: Annotated[
+        str | None,
+        Parameter(
+            help="Readers of these tables, comma separated, such as trino,daft, or any. By default [onboard] "
+            "readers.",
         ),
     ] = None,
     append: Annotated[
@@ -110,6 +117,7 @@ def onboard(
             name=name,
             format=format,
             schema=schema,
+            readers=parse_readers(readers) if readers else (),
             append=append,
             key=_columns(key),
             merge=merge,

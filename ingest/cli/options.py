@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import attrs
 from cyclopts import Group, Parameter
 
 from ingest.api.session import Session
+from ingest.config.rules import WrongValueError
+from ingest.errors import UsageError
 from ingest.log import configure
+from ingest.settings import OnboardSettings, Reader
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
 EXPERT = Group("Expert options", sort_key=95, help="Few deployments need them.")
@@ -55,3 +58,12 @@ class Deployment:
             "kafka.bootstrap_servers": self.bootstrap_servers,
             "lake.path": self.lake,
         }
+
+
+def parse_readers(text: str) -> tuple[Reader, ...]:
+    """Return the readers of a list by commas.  Raises UsageError for an unknown one."""
+    names: tuple[Any, ...] = tuple(name.strip() for name in text.split(","))
+    try:
+        return OnboardSettings(readers=names).readers
+    except WrongValueError as error:
+        raise UsageError(f"--readers: {error.problem}", error.todo) from None
