@@ -19,6 +19,9 @@ _PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.b
 _TIMELINE: Final = ".hoodie/timeline"
 """The folder of the active timeline.  Tables of version 6 have it in `.hoodie` itself."""
 
+PAYLOAD: Final = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+"""Hudi's older name for the order by event time.  Hudi 0.15.0 reads no log file without it."""
+
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """The text in the column of operations that makes a row a delete."""
 
@@ -114,12 +117,14 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
     Hudi ignores these options in a write to an existing table.
     The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
-    In a table of version 6, Hudi 1.2.0 leaves out two properties that the readers of that version need.
+    In a table of version 6, Hudi 1.2.0 leaves out properties that the readers of that version need: two in each
+    table, and the class of payloads in one that was of a later version.
     """
     properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
     if options[TABLE_VERSION] == str(OLDEST):
         properties["hoodie.table.precombine.field"] = options["hoodie.table.ordering.fields"]
         properties["hoodie.table.keygenerator.class"] = options["hoodie.datasource.write.keygenerator.class"]
+        properties["hoodie.compaction.payload.class"] = PAYLOAD
     set_properties(spark, client, properties)
 
 
