@@ -154,7 +154,7 @@ test: setup jvm-check .venv-airflow/.stamp ## run all tests, against a real brok
 test-live: setup jars/live/.stamp jars/mariadb/.stamp jars/mongodb/.stamp ## run against a live PostgreSQL and MariaDB behind Debezium, and MongoDB's protocol; needs both servers
 	$(BIN)/pytest -m live tests/live
 
-# hudi-rs, Daft, DuckDB and Polars, only for test-places: not among the dependencies of the package.
+# hudi-rs, Daft, DuckDB, Polars and ClickHouse, only for test-places: not among the dependencies of the package.
 build/readers/.stamp: tests/places/readers.txt | .venv/.stamp
 	@echo "build/readers: installing tests/places/readers.txt ..."
 	@rm -rf build/readers && $(BIN)/uv venv -q --python $(BIN)/python build/readers
@@ -193,10 +193,10 @@ build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 # The tests of whole runs that are repeated with tables of version 6.
 OTHER_VERSION := deletes equals_source evolution full_disk history idle jvm_ended ledger order random_evolution rebuild rebuild_sources writers
 # The tests of readers that are repeated with tables of version 6.
-READERS := readers read_page trino iceberg
+READERS := readers reader_states read_page trino iceberg
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
-test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.6 GB
+test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.9 GB
 	$(BIN)/pytest -m places tests/places
 	INGEST_TABLE_VERSION=6 $(BIN)/pytest -m places $(READERS:%=tests/places/test_%.py)
 	INGEST_TABLE_VERSION=8 $(BIN)/pytest tests/hudi

@@ -1,6 +1,7 @@
 """Values of any reader as text that can be compared; no Spark: `reading.py` runs in another environment."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final
@@ -35,6 +36,11 @@ def text(value: Any) -> Any:
             return f"{type(value).__name__} {value}"
 
 
-def rows_of(records: list[dict[str, Any]]) -> list[list[Any]]:
-    """Return the key and the value of each record, in the order of keys."""
-    return sorted(([record["id"], text(record["v"])] for record in records), key=lambda row: row[0])
+def rows_of(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[list[Any]]:
+    """Return the values of each record, in an order of their own."""
+    return in_order([text(record[column]) for column in columns] for record in records)
+
+
+def in_order(rows: Iterable[list[Any]]) -> list[list[Any]]:
+    """Sort rows by their values as text."""
+    return sorted(rows, key=json.dumps)

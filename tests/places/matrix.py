@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import product
@@ -117,7 +117,7 @@ def make_frame(
 
 def write(
     lake: Lake, name: str, table_type: str, types: Mapping[str, ColumnType], **hudi: str
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Write a table of two commits; return its path, and when the first one was requested and completed.
 
     Queries for a state begin with an instant, queries for changes after a completion.  In version 6 both are
@@ -134,7 +134,7 @@ def write(
     lake.commit(table, make_frame(lake, second, ddl))
     (completed,) = timeline_of(lake.path(table)).glob(f"{first}*commit")
     times = {"instant": str(first), "completed": completed.stem.rpartition("_")[2]}
-    return {"table": table_type, "type": name, "path": lake.path(table), **times}
+    return {"table": table_type, "type": name, "path": lake.path(table), "columns": ["id", "v"], **times}
 
 
 def expected(kind: ColumnType, reader: str) -> list[list[Any]]:
@@ -163,20 +163,30 @@ def judged(reader: str, table: str, kind: ColumnType, answer: Mapping[str, Any])
 def read_by_programs(lake: Lake) -> tuple[dict[str, str], list[Cell]]:
     """Write a table for each type of column and table, and read each by every program."""
     jobs = json.dumps([write(lake, kind.name, table, {"v": kind}) for kind, table in product(TYPES, TABLES)])
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    old_sparks = ([sys.executable, HERE / "spark_reading.py", bundle] for bundle in BUNDLES)
     kinds, versions, cells = {kind.name: kind for kind in TYPES}, dict[str, str](), list[Cell]()
-    for program in ([PROGRAMS, HERE / "reading.py"], *old_sparks):
-        process = subprocess.run(
-            program, input=jobs, capture_output=True, check=True, text=True,
-            env=environment | {"TZ": "UTC"}, timeout=900,
-        )  # fmt: skip
-        read = json.loads(process.stdout)
+    for program in ([PROGRAMS, HERE / "reading.py"], *map(by_spark, BUNDLES)):
+        read = read_by(program, jobs, "UTC")
         versions |= read["versions"]
         cells += (
             judged(found["reader"], found["table"], kinds[found["type"]], found) for found in read["answers"]
         )
     return versions, cells
+
+
+def by_spark(bundle: Path, *more: str) -> list[Path | str]:
+    """Return the program that reads by Spark with another version of Hudi."""
+    return [sys.executable, HERE / "spark_reading.py", bundle, *more]
+
+
+def read_by(program: Sequence[Path | str], jobs: str, zone: str) -> dict[str, Any]:
+    """Return the answers of a program, which runs without `ingest` in a time zone, and its versions."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    process = subprocess.run(
+        program, input=jobs, capture_output=True, check=True, text=True,
+        env=environment | {"TZ": zone, "DO_NOT_TRACK": "true"}, timeout=1800,
+    )  # fmt: skip
+    answers: dict[str, Any] = json.loads(process.stdout)
+    return answers
 
 
 # --- Spark -------------------------------------------------------------------------------------------

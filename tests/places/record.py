@@ -27,6 +27,7 @@ TITLES: Final = {
     "msk": "IAM of Amazon MSK: a broker of Kafka 4.1.1 that validates AWS's signatures",
     "registry": "A registry by its address: Karapace 6.2.0, from its sources",
     "readers": "Readers",
+    "reader_states": "Readers: states of a table",
     "trino": "Trino 476, with a metastore of files, and that of Hive 2.3.9",
 }
 """The sections of the page, by module."""

@@ -1,12 +1,14 @@
 """Reads tables by Spark with another version of Hudi, whose bundle is the argument, as `reading.py` does.
 
-Runs without `ingest` and its jar.  The session has the settings that the pages of Hudi name.
+Runs without `ingest` and its jar.  The session has the settings that the pages of Hudi name, or none with a
+second argument.
 """
 
 import json
 import os
 import re
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,51 +19,60 @@ SHOWN = 160
 """Characters of a problem."""
 BUNDLE = Path(sys.argv[1])
 VERSION = BUNDLE.stem.rpartition("-")[2]
+IS_BARE = len(sys.argv) > 2
+DOCUMENTED = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.enabled": "false",
+}
 
 
 def start() -> SparkSession:
     """Start the session of a reader."""
-    conf = {
-        "spark.jars": str(BUNDLE),
-        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.ui.enabled": "false",
-    }
-    builder = SparkSession.builder.master("local[1]")
-    for key, value in conf.items():
+    builder = SparkSession.builder.master("local[1]").config("spark.jars", str(BUNDLE))
+    for key, value in () if IS_BARE else DOCUMENTED.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def frames(spark: SparkSession, job: dict[str, str]) -> dict[str, DataFrame | Exception]:
+def frames(spark: SparkSession, job: dict[str, Any]) -> dict[str, DataFrame | Exception]:
     """Return a table by each kind of query, or the problem of planning it."""
-    reader, path = spark.read.format("hudi"), job["path"]
-    after = {
-        "hoodie.datasource.query.type": "incremental",
-        "hoodie.datasource.read.begin.instanttime": job["completed"],
-    }
-    queries = {
-        "snapshot": lambda: reader.load(path),
-        "time travel": lambda: spark.read.format("hudi").option("as.of.instant", job["instant"]).load(path),
-        "incremental": lambda: spark.read.format("hudi").options(**after).load(path),
-    }
+    queries: dict[str, dict[str, str]] = {"snapshot": {}}
+    if "instant" in job:
+        queries["time travel"] = {"as.of.instant": job["instant"]}
+        queries["incremental"] = {
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.begin.instanttime": job["completed"],
+        }
     found: dict[str, DataFrame | Exception] = {}
-    for name, query in queries.items():
+    for name, options in queries.items():
         try:
-            found[name] = query()
+            found[name] = spark.read.format("hudi").options(**options).load(job["path"])
         except Exception as error:  # noqa: BLE001  a problem is an answer
             found[name] = error
     return found
 
 
-def rows(frame: DataFrame | Exception) -> list[list[Any]]:
-    """Collect key and value of each row."""
+def rows(frame: DataFrame | Exception, columns: list[str]) -> list[list[Any]]:
+    """Collect the values of each row.  Instants come as numbers, since Python has them in its own zone."""
     if isinstance(frame, Exception):
         raise frame
-    return cells.rows_of([row.asDict(recursive=True) for row in frame.select("id", "v").collect()])
+    instants = {name for name, kind in frame.dtypes if kind == "timestamp"}
+    found = frame.selectExpr(
+        *(f"unix_micros(`{name}`) as `{name}`" if name in instants else f"`{name}`" for name in columns)
+    )
+    records = [row.asDict(recursive=True) for row in found.collect()]
+    for record in records:
+        record |= {name: instant(record[name]) for name in instants.intersection(columns)}
+    return cells.rows_of(records, columns)
+
+
+def instant(micros: int | None) -> datetime | None:
+    """Return the instant of a number of microseconds since 1970."""
+    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 def cause(error: Exception) -> str:
@@ -74,13 +85,13 @@ def cause(error: Exception) -> str:
     return re.sub(r"@[0-9a-f]+", "", causes[-1] if causes else thrown)[:SHOWN]
 
 
-def answer(spark: SparkSession, job: dict[str, str]) -> list[dict[str, Any]]:
+def answer(spark: SparkSession, job: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of each query, or its problem."""
     answers = []
     for name, frame in frames(spark, job).items():
-        reader = {**job, "reader": f"Hudi {VERSION} {name}"}
+        reader = {**job, "reader": f"Hudi {VERSION} {'without settings ' if IS_BARE else ''}{name}"}
         try:
-            answers.append({**reader, "rows": rows(frame)})
+            answers.append({**reader, "rows": rows(frame, job["columns"])})
         except Exception as error:  # noqa: BLE001  same
             answers.append({**reader, "problem": cause(error)})
     return answers
