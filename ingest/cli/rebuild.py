@@ -86,3 +86,5 @@ def _show(result: "Rebuilt") -> None:
         changes = ", ".join(map(str, plan.changes))
         print_text(f"{result.table}: rebuilt from the {result.source}: {changes}")
         print_text(f"{result.rows or 0:,} rows in {result.seconds:.1f} s, commit {result.instant}")
+    if plan and plan.caveat:
+        print_text(plan.caveat)

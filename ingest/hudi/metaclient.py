@@ -117,8 +117,8 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
     Hudi ignores these options in a write to an existing table.
     The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
-    In a table of version 6, Hudi 1.2.0 leaves out properties that the readers of that version need: two in each
-    table, and the class of payloads in one that was of a later version.
+    In a table of version 6, Hudi 1.2.0 leaves out properties that the readers of that version need: two in
+    each table, and the class of payloads in one that was of a later version.
     """
     properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
     if options[TABLE_VERSION] == str(OLDEST):

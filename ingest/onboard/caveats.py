@@ -103,12 +103,12 @@ def _of_partitions(topics: Sequence[Topic]) -> str:
 
 def _excluded(compiled: CompiledTable) -> list[str]:
     """Return the readers that the table excludes, by reason."""
-    types = [
-        *(spark_type for _, spark_type in compiled.key_columns),
-        *(version.mapped.spark for version in compiled.value.column_versions),
-        *(parse_ddl(column.type) for column in compiled.table.document.columns.values()),
+    columns = [
+        *compiled.key_columns,
+        *((version.column, version.mapped.spark) for version in compiled.value.column_versions),
+        *((name, parse_ddl(column.type)) for name, column in compiled.table.document.columns.items()),
     ]
     readers_by_reason: dict[str, list[str]] = {}
-    for reader, reason in excluded_readers(types, compiled.table.target).items():
+    for reader, reason in excluded_readers(columns, compiled.table.target).items():
         readers_by_reason.setdefault(reason, []).append(reader)
     return [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]

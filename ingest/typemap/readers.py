@@ -1,6 +1,6 @@
 """Readers of Hudi tables, Spark apart, that a table excludes, as tests/places/test_readers.py measures it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal, assert_never
 
 import attrs
@@ -16,6 +16,7 @@ BY_FILES: Final = ("DuckDB", "Polars")
 TRINO: Final = "Trino 476"
 OLD_SPARKS: Final = ("Spark with Hudi 0.15.0", "Spark with Hudi 1.0.2")
 DAFT: Final = "Daft"
+CLICKHOUSE: Final = "ClickHouse 26.9"
 OLDEST: Final = 6
 """The version of the table format that the programs above open."""
 _UTC: Final = (
@@ -56,22 +57,34 @@ def format_for(readers: Iterable[Reader]) -> Format:
     )
 
 
-def excluded_readers(types: Iterable[SparkType], target: Target) -> dict[str, str]:
-    """Return the readers that a table with columns of these types excludes, each with the reason.
+def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target) -> dict[str, str]:
+    """Return the readers that a table with these columns excludes, each with the reason.
 
     Versions later than 6 exclude the readers of this version too.  Only the page of readers says so.
     """
     excluded: dict[str, str] = {}
     if target.type == "mor":
         reason = "they see the rows of a merge-on-read table at its last compaction"
-        excluded |= dict.fromkeys((*BY_FILES, TRINO), reason)
-    if any(map(_has_wall_clock, types)):
+        excluded |= dict.fromkeys((*BY_FILES, TRINO, CLICKHOUSE), reason)
+    if not all(name.isascii() for name, _ in columns):
+        excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), "it stops at names with other letters than a to z")
+    if any(_has_wall_clock(spark_type) for _, spark_type in columns):
         old = OLD_SPARKS if target.table_version == OLDEST else ()
         excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), f"it stops at {_UTC}")
         excluded |= dict.fromkeys(old, f"they stop at, or show as numbers, {_UTC}")
     if target.type == "mor" and target.table_version == OLDEST:
         excluded[DAFT] = "it reads copy-on-write tables only"
     return excluded
+
+
+def rebuild_caveat(target: Target) -> str:
+    """Return the readers that show other rows after a rebuild, or an empty text.
+
+    Daft lists the files of a folder, without the timeline, and opens copy-on-write tables of version 6.
+    """
+    if target.type == "mor" or target.table_version != OLDEST:
+        return ""
+    return f"{DAFT} shows the rows from before as well, until later runs have cleaned their files"
 
 
 def _has_wall_clock(spark_type: SparkType) -> bool:

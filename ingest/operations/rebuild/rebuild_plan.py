@@ -19,6 +19,7 @@ from ingest.names import Partition
 from ingest.run.work.context import Context
 from ingest.spark import java
 from ingest.tables import Feed, TableConfig
+from ingest.typemap.readers import rebuild_caveat
 
 Source = Literal["table", "topic"]
 """The source of a rebuild's rows."""
@@ -28,6 +29,8 @@ ROWS_PER_S: Final = 30_000
 ROOM: Final = 1.1
 """Bytes of free disk for each byte of the table: its old files stay until they are cleaned."""
 _MILLION: Final = 1_000_000
+_FOLDERS: Final = ("target.partition_by", "target.hive_style_partitions")
+"""Changes with which a rebuild also removes the old files."""
 
 
 @attrs.frozen
@@ -43,6 +46,8 @@ class RebuildPlan(JsonValue):
     rows: int
     bytes: int
     free_bytes: int | None = None
+    caveat: str = ""
+    """The readers that show other rows after it."""
 
     @property
     def needed_source(self) -> Source:
@@ -86,7 +91,9 @@ def plan_rebuild(
 ) -> RebuildPlan:
     """Return the plan of the changes of a table."""
     rows, size = stored.count_rows(), stored.data_size()
-    return RebuildPlan(table.name, changes, rows, size, free_bytes(stored.path))
+    is_removed = any(change.key in _FOLDERS for change in changes)
+    caveat = "" if is_removed else rebuild_caveat(table.target)
+    return RebuildPlan(table.name, changes, rows, size, free_bytes(stored.path), caveat)
 
 
 def plan_refused(
