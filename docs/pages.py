@@ -214,6 +214,7 @@ TABLE_TYPES: Final = {
 READERS: Final[Mapping[Reader, str]] = {
     "any": "all of them",
     "spark": "Spark with Hudi 1.2.0, the version of `ingest`",
+    "spark-1.1": "Spark with Hudi 1.1.1",
     "spark-1.0": "Spark with Hudi 1.0.2",
     "spark-0.15": "Spark with Hudi 0.15.0",
     "trino": "Trino 476",
@@ -221,6 +222,11 @@ READERS: Final[Mapping[Reader, str]] = {
     "duckdb": "DuckDB, by the files that hudi-rs lists",
     "polars": "Polars, by the files that hudi-rs lists",
     "daft": "Daft",
+}
+SHORT_TYPES: Final = {
+    "cow": "copy-on-write",
+    "mor": "merge-on-read",
+    "compacted": "just compacted",
 }
 VERSIONS: Final = ("9", "6")
 """Versions of Hudi's table format."""
@@ -263,8 +269,87 @@ def readers_page() -> str:
         for cell in found
         if cell["result"] == "fails"
     }
-    parts += ["## Messages of failures", _table(("reader", "message"), sorted(problems))]
+    parts += ["## Messages of failures", _table(("reader", "message"), sorted(problems)), *_states()]
     return _page(parts)
+
+
+Cells = list[Mapping[str, str]]
+"""Results of readers for states of tables."""
+
+
+def _states() -> list[str]:
+    """Return the states of tables that a reader does not show as they are, and what it shows."""
+    runs = {version: measured(f"states_{version}") for version in VERSIONS}
+    cells = [{**cell, "version": version} for version, run in runs.items() for cell in run["cells"]]
+    opened, closed = _opened(cells)
+    readers = sorted({cell["reader"] for cell in opened if cell["result"] != "equal"}, key=str.lower)
+    by_state: dict[str, dict[str, Cells]] = {}
+    for cell in opened:
+        state = cell["state"].removesuffix(", hive-style")
+        by_state.setdefault(state, {}).setdefault(cell["reader"], []).append(cell)
+    rows = {
+        state: tuple(_state_result(found.get(reader, [])) for reader in readers)
+        for state, found in by_state.items()
+    }
+    exact = [state for state, results in rows.items() if set(results) == {"yes"}]
+    silent: dict[tuple[str, str], dict[str, None]] = {}
+    for cell in opened:
+        if cell["result"] == "differs":
+            silent.setdefault((cell["reader"], cell["detail"]), {})[cell["state"]] = None
+    always = sorted({cell["reader"] for cell in opened}.difference(readers))
+    tables = {
+        "always": ", ".join(always), "closed": closed, "exact": "; ".join(exact),
+        "rows": _table(("state", *readers), [(state, *rows[state]) for state in rows if state not in exact]),
+        "silent": _table(
+            ("reader", "shows", "states"),
+            [(reader, f"`{detail}`", "; ".join(names)) for (reader, detail), names in sorted(silent.items())],
+        ),
+        "when": "; ".join(dict.fromkeys(map(_when, runs.values()))),
+    }  # fmt: skip
+    text = _head("reader-states")
+    for name, table in tables.items():
+        text = text.replace(f"{{{name}}}", table)
+    return [text]
+
+
+def _opened(cells: Sequence[Mapping[str, str]]) -> tuple[Cells, str]:
+    """Return the cells of tables that a reader shows in most states, and text about the others."""
+    groups: dict[tuple[str, str, str], Cells] = {}
+    for cell in cells:
+        groups.setdefault((cell["reader"], cell["version"], cell["table"]), []).append(cell)
+    opened, shut = Cells(), dict[tuple[str, str, str], list[str]]()
+    for (reader, version, table), group in groups.items():
+        results = [cell["result"] for cell in group]
+        most = max(dict.fromkeys(results), key=results.count)
+        if most == "equal":
+            opened += group
+        else:
+            shut.setdefault((reader, RESULTS[most], version), []).append(SHORT_TYPES[table])
+    closed: dict[tuple[str, str], list[str]] = {}
+    for (reader, result, version), tables in shut.items():
+        kinds = "all" if len(tables) == len(SHORT_TYPES) else " and ".join(sorted(tables, reverse=True))
+        closed.setdefault((reader, result), []).append(f"{kinds} of version {version}")
+    rows = [(reader, result, "; ".join(tables)) for (reader, result), tables in sorted(closed.items())]
+    return opened, _table(("reader", "result", "tables"), rows)
+
+
+def _state_result(cells: Sequence[Mapping[str, str]]) -> str:
+    """Return the result of a reader for a state, with the tables to which it is confined."""
+    parts = []
+    for result, text in RESULTS.items():
+        found = [cell for cell in cells if cell["result"] == result]
+        scopes = [
+            [names[name] for name in names if name in {cell[key] for cell in found}]
+            for key, names in (
+                ("table", SHORT_TYPES),
+                ("version", {name: f"version {name}" for name in VERSIONS}),
+            )
+            if {cell[key] for cell in found} != {cell[key] for cell in cells}
+        ]
+        scope = ", ".join(name for names in scopes for name in names)
+        if found and result != "equal":
+            parts.append(f"{text} ({scope})" if scope else text)
+    return "; ".join(parts) or ("yes" if cells else "not tried")
 
 
 def _result(cells: Sequence[Mapping[str, str]]) -> str:

@@ -28,7 +28,9 @@ from ingest.settings.source import SourceSettings
 from ingest.tables.defaults import Defaults
 from ingest.tables.types import Timestamps
 
-Reader = Literal["any", "spark", "spark-1.0", "spark-0.15", "trino", "hudi-rs", "duckdb", "polars", "daft"]
+Reader = Literal[
+    "any", "spark", "spark-1.1", "spark-1.0", "spark-0.15", "trino", "hudi-rs", "duckdb", "polars", "daft"
+]
 """The readers of tables that were tested, and all of them.  Those of Spark have the version of Hudi."""
 
 

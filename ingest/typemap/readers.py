@@ -37,6 +37,7 @@ class Format:
 FORMATS: Final[Mapping[Reader, Format]] = {
     "any": Format(6, "utc"),
     "spark": Format(9, "ntz"),
+    "spark-1.1": Format(9, "ntz"),
     "spark-1.0": Format(6, "utc"),
     "spark-0.15": Format(6, "utc"),
     "trino": Format(6, "ntz"),

@@ -10,7 +10,7 @@ import pytest
 from ingest.settings import Reader
 from ingest.sql.types import parse_ddl
 from ingest.tables import Target
-from ingest.typemap.readers import BY_FILES, excluded_readers, format_for
+from ingest.typemap.readers import BY_FILES, excluded_readers, format_for, rebuild_caveat
 
 PLACES = Path(__file__).parents[2] / "docs" / "places"
 PROGRAMS: dict[int, tuple[str, ...]] = {
@@ -18,8 +18,9 @@ PROGRAMS: dict[int, tuple[str, ...]] = {
     6: ("hudi-rs", *BY_FILES, "Trino", "Hudi 0.15.0", "Hudi 1.0.2", "Daft"),
 }
 NAMES: dict[Reader, str] = {
-    "spark": "Spark", "spark-1.0": "Hudi 1.0.2", "spark-0.15": "Hudi 0.15.0", "hudi-rs": "hudi-rs",
-    "trino": "Trino", "duckdb": "DuckDB", "polars": "Polars", "daft": "Daft",
+    "spark": "Spark", "spark-1.1": "Hudi 1.1.1", "spark-1.0": "Hudi 1.0.2",
+    "spark-0.15": "Hudi 0.15.0", "hudi-rs": "hudi-rs", "trino": "Trino",
+    "duckdb": "DuckDB", "polars": "Polars", "daft": "Daft",
 }  # fmt: skip
 
 
@@ -27,6 +28,13 @@ def measured(version: int) -> list[dict[str, str]]:
     """Return the results of tables of a version."""
     files = [PLACES / f"{name}_{version}.json" for name in ("readers", "trino")]
     return [cell for file in files for cell in json.loads(file.read_text("utf-8"))["cells"]]
+
+
+def readers_of(version: int, table: str, state: str, result: str) -> set[str]:
+    """Return the readers with a result for a state of a table."""
+    cells = json.loads((PLACES / f"states_{version}.json").read_text("utf-8"))["cells"]
+    wanted = (table, state, result)
+    return {cell["reader"] for cell in cells if (cell["table"], cell["state"], cell["result"]) == wanted}
 
 
 def program(cell: dict[str, str]) -> str:
@@ -64,6 +72,24 @@ def test_a_reader_reads_the_format_that_it_asks_for(reader: Reader) -> None:
 
     assert failing(needed.table_version) == ({"timestamp_ntz"} if needed.timestamps == "utc" else set())
     assert needed.table_version == 9 or len(failing(9)) > 1 or reader == "trino"
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_a_reader_is_named_where_it_shows_other_rows(version: Literal[6, 9]) -> None:
+    """Of merge-on-read tables, and after a rebuild; ClickHouse is only on the page."""
+    stale = readers_of(version, "mor", "rows deleted softly", "differs")
+    named = excluded_readers([("v", parse_ddl("int"))], Target(type="mor", table_version=version))
+    assert stale == {name.partition(" ")[0] for name in named} - {"Trino", "Daft"}
+    twice = readers_of(version, "cow", "rebuilt with other buckets and type", "differs")
+    assert twice - {"ClickHouse"} == set(re.findall("Daft", rebuild_caveat(Target(table_version=version))))
+
+
+def test_a_name_with_other_letters_excludes_the_readers_that_stop_at_it() -> None:
+    """Those that hudi-rs reads for, too; Daft opens no table of version 9."""
+    named = excluded_readers([("Größe", parse_ddl("string"))], Target())
+    stopped = {"hudi-rs", *BY_FILES}
+    assert stopped <= readers_of(9, "cow", "names of other scripts", "fails")
+    assert {name.partition(" ")[0] for name in named} == stopped
 
 
 def test_a_nested_wall_clock_excludes_as_one_of_its_own() -> None:

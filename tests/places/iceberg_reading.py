@@ -31,7 +31,9 @@ def main() -> None:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     rows = {
-        name: cells.rows_of([row.asDict(recursive=True) for row in spark.table(f"lake.{name}").collect()])
+        name: cells.rows_of(
+            [row.asDict(recursive=True) for row in spark.table(f"lake.{name}").collect()], ("id", "v")
+        )
         for name in json.load(sys.stdin)
     }
     spark.stop()

@@ -317,7 +317,7 @@ STATES: Final = (
         before={"buckets": 2},
     ),
     State(
-        f"rebuilt from version {OTHER_VERSION}",
+        "rebuilt from another version",
         REBUILT,
         ("cow", "mor"),
         before={"table_version": OTHER_VERSION},

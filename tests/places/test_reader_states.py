@@ -25,8 +25,17 @@ pytestmark = [pytest.mark.places, pytest.mark.spark]
 ZONE: Final = "America/New_York"
 EXPECTED: Final = {state.name: in_order(state.expected()) for state in STATES}
 BARE: Final = "without settings"
-BY_ORDER: Final = ("columns added", "widened", "null")
-"""States of which Daft takes the columns from one file, by the order in which a folder lists them."""
+BY_CHANCE: Final = {
+    "Daft": (
+        ("columns added", "int widened", "decimal(9,2) widened", "history", "with null"),
+        "fails",
+        "in some orders of its files",
+    ),
+    "ClickHouse": (("columns added", "widened"), "differs", "the columns and types of one of its files"),
+}
+"""The worst result of a reader that takes columns from one file, as a folder happens to list them: of a state
+with a part of these names, in copy-on-write tables that it opens.
+"""
 
 
 @pytest.fixture
@@ -68,16 +77,20 @@ def test_each_reader_shows_the_states_that_the_page_says(
 def judged(answers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """Compare each answer with the known rows."""
     for answer in answers:
-        reader, state = answer["reader"].removesuffix(" snapshot"), answer["state"]
+        reader, table, state = answer["reader"].removesuffix(" snapshot"), answer["table"], answer["state"]
         result, detail = compared(answer, EXPECTED[state])
-        opens = answer["table"] == "cow" and VERSION == OLDEST
-        if reader == "Daft" and opens and result != "differs" and any(part in state for part in BY_ORDER):
-            result, detail = "fails", "in some orders of the files"
-        if answer["table"] == "mor" and result == "differs":
+        if result == "differs" and table == "mor":
             detail = ""  # the rows of the last compaction, in files that are filled by chance
-        yield {
-            "reader": reader, "table": answer["table"], "state": state, "result": result, "detail": detail,
-        }  # fmt: skip
+        elif chance := by_chance(reader, table, state):
+            result, detail = chance
+        yield {"reader": reader, "table": table, "state": state, "result": result, "detail": detail}
+
+
+def by_chance(reader: str, table: str, state: str) -> tuple[str, str] | None:
+    """Return the worst result of a reader that depends on the order of a folder's files."""
+    parts, result, detail = BY_CHANCE.get(reader, ((), "", ""))
+    is_open = table != "mor" if reader == "ClickHouse" else (VERSION, table) == (OLDEST, "cow")
+    return (result, detail) if is_open and any(part in state for part in parts) else None
 
 
 def compared(answer: Mapping[str, Any], wanted: Sequence[Any]) -> tuple[str, str]:
