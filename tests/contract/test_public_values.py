@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 FACADE = ROOT / "ingest" / "api" / "session.py"
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 OTHERWISE = {"Registry", "Stage", "TableFileError"}  # of methods of the command line
-TEXTS = {"Format", "Source"}  # literals
+TEXTS = {"Format", "Reader", "Source"}  # literals
 
 
 def imported(tree: ast.Module) -> set[str]:
