@@ -90,7 +90,7 @@ class IcebergTables:
                 self._update(table)
 
     def differences(self, table: TableConfig) -> tuple[str, ...]:
-        """Compare the Iceberg table with the newest commit: its instant, files and columns."""
+        """Compare the Iceberg table with the newest commit: its instant, its files, and their rows."""
         with _errors(table.name):
             present, stored = self.load(table), self.files.table(table)
             instant = stored.newest_instant()
@@ -151,7 +151,7 @@ class IcebergTables:
         known = {} if present is None else _data_files(present)
         io = present.io if present is not None else self._io(files)
         expired: tuple[Snapshot, ...] = ()
-        with self._transaction(table, present, files) as change:
+        with self._transaction(table, present, io, files) as change:
             if present is not None and files:
                 is_rewritten = not files.keys() & known.keys()
                 _fit_columns(table, change, _arrow(io, files), is_rewritten=is_rewritten)
@@ -171,7 +171,7 @@ class IcebergTables:
 
     @contextmanager
     def _transaction(
-        self, table: TableConfig, present: Table | None, files: Mapping[str, Instant]
+        self, table: TableConfig, present: Table | None, io: FileIO, files: Mapping[str, Instant]
     ) -> Iterator[Transaction]:
         """Change the Iceberg table at once at the end, or create it."""
         if present is not None:
@@ -180,7 +180,7 @@ class IcebergTables:
             return
         with _GUARD:
             self._catalog.create_namespace_if_not_exists(self.settings.namespace)
-        arrow = _arrow(self._io(files), files)
+        arrow = _arrow(io, files)
         name, properties = self._full_name(table), {**PROPERTIES, OWNER: self.files.table(table).path}
         with self._catalog.create_table_transaction(name, arrow, properties=properties) as change:
             _map_names(change)
@@ -196,7 +196,8 @@ def _errors(table: str) -> Iterator[None]:
     except UnclearFilesError as error:
         raise IcebergError(table, f"the files of the Hudi table do not show its rows: {error}") from error
     except _PERMANENT as error:
-        raise IcebergError(table, f"{type(error).__name__}: {error}") from error
+        todo = "[iceberg] of the settings has the catalog's name and properties"
+        raise IcebergError(table, f"{type(error).__name__}: {error}", todo) from error
     except Exception as error:
         raise IcebergUnreachableError(table, f"{type(error).__name__}: {error}") from error
 

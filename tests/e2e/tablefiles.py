@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from tests.e2e.deployment import Deployment
 
@@ -46,3 +47,19 @@ def allow_no_rejects(deployment: Deployment, table: str) -> None:
     text = path.read_text()
     assert text.count("min_rows = 10\n") == 1
     path.write_text(text.replace("min_rows = 10\n", "min_rows = 0\n"))
+
+
+def add_catalog(root: Path) -> Path:
+    """Name an Iceberg catalog in the settings of a deployment; return its folder."""
+    folder = root / "iceberg"
+    folder.mkdir()
+    with (root / "ingest.toml").open("a") as settings:
+        settings.write(f"""
+[iceberg]
+catalog = "lake"
+[iceberg.properties]
+type = "sql"
+uri = "sqlite:///{folder}/catalog.db"
+warehouse = "{folder}"
+""")
+    return folder

@@ -11,6 +11,7 @@ from ingest.spark.hadoop_settings import LOCAL
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.e2e.tablefiles import add_catalog
 from tests.e2e.test_rebuild import edit, rebuild
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -33,17 +34,7 @@ def test_a_table_stays_an_iceberg_table_through_new_types_and_a_catalog_that_is_
 ) -> None:
     """All rows are there after the rebuild that the error names, and older ones until then."""
     deployment = make_deployment()
-    catalog = deployment.root / "iceberg"
-    catalog.mkdir()
-    with (deployment.root / "ingest.toml").open("a") as settings:
-        settings.write(f"""
-[iceberg]
-catalog = "lake"
-[iceberg.properties]
-type = "sql"
-uri = "sqlite:///{catalog}/catalog.db"
-warehouse = "{catalog}"
-""")
+    catalog = add_catalog(deployment.root)
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": WHOLE})
     deployment.onboard()
     edit(deployment, "t", also='["iceberg"]')

@@ -35,6 +35,7 @@ from ingest.tables import TableConfig
 from ingest.verify.repair import delete_extra
 from tests.e2e.deployment import Deployments
 from tests.e2e.other_writers import V2, write_as_streamer
+from tests.e2e.tablefiles import add_catalog
 from tests.e2e.test_rebuild import edit
 from tests.e2e.test_rejects import NO_DATE, Place, change, make_place
 from tests.hudi.conftest import timeline_of
@@ -326,16 +327,7 @@ def test_a_writer_commits_while_the_catalog_refuses(lake: Lake, writer: str) -> 
 
 def add_iceberg(lake: Lake) -> None:
     """Ask for an Iceberg table, in a catalog next to the lake."""
-    (lake.root / "iceberg").mkdir()
-    with (lake.root / "ingest.toml").open("a") as settings:
-        settings.write(f"""
-[iceberg]
-catalog = "lake"
-[iceberg.properties]
-type = "sql"
-uri = "sqlite:///{lake.root}/iceberg/catalog.db"
-warehouse = "{lake.root}/iceberg"
-""")
+    add_catalog(lake.root)
     lake.place.edit("also = []", 'also = ["iceberg"]')
 
 

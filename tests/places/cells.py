@@ -37,7 +37,7 @@ def text(value: Any) -> Any:
 
 
 def rows_of(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[list[Any]]:
-    """Return the values of each record, in an order of their own."""
+    """Return the values of each record, in one order for all readers."""
     return in_order([text(record[column]) for column in columns] for record in records)
 
 
