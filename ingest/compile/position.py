@@ -71,4 +71,4 @@ def moved_sql(terms: Sequence[Term], position: Sql, offset: Sql) -> Sql:
 
 
 def _offset_text(offset: Sql) -> Sql:
-    return sql("lpad(cast({c} as string), {width}, '0')", c=offset, width=_OFFSET_DIGITS)
+    return sql("ingest_padded_number({c}, {width})", c=offset, width=_OFFSET_DIGITS)

@@ -31,7 +31,7 @@ class Term:
 
 def number_term(name: str, sort: str, fault: str, digits: int = 19) -> Term:
     """Make the term of a whole number that is not negative.  Null counts as 0."""
-    return Term(name, f"coalesce({sort}, 0L)", f"lpad(cast({{c}} as string), {digits}, '0')", fault)
+    return Term(name, f"coalesce({sort}, 0L)", f"ingest_padded_number({{c}}, {digits})", fault)
 
 
 @attrs.frozen

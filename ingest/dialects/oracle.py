@@ -26,12 +26,11 @@ _LCR_COMMIT = (
 
 
 def _padded(scn: str) -> str:
-    return f"lpad({scn}, {_SCN_WIDTH}, '0')"
+    return f"ingest_padded_text({scn}, {_SCN_WIDTH})"
 
 
 def _no_number(field: str) -> str:
-    c = f"{{s.{field}}}"
-    return f"length({c}) > {_SCN_WIDTH} or length(translate({c}, '0123456789', '')) > 0"
+    return f"not ingest_is_number({{s.{field}}}, {_SCN_WIDTH})"
 
 
 _SCN, _COMMIT_SCN = _padded("coalesce({s.scn}, '')"), _padded("coalesce({s.commit_scn}, '')")
@@ -57,7 +56,7 @@ ORACLE = Dialect(
         Term(
             name="offset",
             sort=f"if({_BY_KAFKA} and coalesce({{op}} != 't', true), offset, 0L)",
-            text="lpad(cast({c} as string), 19, '0')",
+            text="ingest_padded_number({c}, 19)",
             fault="false",
             within_partition=True,
         ),
@@ -73,7 +72,7 @@ ORACLE = Dialect(
         # XStream: hexadecimal of any length, longer is later (debezium: oracle/xstream/LcrPosition.java).
         Term(
             name="lcr_position",
-            sort=f"lpad(coalesce({{s.lcr_position}}, ''), {_LCR_WIDTH}, '0')",
+            sort=f"ingest_padded_text(coalesce({{s.lcr_position}}, ''), {_LCR_WIDTH})",
             text="{c}",
             fault=f"length({{s.lcr_position}}) > {_LCR_WIDTH}",
         ),

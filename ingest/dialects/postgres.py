@@ -5,11 +5,9 @@ from ingest.dialects.dialect import Dialect, Guard, number_term
 _DIGITS = 20
 _NUMERIC = ("org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal")
 
-# `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.  Cut
-# with string functions: JSON functions cost ten times as much.
-_CUT = "translate({s.sequence}, '[]\" ', '')"
-_LAST_COMMIT = f"try_cast(substring_index({_CUT}, ',', 1) as bigint)"
-_LSN = f"coalesce(try_cast(substring_index({_CUT}, ',', -1) as bigint), {{s.lsn}})"
+# `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.
+_LAST_COMMIT = "ingest_first_number({s.sequence})"
+_LSN = "coalesce(ingest_last_number({s.sequence}), {s.lsn})"
 
 
 POSTGRES = Dialect(

@@ -11,7 +11,7 @@ def _lsn(field: str) -> Term:
     width, c = len(_NULL_LSN), f"{{s.{field}}}"
     return Term(
         name=field,
-        sort=f"if(length({c}) = {width}, {c}, lpad(coalesce({c}, '{_NULL_LSN}'), {width}, '0'))",
+        sort=f"ingest_padded_text(coalesce({c}, '{_NULL_LSN}'), {width})",
         text="{c}",
         fault=f"length({c}) > {width}",
     )

@@ -8,6 +8,8 @@ import io.hudicdc.ingest.checksum.SaltedHash;
 import io.hudicdc.ingest.json.DocumentKey;
 import io.hudicdc.ingest.json.DocumentText;
 import io.hudicdc.ingest.json.JsonText;
+import io.hudicdc.ingest.position.PaddedText;
+import io.hudicdc.ingest.position.Sequence;
 import io.hudicdc.ingest.time.Clock;
 import io.hudicdc.ingest.time.Instants;
 import io.hudicdc.ingest.time.Ticks;
@@ -50,7 +52,19 @@ public final class Expressions {
         DataType text = DataTypes.StringType;
         register(session, "ingest_document_id", DocumentKey.class, "ofDocument", text, text);
         SaltedHash.register(session);
+        registerPositions(session);
         registerCanonicalForms(session);
+    }
+
+    private static void registerPositions(SparkSession session) {
+        DataType text = DataTypes.StringType;
+        DataType number = DataTypes.LongType;
+        DataType width = DataTypes.IntegerType;
+        register(session, "ingest_padded_number", PaddedText.class, "ofNumber", text, number, width);
+        register(session, "ingest_padded_text", PaddedText.class, "ofText", text, text, width);
+        register(session, "ingest_is_number", PaddedText.class, "isNumber", DataTypes.BooleanType, text, width);
+        register(session, "ingest_first_number", Sequence.class, "first", number, text);
+        register(session, "ingest_last_number", Sequence.class, "last", number, text);
     }
 
     private static void registerCanonicalForms(SparkSession session) {
