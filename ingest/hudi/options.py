@@ -97,13 +97,14 @@ REWRITE: Final[Mapping[str, str]] = {
 
 MERGER: Final = "hoodie.write.record.merge.custom.implementation.classes"
 SPARKS: Final = "org.apache.hudi.DefaultSparkRecordMerger"
-"""Spark's own record merger, if parquet-avro cannot read the table's files.
+"""Spark's own record merger, for Spark's rows in place of Avro records.
 
-Hudi merges by Avro records.  For each array of structs parquet-avro 1.13.1 converts the type back to an Avro
-schema, to compare it (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named after
-its Parquet field, and the schema cannot be printed if that name occurs twice: an array of decimals in the
-structs ("Can't redefine: element", as in apache/hudi#6849), decimals of one name in several structs.  The
-second commit to a file then fails.  Spark's merger reads the files as Spark does.
+It takes a seventh to a fourth less CPU (docs/performance.md), and reads what parquet-avro cannot.  For each
+array of structs parquet-avro 1.13.1 converts the type back to an Avro schema, to compare it
+(`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named after its Parquet field, and
+the schema cannot be printed if that name occurs twice: an array of decimals in the structs ("Can't redefine:
+element", as in apache/hudi#6849), decimals of one name in several structs.  The second commit to a file then
+fails.
 """
 _DECIMAL_IN_ARRAY: Final = re.compile(r"array<struct<.*decimal\(")
 
@@ -129,13 +130,16 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
 
 
 def uses_row_writer(table: TableConfig, key_types: Iterable[str]) -> bool:
-    """Whether Spark's own rows can be written in the first load, without a detour over Avro.
+    """Whether Spark's own rows can be written in the first load, without a detour over Avro."""
+    return table.target.first_load == "bulk_insert" and _fits_spark_rows(table, key_types)
 
-    Not if the row writer makes other keys than upserts, nor into partitions, whose folders it may name
-    otherwise.
+
+def _fits_spark_rows(table: TableConfig, key_types: Iterable[str]) -> bool:
+    """Whether Hudi makes the same keys from Spark's rows as from Avro records.
+
+    It makes other ones of some types (apache/hudi#10303), and may name the folders of partitions otherwise.
     """
-    is_bulk = table.target.first_load == "bulk_insert" and not table.target.partition_by
-    return is_bulk and all(map(is_row_writer_key, key_types))
+    return not table.target.partition_by and all(map(is_row_writer_key, key_types))
 
 
 def row_writer(options: Mapping[str, str]) -> dict[str, str]:
@@ -257,9 +261,14 @@ SERVICES_OFF: Final = dict.fromkeys((CLEAN, ARCHIVE, COMPACT), "false")
 """`ingest.hudi.upkeep.services` does these, after the commit or on a separate schedule."""
 
 
-def merger_options(types: Iterable[str]) -> Mapping[str, str]:
-    """Return the option that chooses the merger for columns of these DDL types, empty for Hudi's default.
+def merger_options(
+    table: TableConfig, key_columns: Sequence[str], columns: Iterable[tuple[str, str]]
+) -> Mapping[str, str]:
+    """Return the option that chooses the merger for columns, by name and DDL type; empty for Hudi's default.
 
-    Spark's merger also fits arrays of structs whose decimals have different names: no harm.
+    Spark's merger also takes arrays of structs whose decimals have different names: no harm.
     """
-    return {MERGER: SPARKS} if any(_DECIMAL_IN_ARRAY.search(ddl) for ddl in types) else {}
+    named = list(columns)
+    key_types = [ddl for name, ddl in named if name in key_columns]
+    needs_sparks = any(_DECIMAL_IN_ARRAY.search(ddl) for _, ddl in named)
+    return {MERGER: SPARKS} if needs_sparks or _fits_spark_rows(table, key_types) else {}

@@ -191,8 +191,8 @@ class HudiTable(StoredTable):
             options |= row_writer(options)
         if options[OPERATION] == "bulk_insert" and not row_model(table.target).keeps_deletes:
             rows = rows.where(rows[OP] != DELETE)  # bulk_insert would store deletes as rows
-        types = (*(ddl for _, ddl, _ in self.fields() or ()), *(ddl for _, ddl in rows.dtypes))
-        options |= merger_options(types)
+        columns = (*((name, ddl) for name, ddl, _ in self.fields() or ()), *rows.dtypes)
+        options |= merger_options(table, key_columns, columns)
         parts = fixed.recorded_parts(table, key_columns)
         return self.save(rows, options, table.name, attrs.evolve(checkpoint, table_file=parts))
 

@@ -53,11 +53,12 @@ def plan_upkeep(stored: HudiTable, table: TableConfig) -> Upkeep:
 
 def _options(stored: HudiTable, client: Any, table: TableConfig) -> dict[str, str]:
     """Return the options of a write of the table, and of its upkeep."""
-    keys = client.getTableConfig().getRecordKeyFields().get()
+    keys = tuple(client.getTableConfig().getRecordKeyFields().get())
+    columns = ((name, ddl) for name, ddl, _ in stored.fields() or ())
     return {
-        **hudi_options(table, tuple(keys), "upsert"),
+        **hudi_options(table, keys, "upsert"),
         **upkeep_options(table, count_recent(client, table.target.retain_hours)),
-        **merger_options(ddl for _, ddl, _ in stored.fields() or ()),
+        **merger_options(table, keys, columns),
     }
 
 

@@ -72,7 +72,7 @@ def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
     Raises as `HudiTable.commit` does.
     """
     options = hudi_options(new.table, new.key_columns, "overwrite")
-    options |= merger_options(ddl for _, ddl in new.rows.dtypes)
+    options |= merger_options(new.table, new.key_columns, new.rows.dtypes)
     before = _properties(options)
     if _is_merged(stored):
         before[_TYPE] = _TYPES["mor"]
